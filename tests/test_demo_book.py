@@ -44,14 +44,14 @@ ROOM = timedelta(days=6)
 
 
 @pytest.fixture(scope="module")
-def made(django_db_setup, django_db_blocker, tmp_path_factory):
+def demo(django_db_setup, django_db_blocker, tmp_path_factory):
     """Yield a new demo, which exists until the tests of this file end."""
     with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as printed:
         yield printed
 
 
 @pytest.fixture(autouse=True)
-def _there(made, db):
+def _there(demo, db):
     """Every test uses the demo."""
 
 
@@ -183,7 +183,7 @@ def test_rejected_demo_applications_have_reasons():
         assert application.status_reason, application.pk
 
 
-def test_second_seed_demo_creates_no_rows(made):
+def test_second_seed_demo_creates_no_rows(demo):
     before = count_all()
     call_command("seed_demo", stdout=StringIO())
     assert count_all() == before

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def sent(user):
+def scored_application(user):
     """Return a scored application, with a bank and a file."""
     sourced.bank(user, paid_in=230_000, paid_out=120_000)
     offer, version = scored_offer(definition=card())
@@ -42,11 +42,11 @@ def do(client, application, name, **fields):
     return client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_case_page_shows_claimed_and_sourced_figures_with_differences(reviewers_client, sent):
-    confirmed = {"pointer": "/monthly_debt_cents", "value": 61_000, "file_id": str(sent.file.pk)}
-    path = f"/applications/{sent.pk}/confirmations"
+def test_case_page_shows_claimed_and_sourced_figures_with_differences(reviewers_client, scored_application):
+    confirmed = {"pointer": "/monthly_debt_cents", "value": 61_000, "file_id": str(scored_application.file.pk)}
+    path = f"/applications/{scored_application.pk}/confirmations"
     assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
-    text = text_of(reviewers_client.get(page_of(sent)))
+    text = text_of(reviewers_client.get(page_of(scored_application)))
     assert "Figure Claimed Sourced Confirmed Corrected" in text
     assert re.search(r"Monthly income \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — — Differs by more than 10 %.", text)
     today = timezone.now().date()
@@ -54,70 +54,74 @@ def test_case_page_shows_claimed_and_sourced_figures_with_differences(reviewers_
     assert text.count("Differs by more than 10 %.") == 1
 
 
-def test_reviewer_can_confirm_a_figure_and_score_again_on_the_case(reviewers_client, sent):
-    fields = {"figure": "/monthly_debt_cents", "value": "1,234.50", "file_id": str(sent.file.pk)}
-    assert "The figure is confirmed." in text_of(do(reviewers_client, sent, "confirm-figure", **fields))
+def test_reviewer_can_confirm_a_figure_and_score_again_on_the_case(reviewers_client, scored_application):
+    fields = {"figure": "/monthly_debt_cents", "value": "1,234.50", "file_id": str(scored_application.file.pk)}
+    assert "The figure is confirmed." in text_of(do(reviewers_client, scored_application, "confirm-figure", **fields))
     row = Confirmation.objects.get()
-    assert (row.pointer, row.parsed_value, row.file) == ("/monthly_debt_cents", 123_450, sent.file)
-    assert "The new score is" in text_of(do(reviewers_client, sent, "score-again"))
+    assert (row.pointer, row.parsed_value, row.file) == ("/monthly_debt_cents", 123_450, scored_application.file)
+    assert "The new score is" in text_of(do(reviewers_client, scored_application, "score-again"))
     assert list(Score.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
 
 
 @pytest.mark.parametrize("field", [{"figure": "/other"}, {"file_id": "x"}, {"value": "a lot"}])
-def test_back_office_rejects_an_invalid_figure_confirmation(reviewers_client, sent, field):
-    fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(sent.file.pk), **field}
-    assert do(reviewers_client, sent, "confirm-figure", **fields).status_code == 200
+def test_back_office_rejects_an_invalid_figure_confirmation(reviewers_client, scored_application, field):
+    fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(scored_application.file.pk), **field}
+    assert do(reviewers_client, scored_application, "confirm-figure", **fields).status_code == 200
     assert not Confirmation.objects.exists()
 
 
-def test_case_page_hides_figures_and_fact_actions_from_support(supports_client, sent):
-    text = text_of(supports_client.get(page_of(sent)))
+def test_case_page_hides_figures_and_fact_actions_from_support(supports_client, scored_application):
+    text = text_of(supports_client.get(page_of(scored_application)))
     assert "Sourced" not in text
     assert "2,300.00" not in text
     assert "Score again" not in text
 
 
-def test_case_page_shows_a_lender_reader_figures_without_actions(sent):
+def test_case_page_shows_a_lender_reader_figures_without_actions(scored_application):
     reader = UserFactory()
-    provider = sent.version.model.provider
+    provider = scored_application.version.model.provider
     ProviderMember.objects.create(provider=provider, user=reader, role=ProviderMember.READER)
     provider.owner.groups.add(Group.objects.get(name="Lender"))
-    text = text_of(console_client(reader).get(page_of(sent)))
+    text = text_of(console_client(reader).get(page_of(scored_application)))
     assert "$2,300.00" in text
     assert "Score again" not in text
-    address = page_of(sent).replace("/change/", "/do/score-again/")
+    address = page_of(scored_application).replace("/change/", "/do/score-again/")
     assert console_client(reader).get(address).status_code == 403
 
 
-def test_case_figures_without_shared_bank_data_have_no_sourced_values(reviewers_client, sent):
-    type(sent).objects.filter(pk=sent.pk).update(share=[])
-    text = text_of(reviewers_client.get(page_of(sent)))
+def test_case_figures_without_shared_bank_data_have_no_sourced_values(reviewers_client, scored_application):
+    type(scored_application).objects.filter(pk=scored_application.pk).update(share=[])
+    text = text_of(reviewers_client.get(page_of(scored_application)))
     assert "Monthly income $2,000.00 — —" in text
 
 
-def test_decided_application_rejects_new_facts_in_the_back_office(reviewers_client, sent):
-    type(sent).objects.filter(pk=sent.pk).update(status="rejected")
-    address = page_of(sent).replace("/change/", "/do/score-again/")
+def test_decided_application_rejects_new_facts_in_the_back_office(reviewers_client, scored_application):
+    type(scored_application).objects.filter(pk=scored_application.pk).update(status="rejected")
+    address = page_of(scored_application).replace("/change/", "/do/score-again/")
     assert "Facts can be added only after submission" in text_of(reviewers_client.get(address, follow=True))
 
 
-def test_reviewer_can_request_a_report_on_the_case(reviewers_client, sent):
-    Application.objects.filter(pk=sent.pk).update(**sealed_values(sent, applicants=Applicants.of([PERSON])))
+def test_reviewer_can_request_a_report_on_the_case(reviewers_client, scored_application):
+    Application.objects.filter(pk=scored_application.pk).update(
+        **sealed_values(scored_application, applicants=Applicants.of([PERSON]))
+    )
     fields = {"kind": "credit", "purpose": "credit_transaction", "applicant": "1"}
-    assert "Status of the report: received." in text_of(do(reviewers_client, sent, "request-report", **fields))
+    assert "Status of the report: received." in text_of(
+        do(reviewers_client, scored_application, "request-report", **fields)
+    )
     assert Report.objects.get().requested_by.has_perm("credit.review_application")
-    again = page_of(sent).replace("/change/", "/do/request-report/")
+    again = page_of(scored_application).replace("/change/", "/do/request-report/")
     assert "Current: Credit report about applicant 1" in text_of(reviewers_client.get(again))
-    assert "so the platform reuses it." in text_of(do(reviewers_client, sent, "request-report", **fields))
-    assert do(reviewers_client, sent, "request-report", **{**fields, "purpose": "x"}).status_code == 200
+    assert "so the platform reuses it." in text_of(do(reviewers_client, scored_application, "request-report", **fields))
+    assert do(reviewers_client, scored_application, "request-report", **{**fields, "purpose": "x"}).status_code == 200
     assert Report.objects.count() == 1
 
 
-def reported(client, sent):
+def reported(client, scored_application):
     """Request a credit report about the applicant at the back office, and start the review."""
-    applicants = sealed_values(sent, applicants=Applicants.of([PERSON]))
-    Application.objects.filter(pk=sent.pk).update(**applicants, status="under_review")
-    do(client, sent, "request-report", kind="credit", purpose="credit_transaction", applicant="1")
+    applicants = sealed_values(scored_application, applicants=Applicants.of([PERSON]))
+    Application.objects.filter(pk=scored_application.pk).update(**applicants, status="under_review")
+    do(client, scored_application, "request-report", kind="credit", purpose="credit_transaction", applicant="1")
     return Report.objects.get()
 
 
@@ -128,28 +132,28 @@ def decide(client, application, to, **fields):
     return page, client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_rejection_form_stores_the_selected_reports(reviewers_client, sent, settings):
+def test_rejection_form_stores_the_selected_reports(reviewers_client, scored_application, settings):
     settings.REVIEW_POLICY = "reviewed"
-    report = reported(reviewers_client, sent)
+    report = reported(reviewers_client, scored_application)
     reasons = {"code_1": "inquiries_recent", "reason": "Too many inquiries."}
-    _, refused = decide(reviewers_client, sent, "rejected", **reasons)
+    _, refused = decide(reviewers_client, scored_application, "rejected", **reasons)
     assert "refers to a consumer report" in text_of(refused)
-    page, _ = decide(reviewers_client, sent, "rejected", **reasons, report_ids=[str(report.pk)])
+    page, _ = decide(reviewers_client, scored_application, "rejected", **reasons, report_ids=[str(report.pk)])
     assert f"Credit report about applicant 1, {report.as_of}" in page
-    decision = sent.history.get(status="rejected").metadata
+    decision = scored_application.history.get(status="rejected").metadata
     assert (decision["report_ids"], decision["consumer_report"][0]["score"]) == ([str(report.pk)], 724)
 
 
-def test_rejection_form_rejects_a_report_of_another_application(reviewers_client, sent, settings):
+def test_rejection_form_rejects_a_report_of_another_application(reviewers_client, scored_application, settings):
     settings.REVIEW_POLICY = "reviewed"
-    reported(reviewers_client, sent)
-    fields = {"code_1": "income_insufficient", "reason": "x", "report_ids": [str(sent.pk)]}
-    _, refused = decide(reviewers_client, sent, "rejected", **fields)
+    reported(reviewers_client, scored_application)
+    fields = {"code_1": "income_insufficient", "reason": "x", "report_ids": [str(scored_application.pk)]}
+    _, refused = decide(reviewers_client, scored_application, "rejected", **fields)
     assert "is not one of the available choices" in text_of(refused)
-    assert not sent.history.filter(status="rejected").exists()
+    assert not scored_application.history.filter(status="rejected").exists()
 
 
-def test_figure_confirmation_page_links_to_the_files(reviewers_client, sent):
-    page = reviewers_client.get(page_of(sent).replace("/change/", "/do/confirm-figure/")).content.decode()
+def test_figure_confirmation_page_links_to_the_files(reviewers_client, scored_application):
+    page = reviewers_client.get(page_of(scored_application).replace("/change/", "/do/confirm-figure/")).content.decode()
     address = re.search(r'href="([^"]+)">Open payslip.pdf<', page)[1]
     assert b"".join(reviewers_client.get(address)).startswith(b"%PDF")

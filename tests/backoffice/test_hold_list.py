@@ -24,7 +24,7 @@ def send(client, number, change="on", reason="Case 28-cv-1"):
 
 
 @pytest.mark.parametrize("number_of", [str, lambda pk: f" {reference_of(pk).lower()} "])
-def test_operations_starts_and_ends_a_hold_by_the_applications_number(client, number_of):
+def test_operations_can_start_and_end_a_hold_by_application_number(client, number_of):
     application = make()
     assert client.get(f"/admin/credit/application/{application.pk}/change/").status_code == 403
     assert "Litigation holds" in text_of(client.get("/admin/records/"))
@@ -39,7 +39,7 @@ def test_operations_starts_and_ends_a_hold_by_the_applications_number(client, nu
     assert "The application has no hold now." in text_of(client.get(end, follow=True))
 
 
-def test_pages_of_holds_have_no_data_of_the_application(client):
+def test_litigation_hold_pages_contain_no_application_data(client):
     application = make()
     send(client, str(application.pk))
     hold = RetentionHold.objects.get()
@@ -57,12 +57,12 @@ def test_pages_of_holds_have_no_data_of_the_application(client):
         ("Dana Example", "A reference such as A-3F9C21AB, or the application&#x27;s id is required."),
     ],
 )
-def test_an_unknown_number_is_an_error_of_the_field(client, number, message):
+def test_litigation_hold_form_shows_an_unknown_number_at_the_field(client, number, message):
     assert message in send(client, number).content.decode()
     assert not RetentionHold.objects.exists()
 
 
-def test_a_hold_that_is_on_cannot_be_started_again(client):
+def test_litigation_hold_cannot_be_started_twice_or_ended_if_off(client):
     application = make()
     assert "The application has no hold." in text_of(send(client, str(application.pk), "off"))
     send(client, str(application.pk))
@@ -70,7 +70,7 @@ def test_a_hold_that_is_on_cannot_be_started_again(client):
     assert RetentionHold.objects.count() == 1
 
 
-def test_list_can_be_searched_and_filtered(client):
+def test_litigation_hold_list_can_be_searched_and_filtered(client):
     held, ended = make(), make()
     send(client, str(held.pk))
     send(client, str(ended.pk))
@@ -80,13 +80,13 @@ def test_list_can_be_searched_and_filtered(client):
     assert "0 litigation holds" in text_of(client.get(f"{LIST}?q=dana"))
 
 
-def test_reviewers_read_holds_and_open_the_application(reviewers_client, client):
+def test_reviewers_can_view_litigation_holds_but_not_add_them(reviewers_client, client):
     application = make()
     send(client, str(application.pk))
     assert f"/admin/credit/application/{application.pk}/change/" in reviewers_client.get(LIST).content.decode()
     assert reviewers_client.get(ADD).status_code == 403
 
 
-def test_members_of_a_lender_have_no_list_of_holds():
+def test_lender_members_cannot_open_the_litigation_hold_list():
     lender = lender_of("northern", 71)
     assert console_client(lender.people["reviewer"]).get(LIST).status_code == 403

@@ -47,18 +47,18 @@ def _reviewed(settings, no_rate_limits):
 
 
 @pytest.fixture
-def ours(db):
+def own_lender(db):
     return lender_of("quartz", 701_000_000_001)
 
 
 @pytest.fixture
-def theirs(db):
+def other_lender(db):
     return lender_of("zircon", 702_000_000_002)
 
 
 @pytest.fixture
-def clients(ours, theirs):
-    return Clients(A=ours, B=theirs)
+def clients(own_lender, other_lender):
+    return Clients(A=own_lender, B=other_lender)
 
 
 def page_of(record):
@@ -72,32 +72,37 @@ def nothing_like(record):
     return 999_999_999 if isinstance(pk, int) else "799000000009" if str(pk).isdecimal() else uuid4()
 
 
-def probes(ours, theirs):
+def probes(own_lender, other_lender):
     """Yield each request for a foreign record together with the same request for a missing record."""
-    absent = {name: uuid4() for name in theirs.parts}
+    absent = {name: uuid4() for name in other_lender.parts}
     for model in models_shown():
-        record = theirs.records.get(model._meta.label_lower) or theirs.application
+        record = other_lender.records.get(model._meta.label_lower) or other_lender.application
         missing = nothing_like(record)
-        pairs = zip(addresses_of(model, record.pk, theirs.parts), addresses_of(model, missing, absent), strict=True)
+        pairs = zip(
+            addresses_of(model, record.pk, other_lender.parts), addresses_of(model, missing, absent), strict=True
+        )
         yield from (("GET", *pair) for pair in pairs)
-        pairs = zip(addresses_of(model, record.pk, theirs.parts), addresses_of(model, missing, absent), strict=True)
+        pairs = zip(
+            addresses_of(model, record.pk, other_lender.parts), addresses_of(model, missing, absent), strict=True
+        )
         yield from (("POST", *pair) for pair in pairs)
         for term, other in (
-            (str(record.pk), str(missing)), (theirs.mark, "nobody-like-that"),
-            (f"user:{theirs.application.consumer_id}", "user:888888888"), (f"provider:{theirs.number}", "provider:799"),
+            (str(record.pk), str(missing)), (other_lender.mark, "nobody-like-that"),
+            (f"user:{other_lender.application.consumer_id}", "user:888888888"),
+            (f"provider:{other_lender.number}", "provider:799"),
         ):  # fmt: skip
             pairs = zip(questions_about(model, record, term), questions_about(model, record, other), strict=True)
             yield from (("GET", *pair) for pair in pairs)
         # The request has the URL of the own record, with foreign IDs in the other parts and in the body.
-        own = ours.records.get(model._meta.label_lower) or ours.application
-        pairs = zip(addresses_of(model, own.pk, theirs.parts), addresses_of(model, own.pk, absent), strict=True)
+        own = own_lender.records.get(model._meta.label_lower) or own_lender.application
+        pairs = zip(addresses_of(model, own.pk, other_lender.parts), addresses_of(model, own.pk, absent), strict=True)
         yield from (("GET", *pair) for pair in pairs)
 
 
-def body_of(theirs, *, foreign):
+def body_of(other_lender, *, foreign):
     """Return a form with foreign ids (or missing ones) in every field that accepts an id."""
     if foreign:
-        pk, person = theirs.application.pk, theirs.people["reviewer"].pk
+        pk, person = other_lender.application.pk, other_lender.people["reviewer"].pk
     else:
         pk, person = uuid4(), 999_999_999
     return {
@@ -114,19 +119,21 @@ def text_and_count(response):
     return content.decode(errors="replace").lower(), shown and shown.result_count
 
 
-def test_member_cannot_open_records_of_another_lender(ours, theirs, clients):
+def test_member_cannot_open_records_of_another_lender(own_lender, other_lender, clients):
     probes_tried = [
-        item for item in itertools.product(probes(ours, theirs), ROLES) if item[1] not in STAFF or item[0][0] == "GET"
+        item
+        for item in itertools.product(probes(own_lender, other_lender), ROLES)
+        if item[1] not in STAFF or item[0][0] == "GET"
     ]
     random.Random(20261124).shuffle(probes_tried)
-    before, number = rows_of_lender(theirs), 0
+    before, number = rows_of_lender(other_lender), 0
     for (method, foreign, missing), role in itertools.cycle(probes_tried):
         if number >= PROBES:
             break
         client, answers = clients[role], []
         for address, is_foreign in ((foreign, True), (missing, False)):
             client.cookies.pop("messages", None)
-            sent = body_of(theirs, foreign=is_foreign)
+            sent = body_of(other_lender, foreign=is_foreign)
             response = client.get(address) if method == "GET" else client.post(address, sent)
             assert response.status_code < 500, (role, method, address)
             number += 1
@@ -134,7 +141,7 @@ def test_member_cannot_open_records_of_another_lender(ours, theirs, clients):
                 continue
             shown, count = text_and_count(response)
             text = f"{address} {sent}".lower()
-            names = {name for name in theirs.names if name.lower() in shown and name.lower() not in text}
+            names = {name for name in other_lender.names if name.lower() in shown and name.lower() not in text}
             assert not names, (role, method, address, names)
             if role == "nobody":
                 assert response.status_code in {302, 403}, (role, method, address)
@@ -145,30 +152,30 @@ def test_member_cannot_open_records_of_another_lender(ours, theirs, clients):
             (status, where, count), (status_missing, where_missing, count_missing) = answers
             assert (status, count) == (status_missing, count_missing), (role, method, foreign)
             assert bool(where) == bool(where_missing), (role, method, foreign)
-    assert rows_of_lender(theirs) == before
+    assert rows_of_lender(other_lender) == before
 
 
-def test_staff_can_view_all_lenders_and_other_accounts_none(ours, theirs, clients):
-    for address in ("/admin/", "/admin/credit/application/", page_of(theirs.application)):
+def test_staff_can_view_all_lenders_and_other_accounts_none(own_lender, other_lender, clients):
+    for address in ("/admin/", "/admin/credit/application/", page_of(other_lender.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
             expected = {302, 403} if role == "nobody" or (role == "Operations" and "credit" in address) else {200, 302}
             assert response.status_code in expected, (role, address)
     for role in ("superuser", "Reviewer", "Support"):
         listed = clients[role].get("/admin/credit/application/").content.decode()
-        assert ours.mark in listed, role
-        assert theirs.mark in listed, role
-        assert clients[role].get(page_of(theirs.application)).status_code == 200
+        assert own_lender.mark in listed, role
+        assert other_lender.mark in listed, role
+        assert clients[role].get(page_of(other_lender.application)).status_code == 200
     for role in LENDERS:
         listed = clients[role].get("/admin/credit/application/").content.decode()
-        assert ours.mark in listed, role
-        assert theirs.mark not in listed, role
-    assert clients["B reader"].get(page_of(theirs.application)).status_code == 200
+        assert own_lender.mark in listed, role
+        assert other_lender.mark not in listed, role
+    assert clients["B reader"].get(page_of(other_lender.application)).status_code == 200
 
 
 @pytest.mark.parametrize("role", LENDERS)
-def test_members_can_view_every_kind_of_record_of_their_lender(ours, theirs, clients, role):
-    for label, record in ours.records.items():
+def test_members_can_view_every_kind_of_record_of_their_lender(own_lender, other_lender, clients, role):
+    for label, record in own_lender.records.items():
         if not has_rule(type(record)):
             assert clients[role].get(page_of(record)).status_code == 403, label
             continue
@@ -179,14 +186,14 @@ def test_members_can_view_every_kind_of_record_of_their_lender(ours, theirs, cli
         listed = clients[role].get(reverse(f"admin:{options.app_label}_{options.model_name}_changelist"), {"o": "1"})
         assert listed.status_code == 200, label
         assert listed.context["cl"].result_count == type(record)._default_manager.filter(
-            rules()[label](_console_of(ours, role))
+            rules()[label](_console_of(own_lender, role))
         ).count() > 0, label  # fmt: skip
 
 
 @pytest.mark.parametrize("role", LENDERS)
-def test_every_link_on_a_members_page_is_allowed(ours, clients, role):
+def test_every_link_on_a_members_page_is_allowed(own_lender, clients, role):
     result = {}
-    for record in ours.records.values():
+    for record in own_lender.records.values():
         if has_rule(type(record)):
             content = clients[role].get(page_of(record)).content.decode()
             result |= dict.fromkeys(re.findall(r'<a [^>]*href="(/admin/[^"#?]*)', content), record)
@@ -200,7 +207,7 @@ def _console_of(lender, role):
     return console_of(type(lender.people["owner"]).objects.get(pk=lender.people[role.split()[1]].pk))
 
 
-def test_admin_pages_of_a_lender_show_only_its_own_records(ours, clients):
+def test_admin_pages_of_a_lender_show_only_its_own_records(own_lender, clients):
     for model in models_shown():
         shown = admin.site.get_model_admin(model)
         assert isinstance(shown, LargeListAdmin), model
@@ -224,9 +231,9 @@ def _source(function):
     return inspect.getsource(function)
 
 
-def test_lender_console_requires_a_second_factor_even_if_staff_do_not(ours, settings):
+def test_lender_console_requires_a_second_factor_even_if_staff_do_not(own_lender, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
-    person = ours.people["reviewer"]
+    person = own_lender.people["reviewer"]
     assert (
         backoffice_client(person).get("/admin/", follow=True).redirect_chain[-1][0].startswith("/account/second-factor")
     )
@@ -235,39 +242,39 @@ def test_lender_console_requires_a_second_factor_even_if_staff_do_not(ours, sett
     assert console_client(person).get("/admin/").status_code == 200
 
 
-def test_lender_console_requires_the_group_and_a_membership(ours):
-    client = console_client(ours.people["reader"])
+def test_lender_console_requires_the_group_and_a_membership(own_lender):
+    client = console_client(own_lender.people["reader"])
     assert client.get("/admin/").status_code == 200
-    ours.people["owner"].groups.clear()
+    own_lender.people["owner"].groups.clear()
     assert client.get("/admin/").status_code == 302
-    ours.people["reader"].groups.add(Group.objects.get(name="Lender"))
+    own_lender.people["reader"].groups.add(Group.objects.get(name="Lender"))
     assert client.get("/admin/").status_code == 200
-    ProviderMember.objects.filter(user=ours.people["reader"]).delete()
+    ProviderMember.objects.filter(user=own_lender.people["reader"]).delete()
     assert client.get("/admin/credit/application/").status_code == 302
-    assert not ours.people["reader"].has_perm("credit.view_application"), "the console is no permission"
+    assert not own_lender.people["reader"].has_perm("credit.view_application"), "the console is no permission"
 
 
-def test_staff_with_a_lender_membership_retain_staff_permissions(ours, theirs):
+def test_staff_with_a_lender_membership_retain_staff_permissions(own_lender, other_lender):
     person = staff_of("Support", username="both")
-    ProviderMember.objects.create(provider_id=str(ours.number), user=person, role="owner")
+    ProviderMember.objects.create(provider_id=str(own_lender.number), user=person, role="owner")
     person.groups.add(Group.objects.get(name="Lender"))
     client = console_client(person)
     listed = client.get("/admin/credit/application/").content.decode()
-    assert ours.mark in listed
-    assert theirs.mark in listed
+    assert own_lender.mark in listed
+    assert other_lender.mark in listed
     assert client.get("/admin/credit/notice/").status_code == console_client(staff_of("Support")).get(
         "/admin/credit/notice/"
     ).status_code  # fmt: skip
 
 
-def test_lender_reader_has_no_action_buttons_and_actions_return_403(ours, clients):
-    application, client = ours.application, clients["A reader"]
+def test_lender_reader_has_no_action_buttons_and_actions_return_403(own_lender, clients):
+    application, client = own_lender.application, clients["A reader"]
     page = client.get(page_of(application))
     assert "Only reviewers can decide it" in text_of(page)
-    assert f"{ours.mark}.pdf" in page.content.decode()
+    assert f"{own_lender.mark}.pdf" in page.content.decode()
     place = page_of(application).removesuffix("change/")
-    assert client.get(f"{place}documents/files/{ours.parts['file_id']}/").status_code == 200
-    for rest in ("move/approved/", "note/", "assign/", f"proposal/{ours.parts['proposal_id']}/confirm/"):
+    assert client.get(f"{place}documents/files/{own_lender.parts['file_id']}/").status_code == 200
+    for rest in ("move/approved/", "note/", "assign/", f"proposal/{own_lender.parts['proposal_id']}/confirm/"):
         assert client.post(f"{place}{rest}", {"text": "x", "assignee": "me"}).status_code == 403, rest
     assert client.post("/admin/credit/application/bulk/approved/", {"row": f"{application.pk}|x"}).status_code == 403
     assert client.post("/admin/credit/application/oldest/").status_code == 403
@@ -276,11 +283,13 @@ def test_lender_reader_has_no_action_buttons_and_actions_return_403(ours, client
     assert application.status == "under_review"
 
 
-def test_underwriter_can_decide_an_application_from_inbox_to_notice(ours, theirs, clients):
-    application, client = ours.application, clients["A reviewer"]
-    ours.records["credit.proposal"].close("withdrawn", by=ours.people["reviewer"], now=application.updated_at)
+def test_underwriter_can_decide_an_application_from_inbox_to_notice(own_lender, other_lender, clients):
+    application, client = own_lender.application, clients["A reviewer"]
+    own_lender.records["credit.proposal"].close(
+        "withdrawn", by=own_lender.people["reviewer"], now=application.updated_at
+    )
     assert client.post("/admin/credit/application/oldest/").headers["Location"].endswith("?queue=review"), "the owner's"
-    Assignment.objects.filter(provider=str(ours.number)).delete()
+    Assignment.objects.filter(provider=str(own_lender.number)).delete()
     taken = client.post("/admin/credit/application/oldest/")
     assert str(application.pk) in taken.headers["Location"]
     place = page_of(application).removesuffix("change/")
@@ -290,37 +299,37 @@ def test_underwriter_can_decide_an_application_from_inbox_to_notice(ours, theirs
     application.refresh_from_db()
     assert (application.status, application.reviewed_by) == ("rejected", "reviewer-quartz")
     kept = Notice.objects.filter(application=application)
-    assert kept.count() > 1 or kept.exclude(pk=ours.records["credit.notice"].pk).exists()
+    assert kept.count() > 1 or kept.exclude(pk=own_lender.records["credit.notice"].pk).exists()
     listed = client.get("/admin/credit/notice/")
     assert listed.context["cl"].result_count == kept.count()
-    theirs.application.refresh_from_db()
-    assert theirs.application.status == "under_review"
+    other_lender.application.refresh_from_db()
+    assert other_lender.application.status == "under_review"
 
 
-def test_four_eyes_approval_requires_two_reviewers_of_the_lender(ours, clients, settings):
+def test_four_eyes_approval_requires_two_reviewers_of_the_lender(own_lender, clients, settings):
     settings.REVIEW_POLICY = "four_eyes"
-    place = page_of(ours.application).removesuffix("change/")
-    proposal = f"{place}proposal/{ours.parts['proposal_id']}/confirm/"
+    place = page_of(own_lender.application).removesuffix("change/")
+    proposal = f"{place}proposal/{own_lender.parts['proposal_id']}/confirm/"
     said = clients["A reviewer"].get(proposal, follow=True)
     assert "You can't confirm your own proposal" in text_of(said)
     assert clients["A reader"].get(proposal).status_code == 403
     said = text_of(confirm(clients["A owner"], proposal))
-    ours.application.refresh_from_db()
-    assert ours.application.status == "approved", said
+    own_lender.application.refresh_from_db()
+    assert own_lender.application.status == "approved", said
 
 
-def test_notes_and_assignments_are_separate_for_lender_and_platform(ours, theirs, clients):
-    application = ours.application
+def test_notes_and_assignments_are_separate_for_lender_and_platform(own_lender, other_lender, clients):
+    application = own_lender.application
     place = page_of(application).removesuffix("change/")
     clients["Reviewer"].post(f"{place}note/", {"text": "between us at the platform"})
     clients["A reviewer"].post(f"{place}note/", {"text": "for @owner-quartz and @owner-zircon"})
     clients["Reviewer"].post(f"{place}assign/", {"assignee": "me"})
     clients["A reviewer"].post(f"{place}assign/", {"assignee": "me"})
     written = Note.objects.latest("id")
-    assert (written.provider, written.mentioned) == (str(ours.number), ours.people["owner"])
+    assert (written.provider, written.mentioned) == (str(own_lender.number), own_lender.people["owner"])
     kept = Assignment.objects.filter(record_id=str(application.pk))
     assert {record.provider: record.assignee.username for record in kept} == {
-        "": "reviewer", str(ours.number): "reviewer-quartz",
+        "": "reviewer", str(own_lender.number): "reviewer-quartz",
     }  # fmt: skip
     own = text_of(clients["A owner"].get(page_of(application)))
     assert "between us at the platform" not in own
@@ -335,48 +344,48 @@ def test_notes_and_assignments_are_separate_for_lender_and_platform(ours, theirs
     assert "zircon" not in text_of(foreign)
     client = clients["A owner"]
     assert client.post("/admin/backoffice/replytemplate/add/", {
-        "provider": str(theirs.number), "use": "reason", "name": "x", "text": "x",
+        "provider": str(other_lender.number), "use": "reason", "name": "x", "text": "x",
     }).status_code == 200, "not one of the choices"  # fmt: skip
     assert client.post("/admin/backoffice/replytemplate/add/", {
-        "provider": str(ours.number), "use": "reason", "name": "x", "text": "x",
+        "provider": str(own_lender.number), "use": "reason", "name": "x", "text": "x",
     }).status_code == 302  # fmt: skip
-    assert ReplyTemplate.objects.get(name="x").provider == str(ours.number)
+    assert ReplyTemplate.objects.get(name="x").provider == str(own_lender.number)
 
 
-def test_access_log_has_the_lender_of_a_member(ours, theirs, clients):
-    clients["A reader"].get(page_of(ours.application))
+def test_access_log_has_the_lender_of_a_member(own_lender, other_lender, clients):
+    clients["A reader"].get(page_of(own_lender.application))
     clients["A reader"].get("/admin/credit/application/")
-    clients["Support"].get(page_of(ours.application))
+    clients["Support"].get(page_of(own_lender.application))
     seen = DataAccess.objects.filter(viewer__username="reader-quartz").values_list("action", "provider")
-    assert {*seen} == {("page", str(ours.number)), ("list", str(ours.number))}
+    assert {*seen} == {("page", str(own_lender.number)), ("list", str(own_lender.number))}
     assert DataAccess.objects.filter(viewer__username="support").values_list("provider", flat=True).first() == ""
     listed = clients["A owner"].get("/admin/backoffice/dataaccess/")
-    assert {row.provider for row in listed.context["cl"].result_list} == {str(ours.number)}
+    assert {row.provider for row in listed.context["cl"].result_list} == {str(own_lender.number)}
 
 
-def test_data_that_is_not_shared_is_hidden_from_the_lender(ours, clients):
-    shown = text_of(clients["A reviewer"].get(page_of(ours.application)))
+def test_data_that_is_not_shared_is_hidden_from_the_lender(own_lender, clients):
+    shown = text_of(clients["A reviewer"].get(page_of(own_lender.application)))
     assert "not shared with you" in shown
     assert "no account linked" not in shown
-    Application.objects.filter(pk=ours.application.pk).update(share=["bank", "identity"])
-    shown = text_of(clients["A reviewer"].get(f"{page_of(ours.application)}?events=all"))
+    Application.objects.filter(pk=own_lender.application.pk).update(share=["bank", "identity"])
+    shown = text_of(clients["A reviewer"].get(f"{page_of(own_lender.application)}?events=all"))
     assert "no account linked" in shown
     assert "never checked" in shown
     assert "Webhook" not in shown
-    assert "not shared with you" not in text_of(clients["Reviewer"].get(page_of(ours.application)))
+    assert "not shared with you" not in text_of(clients["Reviewer"].get(page_of(own_lender.application)))
 
 
-def test_lender_sees_only_other_applications_to_the_same_lender(ours, theirs, clients):
-    person = ours.application.consumer
-    for number in (ours.number, theirs.number, theirs.number):
+def test_lender_sees_only_other_applications_to_the_same_lender(own_lender, other_lender, clients):
+    person = own_lender.application.consumer
+    for number in (own_lender.number, other_lender.number, other_lender.number):
         ApplicationFactory(
-            consumer=person, provider_id=number, status="submitted", submitted_at=ours.application.submitted_at
+            consumer=person, provider_id=number, status="submitted", submitted_at=own_lender.application.submitted_at
         )
-    assert "1: 1 submitted" in text_of(clients["A reviewer"].get(page_of(ours.application)))
-    assert "3: 3 submitted" in text_of(clients["Reviewer"].get(page_of(ours.application)))
+    assert "1: 1 submitted" in text_of(clients["A reviewer"].get(page_of(own_lender.application)))
+    assert "3: 3 submitted" in text_of(clients["Reviewer"].get(page_of(own_lender.application)))
 
 
-def test_landing_page_of_a_lender_counts_only_its_records(ours, theirs, clients):
+def test_landing_page_of_a_lender_counts_only_its_records(own_lender, other_lender, clients):
     for role in LENDERS:
         cards = {card.queue.name: card.count for card in clients[role].get("/admin/").context["cards"]}
         assert cards["notices"] <= 1, role
@@ -386,8 +395,8 @@ def test_landing_page_of_a_lender_counts_only_its_records(ours, theirs, clients)
     assert "zircon" not in clients["A owner"].get("/admin/").content.decode()
 
 
-def test_owner_changes_roles_and_cannot_add_members(ours, theirs, clients):
-    provider, reader = ours.records["credit.provider"], ours.people["reader"]
+def test_owner_changes_roles_and_cannot_add_members(own_lender, other_lender, clients):
+    provider, reader = own_lender.records["credit.provider"], own_lender.people["reader"]
     rows = "providermember_set"
     members = list(ProviderMember.objects.filter(provider=provider).order_by("id"))
 
@@ -396,7 +405,7 @@ def test_owner_changes_roles_and_cannot_add_members(ours, theirs, clients):
         for number, (member, role) in enumerate(zip(members, roles, strict=False)):
             sent |= {
                 f"{rows}-{number}-id": str(member.pk), f"{rows}-{number}-provider": provider.pk,
-                f"{rows}-{number}-role": role, f"{rows}-{number}-user": str(theirs.people["owner"].pk),
+                f"{rows}-{number}-role": role, f"{rows}-{number}-user": str(other_lender.people["owner"].pk),
             }  # fmt: skip
         return sent | more
 
@@ -408,15 +417,15 @@ def test_owner_changes_roles_and_cannot_add_members(ours, theirs, clients):
     assert clients["A owner"].post(place, form(["reader", "reviewer", "reviewer"])).status_code == 200, "refused"
     more = {
         f"{rows}-3-provider": provider.pk,
-        f"{rows}-3-user": str(theirs.people["owner"].pk),
+        f"{rows}-3-user": str(other_lender.people["owner"].pk),
         f"{rows}-3-role": "owner",
     }
     clients["A owner"].post(place, form(["owner", "reviewer", "reviewer", ""], **more))
-    assert {item.user for item in ProviderMember.objects.filter(provider=provider)} == {*ours.people.values()}
+    assert {item.user for item in ProviderMember.objects.filter(provider=provider)} == {*own_lender.people.values()}
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="a plan of PostgreSQL's")
-def test_application_list_of_a_lender_uses_an_index(ours, clients):
+def test_application_list_of_a_lender_uses_an_index(own_lender, clients):
     connection.cursor().execute("SET LOCAL enable_seqscan = off")
     with CaptureQueriesContext(connection) as captured:
         clients["A reader"].get("/admin/credit/application/")
@@ -431,7 +440,7 @@ def test_application_list_of_a_lender_uses_an_index(ours, clients):
         assert "credit_app_inbox" in plan, plan
 
 
-def test_application_list_of_a_lender_executes_at_most_one_more_statement(ours, theirs, clients):
+def test_application_list_of_a_lender_executes_at_most_one_more_statement(own_lender, other_lender, clients):
     counted = {}
     for role in ("Reviewer", "A reviewer"):
         clients[role].get("/admin/credit/application/")

@@ -25,7 +25,7 @@ def lender():
 
 
 @pytest.fixture
-def other():
+def other_lender():
     return lender_of("zircon", 702)
 
 
@@ -51,10 +51,10 @@ def people_of(client, **query):
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_lender_members_have_a_link_to_the_lenders_applicants(lender, other, role):
+def test_lender_members_have_a_link_to_the_lenders_applicants(lender, other_lender, role):
     client = console_client(lender.people[role])
     rosa = apply_to(lender, "Rosa Quillfeather")
-    apply_to(other, "Jorge Zircon")
+    apply_to(other_lender, "Jorge Zircon")
     links = {link["title"]: link["address"] for link in client.get("/admin/").context["main_links"]}
     assert list(links) == ["Applications", "People", "Offers", "Team", "Audit"]
     assert links["People"] == PEOPLE
@@ -65,11 +65,11 @@ def test_lender_members_have_a_link_to_the_lenders_applicants(lender, other, rol
     assert "Jorge" not in text
 
 
-def test_applicant_page_lists_only_applications_to_the_lender(lender, other):
+def test_applicant_page_lists_only_applications_to_the_lender(lender, other_lender):
     client = console_client(lender.people["reader"])
     first = apply_to(lender, "Rosa Quillfeather")
     second = apply_to(lender, "Rosa Quillfeather-Smith", consumer=first.consumer)
-    foreign = apply_to(other, "Rosa Elsewhere", consumer=first.consumer)
+    foreign = apply_to(other_lender, "Rosa Elsewhere", consumer=first.consumer)
     page = client.get(page_of(first.consumer))
     text = text_of(page)
     assert "Rosa Quillfeather-Smith" in text
@@ -83,9 +83,9 @@ def test_applicant_page_lists_only_applications_to_the_lender(lender, other):
         assert private.lower() not in text.lower()
 
 
-def test_applicant_of_only_another_lender_is_not_found(lender, other):
+def test_applicant_of_only_another_lender_is_not_found(lender, other_lender):
     client = console_client(lender.people["owner"])
-    stranger = apply_to(other, "Jorge Zircon").consumer
+    stranger = apply_to(other_lender, "Jorge Zircon").consumer
     draft = ApplicationFactory(provider_id=lender.number, status="draft", submitted_at=None).consumer
     missing = client.get("/admin/credit/applicant/999999/change/", follow=True)
     for person in (stranger, draft, lender.people["owner"], UserFactory(is_staff=True)):
@@ -97,11 +97,11 @@ def test_applicant_of_only_another_lender_is_not_found(lender, other):
 @pytest.mark.parametrize("typed", [
     "quillfeather", "ROSA", "rosa@example.test", "(503) 555-0100", "user:{}", "$1,234", "{reference}", "{username}",
 ])  # fmt: skip
-def test_applicant_list_search_accepts_the_application_search_terms(lender, other, typed):
+def test_applicant_list_search_accepts_the_application_search_terms(lender, other_lender, typed):
     client = console_client(lender.people["reviewer"])
     said = {"email": "rosa@example.test", "phone": "+15035550100"}
     rosa = apply_to(lender, "Rosa Quillfeather", **said)
-    apply_to(other, "Rosa Quillfeather", **said)
+    apply_to(other_lender, "Rosa Quillfeather", **said)
     reference = f"A-{str(rosa.pk).replace('-', '')[-8:].upper()}"
     query = typed.format(rosa.consumer_id, reference=reference, username=rosa.consumer.username)
     assert people_of(client, q=query) == [rosa.consumer_id]

@@ -148,7 +148,7 @@ def test_ledger_requires_only_ledger_settings(served):
         require_at_start()
 
 
-def test_doctor_reports_a_key_that_the_ledger_does_not_know(settings):
+def test_doctor_reports_a_platform_key_unknown_to_the_ledger(settings):
     settings.PRODUCTION, settings.ANCHOR_DECISIONS, settings.LEDGER_CLIENT_KEY = True, True, "k" * 43
     assert why("ledger_access").startswith("warning: LEDGER_API_KEYS lacks")
     settings.LEDGER_API_KEYS = frozenset({hashlib.sha256(b"k" * 43).hexdigest()})

@@ -66,7 +66,7 @@ class TestHttps:
         assert_error(api.send("/applications", body), 403, "E1009")
         assert not Application.objects.exists()
 
-    def test_https_responses_have_hsts(self, api):
+    def test_https_responses_contain_the_hsts_header(self, api):
         response = api.generic("GET", "/v1/openapi.json", secure=True)
         assert response.status_code == 200
         assert response.headers["Strict-Transport-Security"] == "max-age=63072000; includeSubDomains"

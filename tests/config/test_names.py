@@ -35,7 +35,7 @@ from config.core.names import clean_name, name_key, skeleton
         ("US Bank", "\U0001f1fa\U0001f1f8 Ba\u0274k"),
     ],
 )
-def test_look_alike_names_have_the_same_key(name, look_alike):
+def test_look_alike_names_have_the_same_comparison_key(name, look_alike):
     assert skeleton(name) == skeleton(look_alike)
     assert name_key(name) == name_key(look_alike)
 
@@ -43,7 +43,7 @@ def test_look_alike_names_have_the_same_key(name, look_alike):
 @pytest.mark.parametrize(
     ("name", "other"), [("Nova", "Vova"), ("Bank A", "Bank B"), ("Новый", "Новая"), ("銀行", "銀杏")]
 )
-def test_distinguishable_names_have_different_keys(name, other):
+def test_distinguishable_names_have_different_comparison_keys(name, other):
     assert name_key(name) != name_key(other)
 
 
@@ -74,6 +74,6 @@ def test_name_is_cleaned_to_nfc_with_single_spaces(name, cleaned):
         "a\ufffcb",
     ],
 )
-def test_invisible_name_is_rejected(name):
+def test_name_of_invisible_characters_is_rejected(name):
     with pytest.raises(ValueError, match="Must"):
         clean_name(name)

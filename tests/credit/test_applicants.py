@@ -30,12 +30,12 @@ def body(user):
 
 
 @pytest.fixture
-def made(api, body):
+def created_application(api, body):
     return api.send(PATH, body).json()
 
 
-def replace(api, made, persons, **more):
-    return api.call("PUT", f"{PATH}/{made['id']}", {"updated_by": "me", "applicants": persons, **more})
+def replace(api, created_application, persons, **more):
+    return api.call("PUT", f"{PATH}/{created_application['id']}", {"updated_by": "me", "applicants": persons, **more})
 
 
 def everything_kept():
@@ -77,10 +77,13 @@ def test_applicants_are_encrypted_in_every_table_and_absent_from_logs(api, body,
     assert IdempotencyRecord.objects.filter(key=key).exists()
 
 
-def test_applicants_hash_includes_a_nonce_and_the_returned_applicants(made):
+def test_applicants_hash_includes_a_nonce_and_the_returned_applicants(created_application):
     row = Application.objects.get()
     assert row.applicants_sha256 == row.applicants.sha256
-    assert row.applicants_sha256 == sha256(row.applicants.nonce + canonical_json(made["applicants"])).hexdigest()
+    assert (
+        row.applicants_sha256
+        == sha256(row.applicants.nonce + canonical_json(created_application["applicants"])).hexdigest()
+    )
     assert len(row.applicants.nonce) == 32
     assert SECRETS[0] not in f"{row.applicants!r} {row.applicants} {row}"
 
@@ -96,7 +99,7 @@ def table():
     yield from ((path, changed(path, "x")) for path in UNKNOWN)
 
 
-def test_error_for_an_invalid_field_of_an_applicant_contains_its_pointer_and_not_its_value(api, user, body):
+def test_error_for_an_invalid_applicant_field_contains_the_pointer_without_the_value(api, user, body):
     for path, person in table():
         answer = assert_error(api.send(PATH, {**body, "applicants": [PERSON, person]}), 400, "E1001")
         first, _, inner = path.partition(".")
@@ -110,9 +113,9 @@ def test_error_for_an_invalid_field_of_an_applicant_contains_its_pointer_and_not
     ("Anna\u00a0Maria", "Anna Maria"), ("李\u3000伟", "李 伟"), ("Ana\u2009\u202fLuz", "Ana Luz"),
     ("  Li  Wei ", "Li Wei"),
 ])  # fmt: skip
-def test_unicode_spaces_in_names_and_addresses_become_one_space(api, made, sent, kept):
+def test_unicode_spaces_in_names_and_addresses_become_one_space(api, created_application, sent, kept):
     for path in ("legal_name", "address.line1", "address.city"):
-        assert replace(api, made, [changed(path, sent)]).json()["applicants"] == [changed(path, kept)]
+        assert replace(api, created_application, [changed(path, sent)]).json()["applicants"] == [changed(path, kept)]
 
 
 @pytest.mark.parametrize(("sent", "kept"), [
@@ -121,8 +124,8 @@ def test_unicode_spaces_in_names_and_addresses_become_one_space(api, made, sent,
     ("a@fa\u00df.de", "a@xn--fa-hia.de"), ("a@\uff42.co", "a@b.co"), ("a@b\u3002co", "a@b.co"),
     ("o'brien@b.co", "o'brien@b.co"), ("a+tag@b.co", "a+tag@b.co"),
 ])  # fmt: skip
-def test_email_address_is_stored_in_lower_case_with_idna_2008(api, made, sent, kept):
-    assert replace(api, made, [changed("email", sent)]).json()["applicants"] == [changed("email", kept)]
+def test_email_address_is_stored_in_lower_case_with_idna_2008(api, created_application, sent, kept):
+    assert replace(api, created_application, [changed("email", sent)]).json()["applicants"] == [changed("email", kept)]
 
 
 # Countries without postal codes (UPU), then countries where postal codes are optional.
@@ -209,11 +212,11 @@ def test_applicants_must_be_a_list_of_one_or_two_people(api, body, persons):
     assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}
 
 
-def test_valid_applicants_are_accepted(api, body, made):
+def test_valid_applicants_are_accepted(api, body, created_application):
     for path, values in GOOD.items():
         for value in values:
             person = changed(path, value)
-            assert replace(api, made, [person]).json()["applicants"] == [person]
+            assert replace(api, created_application, [person]).json()["applicants"] == [person]
 
 
 def test_validation_time_grows_linearly_with_the_input(api, body):
@@ -228,8 +231,8 @@ def test_validation_time_grows_linearly_with_the_input(api, body):
         assert_error(api.send(PATH, {**body, "applicants": [person]}), 400, "E1001")
 
 
-def test_revision_lists_changed_applicant_fields_without_their_values(api, made):
-    replace(api, made, [changed("address.city", "Salem"), LEAST])
+def test_revision_lists_changed_applicant_fields_without_their_values(api, created_application):
+    replace(api, created_application, [changed("address.city", "Salem"), LEAST])
     revision = ApplicationRevision.objects.get()
     row = Application.objects.get()
     assert revision.applicants_sha256 == row.applicants_sha256
@@ -238,35 +241,35 @@ def test_revision_lists_changed_applicant_fields_without_their_values(api, made)
     assert "applicants[0].legal_name" not in revision.changes
 
 
-def test_applicants_hash_changes_unless_the_current_applicants_are_resent(api, made):
+def test_applicants_hash_changes_unless_the_current_applicants_are_resent(api, created_application):
     before = Application.objects.get().applicants_sha256
-    replace(api, made, [PERSON])
+    replace(api, created_application, [PERSON])
     assert Application.objects.get().applicants_sha256 == before
-    replace(api, made, [LEAST])
-    replace(api, made, [PERSON])
+    replace(api, created_application, [LEAST])
+    replace(api, created_application, [PERSON])
     assert Application.objects.get().applicants_sha256 != before
-    assert replace(api, made, None).json()["applicants"] is None
+    assert replace(api, created_application, None).json()["applicants"] is None
     assert Application.objects.get().applicants_sha256 is None
 
 
-def test_update_of_data_or_applicants_does_not_change_the_other_field(api, made):
+def test_update_of_data_or_applicants_does_not_change_the_other_field(api, created_application):
     body = {"updated_by": "me", "application_data": {"amount_cents": 5}}
-    assert api.call("PUT", f"{PATH}/{made['id']}", body).json()["applicants"] == [PERSON]
-    answer = replace(api, made, [LEAST]).json()
+    assert api.call("PUT", f"{PATH}/{created_application['id']}", body).json()["applicants"] == [PERSON]
+    answer = replace(api, created_application, [LEAST]).json()
     assert answer["application_data"] == {"amount_cents": 5}
     assert Application.objects.get().amount_cents == 5
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-def test_applicants_of_a_decided_application_cannot_be_changed(api, made, status):
+def test_applicants_of_a_decided_application_cannot_be_changed(api, created_application, status):
     Application.objects.update(status=status)
-    assert_error(replace(api, made, [LEAST]), 400, "E3004")
+    assert_error(replace(api, created_application, [LEAST]), 400, "E3004")
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_change_of_applicants_changes_the_reviewed_state_hash(api, made):
+def test_change_of_applicants_changes_the_reviewed_state_hash(api, created_application):
     before = Application.objects.get().reviewed_state
-    replace(api, made, [changed("address.city", "Salem")])
+    replace(api, created_application, [changed("address.city", "Salem")])
     assert Application.objects.get().reviewed_state != before
 
 
@@ -282,25 +285,25 @@ def test_decision_record_has_only_the_hash_of_the_applicants(api, body, persons)
     assert [secret for secret in SECRETS if secret in anchor.record] == []
 
 
-def test_erasure_of_a_draft_deletes_applicants_and_nonce_but_not_the_hash(user, made):
+def test_erasure_of_a_draft_deletes_applicants_and_nonce_but_not_the_hash(user, created_application):
     row = Application.objects.get()
     call_command("erase_subject", str(user.pk))
     erased = Application.objects.get()
     assert (erased.applicants, erased.applicants_sha256) == (None, row.applicants_sha256)
 
 
-def test_applicants_are_readable_after_a_key_rotation(made, settings):
+def test_applicants_are_readable_after_a_key_rotation(created_application, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     assert rotate().unreadable == []
     settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_read_and_update_with_undecryptable_applicants_return_503(api, made, settings):
+def test_read_and_update_with_undecryptable_applicants_return_503(api, created_application, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
-    for address in (f"{PATH}/{made['id']}", PATH):
+    for address in (f"{PATH}/{created_application['id']}", PATH):
         assert "gAAAA" not in json.dumps(assert_error(api.read(address), 503, "E5030"))
-    assert_error(replace(api, made, [LEAST]), 503, "E5030")
+    assert_error(replace(api, created_application, [LEAST]), 503, "E5030")
     assert Application.objects.get().reviewed_state
 
 

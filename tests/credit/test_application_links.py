@@ -63,7 +63,7 @@ def test_application_link_accepts_1500_bytes_of_prefill_and_rejects_more(user, t
     assert "at most 1,500 bytes" in assert_error(response, 400, "E1001")["message"]
 
 
-def test_application_link_without_a_login_shows_the_offer_without_the_answers(offer):
+def test_application_link_without_a_log_in_shows_the_offer_without_the_answers(offer):
     path = link_to(offer)
     response = Client().get(path)
     page = response.content.decode()

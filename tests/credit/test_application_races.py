@@ -59,7 +59,7 @@ def test_concurrent_approval_and_rejection_succeed_once():
     assert Event.objects.count() == 100
 
 
-def test_application_that_left_and_reentered_its_status_is_not_decided_by_a_stale_request():
+def test_stale_request_cannot_decide_an_application_that_reentered_its_status():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     actor, now = Actor(user=user, credential="test"), timezone.now()

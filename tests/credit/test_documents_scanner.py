@@ -118,7 +118,7 @@ def test_rejected_uploads_are_not_scanned(api, application, scanner):
     assert scanner.commands == []
 
 
-def test_doctor_checks_the_scanner(scanner):
+def test_doctor_checks_the_document_scanner(scanner):
     assert why("document_scanner") == "responds, and accepts the largest file"
     scanner.fault = "nonsense"
     assert "must be clamd" in why("document_scanner")

@@ -188,7 +188,7 @@ class TestPages:
         other.post(self.page_of(lender), {"logo": SimpleUploadedFile("a.svg", SVG)})
         assert not ProviderLogo.objects.exists()
 
-    def test_applicants_see_the_logo_with_offers_and_contact_data(self, owner, lender):
+    def test_applicant_pages_show_the_lender_logo_with_offers_and_contact_data(self, owner, lender):
         self.upload(owner, lender, PNG)
         offer = OfferFactory(provider_id=str(lender.number))
         application = Application.objects.filter(provider_id=lender.number).exclude(submitted_at=None).first()

@@ -83,7 +83,7 @@ WRONG = [
 
 
 @pytest.fixture
-def asking():
+def full_offer():
     return listed(application_schema=SCHEMA, applicant_requires=["date_of_birth"])
 
 
@@ -103,15 +103,15 @@ def draft_of(user):
 
 
 class TestOffers:
-    def test_offer_list_page_shows_active_offers_with_lender_limits_and_rates(self, asking, user):
-        asking.provider.name = "Cedar Bank"
-        asking.provider.save()
-        OfferFactory(provider=asking.provider, name="Closed loan", is_active=False)
+    def test_offer_list_page_shows_active_offers_with_lender_limits_and_rates(self, full_offer, user):
+        full_offer.provider.name = "Cedar Bank"
+        full_offer.provider.save()
+        OfferFactory(provider=full_offer.provider, name="Closed loan", is_active=False)
         OfferFactory(provider=ProviderFactory(id="abc"), name="Unreachable loan")
         page = browser_of(user).get("/my/apply").content.decode()
         for words in ("Cedar Bank", "$1,000.00 \u2013 $40,000.00", "6.9 % \u2013 17.5 %", "12, 24, 36, 60"):
             assert words in page
-        assert f'href="/my/apply/{asking.pk}"' in page
+        assert f'href="/my/apply/{full_offer.pk}"' in page
         assert "Closed loan" not in page
         assert "Unreachable loan" not in page
 
@@ -131,21 +131,21 @@ class TestOffers:
         assert answer.headers["Location"].startswith("/account/login")
 
     @pytest.mark.parametrize("number", ["0", "x", "99999999999999999999", "1\0"])
-    def test_application_form_of_an_unknown_or_closed_offer_returns_404(self, asking, user, number):
+    def test_application_form_of_an_unknown_or_closed_offer_returns_404(self, full_offer, user, number):
         browser = browser_of(user)
         assert browser.get(f"/my/apply/{number}").status_code == 404
-        asking.is_active = False
-        asking.save()
+        full_offer.is_active = False
+        full_offer.save()
         for method in (browser.get, browser.post):
-            assert method(f"/my/apply/{asking.pk}").status_code == 404
+            assert method(f"/my/apply/{full_offer.pk}").status_code == 404
 
     def test_application_list_page_links_to_the_offers(self, user):
         assert 'href="/my/apply"' in browser_of(user).get("/my").content.decode()
 
 
 class TestForm:
-    def test_application_form_has_a_field_for_each_data_and_applicant_field(self, asking, user):
-        page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
+    def test_application_form_has_a_field_for_each_data_and_applicant_field(self, full_offer, user):
+        page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
         names = set(re.findall(r'name="((?:data|first|share)-[^"]+)"', page))
         assert names == {*ANSWERS, *ADA, "share-share"}
         for title in ("Income a year", "Do you own your home?", "Employed since", "Date of birth", "Country"):
@@ -158,8 +158,8 @@ class TestForm:
         assert "<script" not in page
         assert '<option value="US" selected>United States</option>' in page
 
-    def test_application_form_escapes_the_lenders_text(self, asking, user):
-        page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
+    def test_application_form_escapes_the_lenders_text(self, full_offer, user):
+        page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
         assert "In &lt;b&gt;your&lt;/b&gt; words." in page
 
     def test_application_form_without_a_schema_has_amount_term_and_applicant(self, user):
@@ -169,8 +169,8 @@ class TestForm:
 
 
 class TestApplying:
-    def test_application_form_is_saved_as_a_draft_checked_and_submitted(self, committed, asking, user):
-        answer, _page = send(f"/my/apply/{asking.pk}", user, **TYPED, **{"share-share": ["bank"]})
+    def test_application_form_is_saved_as_a_draft_checked_and_submitted(self, committed, full_offer, user):
+        answer, _page = send(f"/my/apply/{full_offer.pk}", user, **TYPED, **{"share-share": ["bank"]})
         draft = draft_of(user)
         assert answer.headers["Location"] == f"/my/applications/{draft.pk}"
         assert (draft.status, draft.application_data, draft.share) == ("draft", DATA, ["bank"])
@@ -188,14 +188,16 @@ class TestApplying:
         assert draft.status == "submitted"
         assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 302
 
-    def test_draft_saved_from_the_form_meets_the_api_requirements(self, asking, user):
-        send(f"/my/apply/{asking.pk}", user, **TYPED)
+    def test_draft_saved_from_the_form_meets_the_api_requirements(self, full_offer, user):
+        send(f"/my/apply/{full_offer.pk}", user, **TYPED)
         draft = draft_of(user)
         read = client_of(user).read(f"/applications/{draft.pk}/requirements").json()
         assert read["currently_due"] == []
 
-    def test_incomplete_draft_is_saved_and_completed_later(self, asking, user):
-        answer, _page = send(f"/my/apply/{asking.pk}", user, "save", **{"data-story": "Later. ", "data-purpose": "car"})
+    def test_incomplete_draft_is_saved_and_completed_later(self, full_offer, user):
+        answer, _page = send(
+            f"/my/apply/{full_offer.pk}", user, "save", **{"data-story": "Later. ", "data-purpose": "car"}
+        )
         draft = draft_of(user)
         assert answer.status_code == 302
         assert (draft.application_data, draft.applicants) == ({"story": "Later.", "purpose": "car"}, None)
@@ -220,8 +222,8 @@ class TestApplying:
         assert draft.applicants_sha256 == before
         assert Application.objects.count() == 1
 
-    def test_application_form_shows_errors_at_missing_fields(self, asking, user):
-        answer, page = send(f"/my/apply/{asking.pk}", user)
+    def test_application_form_shows_errors_at_missing_fields(self, full_offer, user):
+        answer, page = send(f"/my/apply/{full_offer.pk}", user)
         assert answer.status_code == 400
         assert "Nothing was saved. Correct the marked fields." in page
         assert '<a href="#id_first-legal_name">Legal name</a>: This field is required.' in page
@@ -237,8 +239,8 @@ class TestApplying:
 
     @pytest.mark.parametrize("wrong", WRONG)
     @pytest.mark.parametrize("do", ["save", "check"])
-    def test_application_form_retains_invalid_values_with_an_error(self, asking, user, do, wrong):
-        answer, page = send(f"/my/apply/{asking.pk}", user, do, **TYPED | {name: wrong[name][0] for name in wrong})
+    def test_application_form_retains_invalid_values_with_an_error(self, full_offer, user, do, wrong):
+        answer, page = send(f"/my/apply/{full_offer.pk}", user, do, **TYPED | {name: wrong[name][0] for name in wrong})
         assert answer.status_code == 400
         shown = {name: words.replace("&#x27;", "'") for name, words in errors_in(page).items()}
         assert shown.keys() == wrong.keys()
@@ -264,17 +266,17 @@ class TestApplying:
             ("NU", "TEL:+683 4000", "+6834000"),
         ],
     )
-    def test_application_form_accepts_local_phone_number_formats(self, asking, user, country, typed, kept):
+    def test_application_form_accepts_local_phone_number_formats(self, full_offer, user, country, typed, kept):
         home = {"first-address.country": country, "first-phone": typed}
-        send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
+        send(f"/my/apply/{full_offer.pk}", user, "save", **{**TYPED, **home})
         assert Application.objects.get().applicants.persons[0]["phone"] == kept
 
     @pytest.mark.parametrize(
         ("country", "typed"), [("IN", "98765 43210"), ("DE", "0301234567"), ("US", "030 123 4567")]
     )
-    def test_application_form_rejects_a_phone_number_of_another_country_format(self, asking, user, country, typed):
+    def test_application_form_rejects_a_phone_number_of_another_country_format(self, full_offer, user, country, typed):
         home = {"first-address.country": country, "first-phone": typed}
-        _answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, "save", **{**TYPED, **home})
         assert list(errors_in(page)) == ["first-phone"]
 
     @pytest.mark.parametrize(("jurisdiction", "preset"), [("us", ["US"]), ("eu", [""])])
@@ -284,20 +286,20 @@ class TestApplying:
         field = re.search(r'<select name="first-address\.country".*?</select>', page, re.DOTALL)[0]
         assert re.findall(r'<option value="(\w*)" selected', field) == preset
 
-    def test_application_form_marks_missing_and_invalid_fields_together(self, asking, user):
+    def test_application_form_marks_missing_and_invalid_fields_together(self, full_offer, user):
         typed = {**TYPED, "data-amount_cents": "x", "data-owns_home": "", "first-phone": "1", "first-address.city": ""}
-        _answer, page = send(f"/my/apply/{asking.pk}", user, **typed)
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **typed)
         assert set(errors_in(page)) == {"data-amount_cents", "data-owns_home", "first-phone", "first-address.city"}
 
-    def test_application_form_shows_the_minimum_age_to_a_younger_applicant(self, asking, user):
+    def test_application_form_shows_the_minimum_age_to_a_younger_applicant(self, full_offer, user):
         born = (timezone.now() - timedelta(days=17 * 365)).date()
-        answer, page = send(f"/my/apply/{asking.pk}", user, **{**TYPED, "first-date_of_birth": born.isoformat()})
+        answer, page = send(f"/my/apply/{full_offer.pk}", user, **{**TYPED, "first-date_of_birth": born.isoformat()})
         assert answer.status_code == 400
         assert "Each applicant must be at least 18 years old." in errors_in(page)["first-date_of_birth"]
 
-    def test_second_applicant_can_be_added_and_removed_in_the_form(self, asking, user):
+    def test_second_applicant_can_be_added_and_removed_in_the_form(self, full_offer, user):
         second = {name.replace("first", "second"): value for name, value in ADA.items()}
-        send(f"/my/apply/{asking.pk}", user, **{**TYPED, **second, "second-legal_name": "Bob Example"})
+        send(f"/my/apply/{full_offer.pk}", user, **{**TYPED, **second, "second-legal_name": "Bob Example"})
         draft = draft_of(user)
         assert [person["legal_name"] for person in draft.applicants] == ["Ada Example", "Bob Example"]
         edit = f"/my/applications/{draft.pk}/edit"
@@ -306,31 +308,31 @@ class TestApplying:
         draft.refresh_from_db()
         assert [person["legal_name"] for person in draft.applicants] == ["Ada Example"]
 
-    def test_application_form_requires_a_first_applicant_before_a_second(self, asking, user):
+    def test_application_form_requires_a_first_applicant_before_a_second(self, full_offer, user):
         second = {name.replace("first", "second"): value for name, value in ADA.items()}
-        answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**ANSWERS, **second})
+        answer, page = send(f"/my/apply/{full_offer.pk}", user, "save", **{**ANSWERS, **second})
         assert answer.status_code == 400
         assert errors_in(page) == {"first-legal_name": "This field is required."}
 
-    def test_application_form_submitted_twice_creates_one_draft(self, asking, user):
+    def test_application_form_submitted_twice_creates_one_draft(self, full_offer, user):
         for _ in range(2):
-            send(f"/my/apply/{asking.pk}", user, **TYPED)
+            send(f"/my/apply/{full_offer.pk}", user, **TYPED)
         assert Application.objects.count() == 1
 
     @pytest.mark.parametrize("change", [{"first-legal_name": "Bob Example"}, {"share-share": ["bank"]}])
-    def test_application_form_with_another_applicant_or_share_creates_another_draft(self, asking, user, change):
-        send(f"/my/apply/{asking.pk}", user, **TYPED)
-        send(f"/my/apply/{asking.pk}", user, **{**TYPED, **change})
+    def test_application_form_with_another_applicant_or_share_creates_another_draft(self, full_offer, user, change):
+        send(f"/my/apply/{full_offer.pk}", user, **TYPED)
+        send(f"/my/apply/{full_offer.pk}", user, **{**TYPED, **change})
         assert Application.objects.count() == 2
 
-    def test_application_form_without_a_csrf_token_stores_nothing(self, asking, user):
+    def test_application_form_without_a_csrf_token_stores_nothing(self, full_offer, user):
         browser = browser_of(user, enforce_csrf_checks=True)
-        assert browser.post(f"/my/apply/{asking.pk}", {**TYPED, "do": "save"}).status_code == 403
+        assert browser.post(f"/my/apply/{full_offer.pk}", {**TYPED, "do": "save"}).status_code == 403
         assert not Application.objects.exists()
 
-    def test_saving_the_application_form_uses_the_write_rate_limit(self, asking, user, settings):
+    def test_saving_the_application_form_uses_the_write_rate_limit(self, full_offer, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
-        _answer, page = send(f"/my/apply/{asking.pk}", user, **TYPED)
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED)
         assert "You sent too many requests." in page
         assert 'value="Ada Example"' in page
         assert not Application.objects.exists()
@@ -344,9 +346,13 @@ class TestApplying:
 
 
 class TestEditing:
-    def test_editing_a_draft_preserves_data_without_a_form_field(self, asking, user):
+    def test_editing_a_draft_preserves_data_without_a_form_field(self, full_offer, user):
         draft = applied(
-            asking, consumer=user, status="draft", submitted_at=None, data={"channel": "shop", "persons": 1}
+            full_offer,
+            consumer=user,
+            status="draft",
+            submitted_at=None,
+            data={"channel": "shop", "persons": 1},
         )
         send(f"/my/applications/{draft.pk}/edit", user, "save", **TYPED)
         draft.refresh_from_db()
@@ -363,24 +369,24 @@ class TestEditing:
         assert draft.application_data == {"amount_cents": 800_050, "channel": "shop"}
 
     @pytest.mark.parametrize("do", ["save", "check"])
-    def test_application_error_without_a_form_field_is_shown_above_the_form(self, asking, user, monkeypatch, do):
-        draft = applied(asking, consumer=user, status="draft", submitted_at=None)
+    def test_application_error_without_a_form_field_is_shown_above_the_form(self, full_offer, user, monkeypatch, do):
+        draft = applied(full_offer, consumer=user, status="draft", submitted_at=None)
         fault = Due("/application_data/unlisted", "Unlisted", "integer", "Must be less.")
         monkeypatch.setattr(OfferRequirements, "due", lambda *_args, **_options: [fault])
         answer, page = send(f"/my/applications/{draft.pk}/edit", user, do, **TYPED)
         assert answer.status_code == 400
         assert "Unlisted: doesn&#x27;t meet the lender&#x27;s requirement." in page
 
-    def test_application_form_omits_an_amount_stored_as_a_string(self, asking, user):
-        draft = applied(asking, consumer=user, status="draft", submitted_at=None, data={"amount_cents": "500000"})
+    def test_application_form_omits_an_amount_stored_as_a_string(self, full_offer, user):
+        draft = applied(full_offer, consumer=user, status="draft", submitted_at=None, data={"amount_cents": "500000"})
         form = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
         assert "500000" not in form
         assert 'name="data-amount_cents"' in form
 
-    def test_application_form_selects_the_language_stored_over_the_api(self, asking, user):
+    def test_application_form_selects_the_language_stored_over_the_api(self, full_offer, user):
         path = "/applications"
         body = {
-            "consumer_id": str(user.pk), "offer_id": asking.pk, "provider_id": 700, "applicants": [PERSON],
+            "consumer_id": str(user.pk), "offer_id": full_offer.pk, "provider_id": 700, "applicants": [PERSON],
         }  # fmt: skip
         created = client_of(user).send(path, body).json()
         edit = f"/my/applications/{created['id']}/edit"
@@ -400,8 +406,8 @@ class TestEditing:
         assert f'<option value="{shown}" selected>' in page
 
     @pytest.mark.parametrize("status", ["submitted", "pending_documents", "approved", "withdrawn"])
-    def test_edit_page_of_a_submitted_application_redirects_to_the_application(self, asking, user, status):
-        application = applied(asking, consumer=user, status=status)
+    def test_edit_page_of_a_submitted_application_redirects_to_the_application(self, full_offer, user, status):
+        application = applied(full_offer, consumer=user, status=status)
         browser, path = browser_of(user), f"/my/applications/{application.pk}"
         for method in (browser.get, browser.post):
             assert method(f"{path}/edit").headers["Location"] == path
@@ -410,16 +416,16 @@ class TestEditing:
         assert application.application_data == {"amount_cents": 1_000_000, "term_months": 24}
 
     @pytest.mark.parametrize("data", [["a"], "text"])
-    def test_draft_with_unsupported_data_or_unlisted_offer_has_no_edit_page(self, asking, user, data):
-        draft = applied(asking, consumer=user, status="draft", submitted_at=None, data=data)
+    def test_draft_with_unsupported_data_or_unlisted_offer_has_no_edit_page(self, full_offer, user, data):
+        draft = applied(full_offer, consumer=user, status="draft", submitted_at=None, data=data)
         unlisted = ApplicationFactory(consumer=user, offer_id=999)
         for application in (draft, unlisted):
             assert browser_of(user).get(f"/my/applications/{application.pk}/edit").status_code == 302
             assert "/edit" not in page_of(application)
 
-    def test_edit_page_of_a_draft_returns_404_for_another_account(self, asking, user):
-        draft = applied(asking, consumer=user, status="draft", submitted_at=None)
-        for other in (UserFactory(), asking.provider.owner):
+    def test_edit_page_of_a_draft_returns_404_for_another_account(self, full_offer, user):
+        draft = applied(full_offer, consumer=user, status="draft", submitted_at=None)
+        for other in (UserFactory(), full_offer.provider.owner):
             browser = browser_of(other)
             assert browser.get(f"/my/applications/{draft.pk}/edit").status_code == 404
             assert browser.post(f"/my/applications/{draft.pk}/edit", {**TYPED, "do": "save"}).status_code == 404

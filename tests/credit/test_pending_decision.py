@@ -52,7 +52,7 @@ def decide(person, application, to="approved", **members):
     return client.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
 
 
-def end(person, application):
+def close_proposal(person, application):
     """Withdraw or decline a proposed decision."""
     return client_of(person).remove(f"/applications/{application.pk}/pending-decision")
 
@@ -93,7 +93,7 @@ class TestTwoReviewers:
         assert row.metadata["score"] == 7
         assert row.metadata["reasons"] == ["no_credit_file"]
 
-    def test_confirmation_keeps_the_metadata_of_the_proposal(self, application, first, second, settings):
+    def test_confirmed_decision_retains_the_metadata_of_the_proposal(self, application, first, second, settings):
         """Without the report the notice would lack what 15 USC 1681m(a) requires."""
         settings.REPORTS = "off"
         report = {"agency": "Example Bureau", "address": "1 File Street", "phone": "800-555-0100"}
@@ -132,7 +132,7 @@ class TestTwoReviewers:
         for person in (first, second):
             body = assert_error(decide(person, application, "rejected"), 400, "E3001")
             assert body["details"] == {"from": "under_review", "to": "rejected", "allowed": ["approved"]}
-        assert end(second, application).status_code == 200
+        assert close_proposal(second, application).status_code == 200
         assert decide(second, application, "rejected", metadata=BECAUSE).json()["pending_decision"]["to"] == "rejected"
 
     def test_applicant_and_last_editor_can_neither_propose_nor_decide(self, first, second):
@@ -188,25 +188,25 @@ class TestEndOfAProposal:
     @pytest.mark.parametrize(("who", "outcome"), [("first", "withdrawn"), ("second", "declined")])
     def test_closing_a_proposal_returns_the_application_to_review(self, application, first, second, who, outcome):
         decide(first, application)
-        answer = end({"first": first, "second": second}[who], application)
+        answer = close_proposal({"first": first, "second": second}[who], application)
         assert (answer.status_code, answer.content) == (200, b"")
         assert Proposal.objects.get().outcome == outcome
         assert state(application) == ("under_review", 0)
         assert decide(second, application).json()["pending_decision"]["proposed_by"] == str(second.pk)
 
     def test_closing_a_missing_proposal_returns_404(self, application, first):
-        assert_error(end(first, application), 404, "E4001")
+        assert_error(close_proposal(first, application), 404, "E4001")
         decide(first, application)
-        assert end(first, application).status_code == 200
-        assert_error(end(first, application), 404, "E4001")
+        assert close_proposal(first, application).status_code == 200
+        assert_error(close_proposal(first, application), 404, "E4001")
 
     def test_only_reviewers_can_withdraw_or_decline_a_proposal(self, api, user, application, first, stranger):
         decide(first, application)
-        assert_error(end(user, application), 403, "E2010")
-        assert_error(end(stranger, application), 404, "E4002")
+        assert_error(close_proposal(user, application), 403, "E2010")
+        assert_error(close_proposal(stranger, application), 404, "E4002")
         user.groups.add(Group.objects.get(name="Reviewer"))
         forget_credentials()
-        assert_error(end(user, application), 403, "E2010")
+        assert_error(close_proposal(user, application), 403, "E2010")
         assert Proposal.objects.get().closed_at is None
 
 

@@ -172,7 +172,7 @@ class TestLenderWithoutContactData:
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
     @pytest.mark.parametrize("missing", ["name", "address"])
     @pytest.mark.parametrize("value", ["", " ", "\u200b\n"], ids=ascii)
-    def test_decision_with_a_notice_is_rejected_if_the_lender_has_no_name_or_address(
+    def test_decision_with_a_notice_requires_a_lender_name_and_address(
         self, provider, settings, policy, missing, value
     ):
         settings.REVIEW_POLICY = policy

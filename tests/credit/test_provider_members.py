@@ -235,7 +235,7 @@ class TestRightsOfMembers:
             assert statuses[False] == (403, "E2012")
             assert statuses[True][0] < 300
 
-    def test_member_cannot_change_members_or_see_invitations(self, api, colleague, user, stranger):
+    def test_member_without_the_owner_role_cannot_manage_members_or_invitations(self, api, colleague, user, stranger):
         client = client_of(colleague)
         invite(api, stranger.username)
         page = client.read(PATH).json()

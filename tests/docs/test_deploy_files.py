@@ -176,7 +176,7 @@ def test_compose_resolves_the_configured_host_names_to_nginx():
     assert set(re.findall(r"server_name (\S+);", (DEPLOY / "nginx.conf").read_text())) == set(aliases)
 
 
-def test_nginx_serves_both_hosts_over_ipv4_and_ipv6_with_only_tls_1_2_and_1_3():
+def test_nginx_serves_both_hosts_over_ipv4_and_ipv6_with_modern_tls():
     servers = re.split(r"^server \{$", (DEPLOY / "nginx.conf").read_text(), flags=re.MULTILINE)[1:]
     assert len(servers) == 2
     for server in servers:

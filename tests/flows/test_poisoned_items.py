@@ -49,7 +49,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def poison(monkeypatch):
+def raise_for_row(monkeypatch):
     """Make a function of a module raise for the row with a key, or for a batch that contains the row."""
 
     def is_row(value, key):
@@ -134,9 +134,9 @@ def two_rejected(settings):
     return first, second
 
 
-def test_failing_notice_does_not_stop_other_notices_from_being_issued(settings, poison):
+def test_failing_notice_does_not_stop_other_notices_from_being_issued(settings, raise_for_row):
     poisoned, good = two_rejected(settings)
-    poison(notices, "gather", poisoned.notice.pk)
+    raise_for_row(notices, "gather", poisoned.notice.pk)
     failing("issue_notices", "1 notices or deadlines failed", "notice", str(poisoned.notice.pk))
     assert (good.notice.status, poisoned.notice.status, poisoned.notice.waits_for) == ("ready", "due", "fault")
     passing("issue_notices")
@@ -152,7 +152,7 @@ def test_notice_that_kills_three_processes_becomes_a_dead_letter(settings, monke
     assert (row.key, row.kills, row.dead_at is not None) == (str(poisoned.notice.pk), 3, True)
 
 
-def test_failing_notice_mail_does_not_block_other_notices(settings, poison):
+def test_failing_notice_mail_does_not_block_other_notices(settings, raise_for_row):
     poisoned, good = two_rejected(settings)
     notices.issue_due(now=timezone.now())
     mail = notices.queue_mail("a@b.example", "notice", {"link": "x"}, language="en", now=timezone.now())
@@ -160,35 +160,35 @@ def test_failing_notice_mail_does_not_block_other_notices(settings, poison):
     Notice.objects.filter(pk=poisoned.notice.pk).update(mail=mail)
     Notice.objects.filter(pk=good.notice.pk).update(mail=other)
     type(mail).objects.update(status=SENT, due_at=None)
-    poison(notices, "_after_mail", poisoned.notice.pk)
+    raise_for_row(notices, "_after_mail", poisoned.notice.pk)
     failing("issue_notices", "1 notices or deadlines failed")
     assert (good.notice.status, poisoned.notice.status) == ("delivered", "ready")
     assert [key for key, *_ in listed("notice_mail")] == [str(poisoned.notice.pk)]
 
 
-def test_failing_notice_clock_does_not_stop_other_overdue_reports(settings, poison):
+def test_failing_notice_clock_does_not_stop_other_overdue_reports(settings, raise_for_row):
     poisoned, good = two_rejected(settings)
     past = timezone.now() - timedelta(days=1)
     Clock.objects.update(overdue_told_at=None, stopped_at=None, due_at=past)
     row = Clock.objects.filter(application=poisoned.pk).first()
     Clock.objects.exclude(pk=row.pk).filter(application=poisoned.pk).update(stopped_at=past)
-    poison(notices, "_report_overdue", row.pk)
+    raise_for_row(notices, "_report_overdue", row.pk)
     failing("issue_notices", "1 notices or deadlines failed")
     assert Event.objects.filter(type="notice.overdue").count() == Clock.objects.filter(application=good.pk).count() > 0
     assert [key for key, *_ in listed("notice_clock")] == [str(row.pk)]
 
 
-def test_failing_automatic_decision_is_listed_and_other_decisions_succeed(settings, poison):
+def test_failing_automatic_decision_is_listed_and_other_decisions_succeed(settings, raise_for_row):
     settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
     offer = scored_offer()[0]
     poisoned, good = scored(offer, SAYS_GOOD), scored(offer, SAYS_GOOD)
-    poison(automatic, "_decide", poisoned.pk)
+    raise_for_row(automatic, "_decide", poisoned.pk)
     failing("decide_applications", "1 applications could not be decided", "automatic_decision", str(poisoned.pk))
     assert Application.objects.get(pk=good.pk).status == "approved"
     passing("decide_applications")
 
 
-def test_failing_pending_score_does_not_stop_other_scores(poison):
+def test_failing_pending_score_does_not_stop_other_scores(raise_for_row):
     now, offer = timezone.now(), scored_offer()[0]
     about = {"offer_id": offer.pk, "provider_id": int(offer.provider_id), "offer_snapshot": offer.terms()}
     poisoned, good = (
@@ -199,22 +199,22 @@ def test_failing_pending_score_does_not_stop_other_scores(poison):
         Report.objects.create(
             application=application, status="failed", score_waits=True, requested_at=now, look_at=now, **report
         )
-    poison(facts_of, "_score", poisoned.pk)
+    raise_for_row(facts_of, "_score", poisoned.pk)
     failing("decide_applications", "1 applications could not be decided", "waiting_score", str(poisoned.pk))
     assert Score.objects.get().application_id == good.pk
     passing("decide_applications")
 
 
-def test_failing_application_expiry_does_not_stop_other_expiries(poison):
+def test_failing_application_expiry_does_not_stop_other_expiries(raise_for_row):
     long_ago = timezone.now() - timedelta(days=400)
     poisoned, good = (ApplicationFactory(status="draft", updated_at=long_ago) for _ in range(2))
-    poison(applications, "_expire", poisoned.pk)
+    raise_for_row(applications, "_expire", poisoned.pk)
     failing("expire_applications", "1 applications or counteroffers failed", "idle_application", str(poisoned.pk))
     assert Application.objects.get(pk=good.pk).status == "expired"
     passing("expire_applications")
 
 
-def test_failing_counteroffer_expiry_does_not_stop_other_expiries(settings, poison):
+def test_failing_counteroffer_expiry_does_not_stop_other_expiries(settings, raise_for_row):
     settings.REVIEW_POLICY = "open"
     first = World()
     worlds = first, World(first.offer)
@@ -231,23 +231,23 @@ def test_failing_counteroffer_expiry_does_not_stop_other_expiries(settings, pois
             counteroffers.make(world.application, metadata, actor=world.lender, changed_by="x", now=now)
     poisoned, good = Counteroffer.objects.order_by("id")
     Counteroffer.objects.update(expires_at=now - timedelta(hours=1))
-    poison(counteroffers, "_expire", poisoned.pk)
+    raise_for_row(counteroffers, "_expire", poisoned.pk)
     failing("expire_applications", "1 applications or counteroffers failed", "counteroffer", str(poisoned.pk))
     assert Counteroffer.objects.get(pk=good.pk).outcome == "expired"
 
 
-def test_failing_verification_expiry_does_not_stop_other_expiries(api, stranger_api, poison):
+def test_failing_verification_expiry_does_not_stop_other_expiries(api, stranger_api, raise_for_row):
     poisoned, good = start(api), start(stranger_api)
     for shown in (poisoned, good):
         age(shown["verification_id"], expires_at=timedelta(hours=25))
-    poison(kyc, "_expire", poisoned["verification_id"])
+    raise_for_row(kyc, "_expire", poisoned["verification_id"])
     failing("prune", "1 rules, tasks, or rows failed", "verification", poisoned["verification_id"])
     assert row_of(good).status == "expired"
 
 
-def test_row_that_fails_prune_does_not_stop_other_rows(poison):
+def test_row_that_fails_prune_does_not_stop_other_rows(raise_for_row):
     poisoned, good = (RateCounter.objects.create(bucket=name, window=1, used=1) for name in "ab")
-    poison(pruning, "_delete", poisoned.pk)
+    raise_for_row(pruning, "_delete", poisoned.pk)
     failing("prune", "1 rules, tasks, or rows failed", "prune", f"rate_counters {poisoned.pk}")
     assert list(RateCounter.objects.all()) == [poisoned]
     assert not RateCounter.objects.filter(pk=good.pk).exists()
@@ -270,10 +270,10 @@ def test_failing_prune_rule_or_task_does_not_stop_other_rules(monkeypatch, what)
     assert listed("prune") == []
 
 
-def test_failing_staged_item_expiry_does_not_stop_other_expiries(poison):
+def test_failing_staged_item_expiry_does_not_stop_other_expiries(raise_for_row):
     long_ago = timezone.now() - timedelta(days=400)
     poisoned, good = (StagedItemFactory(staged_at=long_ago) for _ in range(2))
-    poison(staging, "_decide", poisoned.pk)
+    raise_for_row(staging, "_decide", poisoned.pk)
     failing("prune", "1 rules, tasks, or rows failed", "staged_item", str(poisoned.pk))
     assert StagedItem.objects.get(pk=good.pk).status == "expired"
 
@@ -288,49 +288,49 @@ def test_staged_item_that_kills_three_processes_becomes_a_dead_letter(monkeypatc
     assert (row.kind, row.key, row.kills, row.dead_at) == ("staged_item", str(poisoned.pk), 3, now)
 
 
-def test_failing_key_expiry_event_does_not_stop_other_announcements(user, poison):
+def test_failing_key_expiry_event_does_not_stop_other_announcements(user, raise_for_row):
     now = timezone.now()
     poisoned, good = (keys.create_api_key(owner=user, name=name, scopes=None, now=now).record for name in "xy")
     ApiKey.objects.update(expires_at=now + timedelta(days=1))
-    poison(keys, "_record_event", poisoned.pk)
+    raise_for_row(keys, "_record_event", poisoned.pk)
     failing("prune", "1 rules, tasks, or rows failed", "api_key", str(poisoned.pk))
     assert ApiKey.objects.get(expiry_announced_at__isnull=False).pk == good.pk
 
 
-def test_failing_bank_item_does_not_stop_staging_of_other_items(api, user, stranger_api, stranger, poison):
+def test_failing_bank_item_does_not_stop_staging_of_other_items(api, user, stranger_api, stranger, raise_for_row):
     exchange(api, user, "public-sandbox-1")
     exchange(stranger_api, stranger, "public-sandbox-2")
     poisoned, good = BankItem.objects.order_by("pk")
     BankItem.objects.update(accounts_staged_at=None)
-    poison(bank, "_stage_accounts", poisoned.pk)
+    raise_for_row(bank, "_stage_accounts", poisoned.pk)
     failing("stage_bank_accounts", "1 bank items failed", "bank_item", str(poisoned.pk))
     assert BankItem.objects.get(accounts_staged_at__isnull=False).pk == good.pk
     passing("stage_bank_accounts")
 
 
-def test_failing_unlinked_bank_item_does_not_stop_other_removals(api, user, stranger_api, stranger, poison):
+def test_failing_unlinked_bank_item_does_not_stop_other_removals(api, user, stranger_api, stranger, raise_for_row):
     exchange(api, user, "public-sandbox-1")
     exchange(stranger_api, stranger, "public-sandbox-2")
     poisoned, _good = BankItem.objects.order_by("pk")
     BankItem.objects.update(unlinked_at=timezone.now())
-    poison(bank, "_remove", poisoned.pk)
+    raise_for_row(bank, "_remove", poisoned.pk)
     failing("stage_bank_accounts", "1 bank items failed", "unlinked_bank_item", str(poisoned.pk))
     assert list(BankItem.objects.all()) == [poisoned]
 
 
-def test_failing_payment_does_not_stop_other_reconciliations(api, user, poison):
+def test_failing_payment_does_not_stop_other_reconciliations(api, user, raise_for_row):
     for _ in range(2):
         process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
     poisoned, good = Payment.objects.order_by("pk")
     Payment.objects.update(due_at=timezone.now() - timedelta(minutes=1))
-    poison(reconciliation.card, "ask", poisoned.pk)
+    raise_for_row(reconciliation.card, "ask", poisoned.pk)
     failing("reconcile_payments", "1 payments or events failed", "payment", str(poisoned.pk))
     assert Payment.objects.get(pk=good.pk).status == "Completed"
     Payment.objects.update(due_at=timezone.now() - timedelta(minutes=1))
     passing("reconcile_payments")
 
 
-def test_failing_processor_event_does_not_stop_other_events(api, user, poison):
+def test_failing_processor_event_does_not_stop_other_events(api, user, raise_for_row):
     for _ in range(2):
         process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
     poisoned, good = Payment.objects.order_by("pk")
@@ -345,7 +345,7 @@ def test_failing_processor_event_does_not_stop_other_events(api, user, poison):
         ProcessorEvent.objects.create(
             id=f"evt_{payment.pk}", type="payment_intent.succeeded", received_at=timezone.now(), detail=detail
         )
-    poison(reconciliation, "apply", f"evt_{poisoned.pk}")
+    raise_for_row(reconciliation, "apply", f"evt_{poisoned.pk}")
     failing("reconcile_payments", "1 payments or events failed", "processor_event", f"evt_{poisoned.pk}")
     assert Payment.objects.get(pk=good.pk).status == "Completed"
 
@@ -358,9 +358,9 @@ def two_submitted(api, user):
     return result
 
 
-def test_failing_crypto_payment_does_not_stop_other_settlements(api, user, poison):
+def test_failing_crypto_payment_does_not_stop_other_settlements(api, user, raise_for_row):
     poisoned, good = two_submitted(api, user)
-    poison(settlement, "_attend", poisoned.pk)
+    raise_for_row(settlement, "_attend", poisoned.pk)
     failing("reconcile_payments", "1 payments or events failed", "crypto_payment", str(poisoned.pk))
     assert stored(good.pk).status == "confirmed"
     passing("reconcile_payments")
@@ -441,10 +441,10 @@ class TestRecords:
         assert listed("record") == []
         assert {delivery.attempts for delivery in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
 
-    def test_failing_record_key_does_not_stop_the_anchoring_of_records(self, records, poison):
+    def test_failing_record_key_does_not_stop_the_anchoring_of_records(self, records, raise_for_row):
         record_keys.rotate(now=timezone.now())
         DecisionAnchor.objects.filter(record_key=2).delete()
-        poison(record_keys, "announce_key", 2)
+        raise_for_row(record_keys, "announce_key", 2)
         failing("anchor_decisions", "1 records could not be anchored")
         assert self.anchored(records) == [True, True, True]
         assert listed("record_key") == [("2", "ZeroDivisionError", 1)]

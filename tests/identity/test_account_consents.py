@@ -39,7 +39,7 @@ def newest(api):
     return api.read(PATH).json()["consents"][0]
 
 
-def ended(api):
+def end_newest_consent(api):
     """End the newest consent, twice; return it."""
     consent = newest(api)
     assert (set(consent), consent["ended_at"]) == (FIELDS, None)
@@ -59,7 +59,7 @@ def authorize(user):
 def test_ended_consent_of_an_app_revokes_its_tokens(api, user):
     client, app = authorize(user)
     assert app.read("/auth/me").status_code == 200
-    consent = ended(api)
+    consent = end_newest_consent(api)
     assert (consent["kind"], consent["scope"]) == ("app", "Budget app: offers:read")
     assert (consent["name"], consent["application_reference"]) == ("Budget app", None)
     assert len(consent["text_sha256"]) == 64
@@ -82,7 +82,7 @@ def test_revoked_app_access_ends_the_consent_to_the_app(user, end):
     assert Consent.objects.get().ended_at is not None
 
 
-def test_app_with_live_tokens_keeps_its_consent_after_prune(user):
+def test_prune_does_not_end_the_consent_of_an_app_with_live_tokens(user):
     authorize(user)
     pruning.prune(now=timezone.now())
     assert Consent.objects.get().ended_at is None
@@ -92,7 +92,7 @@ def test_ended_consent_to_a_bank_link_removes_the_bank_at_the_vendor(api, user, 
     link_bank(api, user)
     consent_id = newest(api)["id"]
     with django_capture_on_commit_callbacks(execute=True):
-        ended(api)
+        end_newest_consent(api)
     assert SandboxItem.objects.get().removed_at is not None
     assert not BankItem.objects.exists()
     assert Consent.objects.get().pk.hex == consent_id.replace("-", "")
@@ -110,7 +110,7 @@ def test_ended_consent_to_electronic_notices_stops_electronic_notices(api, user)
         body = {"text_sha256": digest, "language": "en"}
         assert api.replace("/notice-consent", body).status_code == 200
     assert [each["ended_at"] is None for each in api.read(PATH).json()["consents"]] == [True, False]
-    assert ended(api)["text_sha256"] == digest
+    assert end_newest_consent(api)["text_sha256"] == digest
     assert not NoticeConsent.is_given_by(user.pk)
 
 
@@ -125,7 +125,7 @@ def test_ended_sharing_consent_stops_future_sharing_with_the_lender(api, user):
     application = ApplicationFactory(consumer=user, share=["bank"])
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
-    consent = ended(api)
+    consent = end_newest_consent(api)
     assert (consent["kind"], "bank to lender" in consent["scope"]) == ("lender_sharing", True)
     application.refresh_from_db()
     assert application.share == []

@@ -47,7 +47,7 @@ def text_of(answer, status=200):
     return html.unescape(" ".join(answer.content.decode().split()))
 
 
-def press(browser, path, do, status=200, **fields):
+def press_button(browser, path, do, status=200, **fields):
     """Press a button; return the next page."""
     return text_of(browser.post(f"/developers{path}", {"do": do, **fields}, follow=True), status)
 
@@ -61,7 +61,7 @@ def secret_in(page, start):
 
 
 def made_key(browser, **fields):
-    return press(browser, "/keys", "make", **{**KEY, **fields})
+    return press_button(browser, "/keys", "make", **{**KEY, **fields})
 
 
 def test_developer_pages_redirect_anonymous_visitors_to_the_log_in():
@@ -105,17 +105,17 @@ class TestKeys:
 
     def test_api_key_page_rejects_the_same_values_as_the_api(self, browser):
         for fields in ({"name": ""}, {"scopes": []}, {"scopes": ["x"]}, {"expires_days": "soon"}):
-            assert "E1001" in press(browser, "/keys", "make", 400, **{**KEY, **fields})
+            assert "E1001" in press_button(browser, "/keys", "make", 400, **{**KEY, **fields})
         assert not ApiKey.objects.exists()
 
     def test_api_key_page_rotates_a_key_with_overlap_and_revokes_it(self, browser):
         old = secret_in(made_key(browser), "ck_test_")
         first = ApiKey.objects.get()
-        page = press(browser, "/keys", "rotate", key_id=first.pk, grace_days="2")
+        page = press_button(browser, "/keys", "rotate", key_id=first.pk, grace_days="2")
         assert "The previous key works until" in page
         new = secret_in(page, "ck_test_")
         assert [ApiClient(api_key=item).read("/auth/me").status_code for item in (old, new)] == [200, 200]
-        assert "was revoked" in press(browser, "/keys", "revoke", key_id=first.pk)
+        assert "was revoked" in press_button(browser, "/keys", "revoke", key_id=first.pk)
         assert [ApiClient(api_key=item).read("/auth/me").status_code for item in (old, new)] == [401, 200]
         assert {item.credential for item in AccountHistory.objects.all()} == {"session:developers"}
 
@@ -124,7 +124,7 @@ class TestKeys:
         key = ApiKey.objects.get()
         assert key.pk not in read_page(strange_browser, "/keys")
         for do in ("rotate", "revoke", "collect"):
-            press(strange_browser, "/keys", do, 404, key_id=key.pk, grace_days="2")
+            press_button(strange_browser, "/keys", do, 404, key_id=key.pk, grace_days="2")
         assert ApiKey.objects.get().revoked_at is None
 
 
@@ -132,39 +132,39 @@ class TestClients:
     FIELDS = {"name": "Budget app", "redirect_uris": REDIRECT, "scopes": ["offers:read"]}
 
     def test_oauth_client_page_creates_changes_and_deletes_a_client(self, browser):
-        page = press(browser, "/clients", "make", **self.FIELDS)
+        page = press_button(browser, "/clients", "make", **self.FIELDS)
         client = OAuthClient.objects.get()
         assert client.client_id in page
         assert (client.is_public, client.addresses, client.scopes) == (False, [REDIRECT], ["offers:read"])
         path = f"/clients/{client.client_id}"
         first = re.search(r"Client secret</dt><dd><code>([\w-]+)", page)[1]
-        second = re.search(r"Client secret</dt><dd><code>([\w-]+)", press(browser, path, "rotate"))[1]
+        second = re.search(r"Client secret</dt><dd><code>([\w-]+)", press_button(browser, path, "rotate"))[1]
         assert first != second
         assert second not in read_page(browser, path)
         two = f"{REDIRECT}\n{REDIRECT}/2"
-        press(browser, path, "change", name="Other", redirect_uris=two, scopes=["offers:read", "identity:read"])
+        press_button(browser, path, "change", name="Other", redirect_uris=two, scopes=["offers:read", "identity:read"])
         client.refresh_from_db()
         assert (client.name, client.addresses, len(client.scopes)) == ("Other", two.split(), 2)
-        press(browser, path, "remove")
+        press_button(browser, path, "remove")
         assert not OAuthClient.objects.exists()
 
     def test_public_oauth_client_created_on_the_page_has_no_secret(self, browser):
-        page = press(browser, "/clients", "make", **self.FIELDS, public="yes")
+        page = press_button(browser, "/clients", "make", **self.FIELDS, public="yes")
         assert "Client secret" not in page
-        assert "E3004" in press(browser, f"/clients/{OAuthClient.objects.get().client_id}", "rotate", 400)
+        assert "E3004" in press_button(browser, f"/clients/{OAuthClient.objects.get().client_id}", "rotate", 400)
 
     def test_oauth_client_form_with_an_invalid_uri_retains_its_values(self, browser):
-        page = press(browser, "/clients", "make", 400, **{**self.FIELDS, "redirect_uris": "ftp://x"})
+        page = press_button(browser, "/clients", "make", 400, **{**self.FIELDS, "redirect_uris": "ftp://x"})
         assert 'value="Budget app"' in page
         assert "ftp://x</textarea>" in page
         assert 'value="offers:read" checked' in page
 
     def test_oauth_client_page_of_another_account_returns_404(self, browser, strange_browser):
-        press(browser, "/clients", "make", **self.FIELDS)
+        press_button(browser, "/clients", "make", **self.FIELDS)
         path = f"/clients/{OAuthClient.objects.get().client_id}"
         read_page(strange_browser, path, 404)
         for do in ("change", "rotate", "remove"):
-            press(strange_browser, path, do, 404, **self.FIELDS)
+            press_button(strange_browser, path, do, 404, **self.FIELDS)
         assert OAuthClient.objects.get().name == "Budget app"
 
 
@@ -173,7 +173,7 @@ class TestWebhooks:
 
     @pytest.fixture
     def path(self, browser):
-        self.page = press(browser, "/webhooks", "add", **self.FIELDS)
+        self.page = press_button(browser, "/webhooks", "add", **self.FIELDS)
         return f"/webhooks/{Endpoint.objects.get().pk}"
 
     def test_webhook_page_shows_the_secret_of_a_new_webhook_once(self, browser, path):
@@ -182,51 +182,51 @@ class TestWebhooks:
         assert secret not in read_page(browser, path) + read_page(browser, "/webhooks")
 
     def test_a_webhook_page_shows_each_step_of_a_secret_rotation(self, browser, path):
-        page = press(browser, path, "rotate", grace_hours="2")
+        page = press_button(browser, path, "rotate", grace_hours="2")
         endpoint = Endpoint.objects.get()
         assert endpoint.secret in page
         assert "The receiver has accepted no test yet" in read_page(browser, path)
         Endpoint.objects.update(secret_proven=True)
         assert "The receiver accepted a test" in read_page(browser, path)
-        assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
+        assert "E1001" in press_button(browser, path, "rotate", 400, grace_hours="169")
 
     def test_webhook_page_sends_test_events_and_shows_the_attempts(self, browser, path):
-        assert "is being sent" in press(browser, path, "test")
+        assert "is being sent" in press_button(browser, path, "test")
         sent = Delivery.objects.get()
         attempt = {"at": "2026-01-31T12:00:00.000000Z", "status_code": 503, "error": "status", "duration_ms": 12}
         Delivery.objects.update(attempts=[attempt])
         page = read_page(browser, path)
         assert "webhook.test" in page
         assert "2026-01-31T12:00:00: 503, status, 12 ms" in page
-        press(browser, path, "redeliver", delivery_id=str(sent.pk))
+        press_button(browser, path, "redeliver", delivery_id=str(sent.pk))
         assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
 
     def test_webhook_page_changes_disables_enables_and_deletes_a_webhook(self, browser, path):
         some = {**self.FIELDS, "reach": "some"}
-        press(browser, path, "change", **some, event_types=["webhook.test", "claim.created"])
+        press_button(browser, path, "change", **some, event_types=["webhook.test", "claim.created"])
         assert Endpoint.objects.get().event_types == ["webhook.test", "claim.created"]
         assert read_page(browser, path).count('" checked> <span><code>') == 2
-        assert "E1001" in press(browser, path, "change", 400, **some, event_types=["no.such"])
-        page = press(browser, path, "change", 400, **some)
+        assert "E1001" in press_button(browser, path, "change", 400, **some, event_types=["no.such"])
+        page = press_button(browser, path, "change", 400, **some)
         assert "E1001" in page
         assert 'value="some" checked' in page
         for do, status in (("disable", DISABLED), ("enable", ENABLED)):
-            press(browser, path, do)
+            press_button(browser, path, do)
             assert Endpoint.objects.get().status == status
-        press(browser, path, "remove")
+        press_button(browser, path, "remove")
         read_page(browser, path, 404)
 
     def test_webhook_page_of_another_account_returns_404(self, browser, strange_browser, path):
-        press(browser, path, "test")
+        press_button(browser, path, "test")
         read_page(strange_browser, path, 404)
         delivery = str(Delivery.objects.get().pk)
         for do in ("test", "redeliver", "rotate", "change", "disable", "enable", "remove"):
-            press(strange_browser, path, do, 404, **self.FIELDS, delivery_id=delivery, grace_hours="1")
+            press_button(strange_browser, path, do, 404, **self.FIELDS, delivery_id=delivery, grace_hours="1")
         assert (Endpoint.objects.get().status, Delivery.objects.count()) == (ENABLED, 1)
 
     def test_webhook_page_with_an_invalid_id_returns_404(self, browser):
         for do in ("test", "redeliver", "rotate", "change", "disable", "enable", "remove"):
-            press(browser, "/webhooks/abc", do, 404, **self.FIELDS, delivery_id="x", grace_hours="1")
+            press_button(browser, "/webhooks/abc", do, 404, **self.FIELDS, delivery_id="x", grace_hours="1")
 
 
 class TestEvents:
@@ -311,7 +311,7 @@ def test_developer_form_without_a_csrf_token_returns_403(user):
 
 def test_unknown_button_of_a_developer_page_changes_nothing(browser):
     for path in PAGES:
-        assert "Reload the page, and try again" in press(browser, path, "facts", 400)
+        assert "Reload the page, and try again" in press_button(browser, path, "facts", 400)
 
 
 def test_developer_forms_count_toward_the_rate_limit(browser, settings):

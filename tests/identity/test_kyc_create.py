@@ -214,7 +214,7 @@ def test_concurrent_verification_attempts_do_not_exceed_the_limit(committed, nee
     assert KycVerification.objects.count() == 3
 
 
-def test_an_unstarted_verification_expires(api, stranger_api, user):
+def test_unstarted_identity_verification_expires(api, stranger_api, user):
     overdue, played = start(api), start(stranger_api)
     play(played, "pass")
     for shown in (overdue, played):

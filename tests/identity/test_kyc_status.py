@@ -148,7 +148,7 @@ def test_a_started_verification_that_the_vendor_ends_fails(plaid, api):
     assert (body["status"], body["last_error"]["code"]) == ("failed", "verification_expired")
 
 
-def test_an_abandoned_verification_expires(api, user):
+def test_abandoned_identity_verification_expires(api, user):
     shown = start(api)
     age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))
     body = read(api, shown["verification_id"]).json()

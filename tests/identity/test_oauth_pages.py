@@ -248,7 +248,7 @@ def test_a_consent_form_from_another_site_is_rejected(browser, registered):
     assert not Grant.objects.exists()
 
 
-def end(browser, page, client):
+def revoke_access(browser, page, client):
     """Press the button that revokes a client's access."""
     fields = {"client_id": client.client_id, "csrfmiddlewaretoken": str(page.context["csrf_token"])}
     return browser.post("/oauth/grants", fields)
@@ -258,7 +258,7 @@ def test_user_can_view_and_revoke_oauth_grants(user, browser, registered):
     body = exchange(code_for(user, registered[0]), *registered).json()
     page = browser.get("/oauth/grants")
     assert b"Budget app" in page.content
-    assert end(browser, page, registered[0]).status_code == 302
+    assert revoke_access(browser, page, registered[0]).status_code == 302
     assert b"You have not authorized any apps" in browser.get("/oauth/grants").content
     forget_credentials()
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
@@ -269,7 +269,7 @@ def test_oauth_grant_of_another_account_cannot_be_revoked(user, registered):
     stranger = browser_of(UserFactory())
     page = stranger.get("/oauth/grants")
     assert b"Budget app" not in page.content
-    end(stranger, page, registered[0])
+    revoke_access(stranger, page, registered[0])
     assert b"Budget app" in browser_of(user).get("/oauth/grants").content
 
 

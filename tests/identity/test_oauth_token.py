@@ -192,7 +192,7 @@ def test_oauth_refresh_can_narrow_but_not_widen_the_scope(user, registered):
     assert_refused(refresh(third["refresh_token"], *registered, scope="webhooks"), 400, "invalid_scope")
 
 
-def test_a_clients_refresh_token_works_only_for_that_client(user, registered):
+def test_refresh_token_of_a_client_is_rejected_for_another_client(user, registered):
     body = tokens_of(user, registered)
     answer = ApiClient().send("/auth/refresh", {"refresh_token": body["refresh_token"]})
     assert (answer.status_code, answer.json()["code"]) == (401, "E2002")

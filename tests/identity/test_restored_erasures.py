@@ -179,7 +179,7 @@ def test_file_of_another_format_is_rejected_as_erasure_file(tmp_path, content):
         apply(tmp_path / "none")
 
 
-def test_outage_of_a_vendor_fails_one_erasure_and_not_the_others(log, monkeypatch):
+def test_failing_erasure_does_not_stop_other_erasures(log, monkeypatch):
     people = [UserFactory(), UserFactory()]
     for person in people:
         erase(person)

@@ -60,7 +60,7 @@ def invited(email=EMAIL, group=SUPPORT):
     return invite(actor=actor, email=email, role="staff", group=group, now=timezone.now())
 
 
-def begin(issuer, browser=None, wanted="/admin/"):
+def start_log_in(issuer, browser=None, wanted="/admin/"):
     """Start at our log-in page and log in at the issuer; return the browser and the redirect address."""
     browser = browser or Client()
     start = browser.get("/account/oidc/start", {"next": wanted})
@@ -70,7 +70,7 @@ def begin(issuer, browser=None, wanted="/admin/"):
 
 def log_in(issuer, browser=None, **person):
     issuer.person.update(person)
-    browser, back = begin(issuer, browser)
+    browser, back = start_log_in(issuer, browser)
     return browser, browser.get(back)
 
 
@@ -293,7 +293,7 @@ def test_logout_token_of_another_session_ends_nothing(issuer, jane, claims):
 
 
 @pytest.mark.parametrize("claims", [{"sub": "jane-1"}, {"sub": "jane-1", "sid": "s1"}])
-def test_logout_token_with_a_subject_ends_log_ins_without_a_session_of_the_issuer(issuer, jane, settings, claims):
+def test_logout_token_with_a_subject_ends_log_ins_without_an_issuer_session(issuer, jane, settings, claims):
     settings.STAFF_PASSWORDS = True
     user = User.objects.get()
     user.set_password(PASSWORD)
@@ -437,7 +437,7 @@ def test_id_token_with_a_forged_signature_is_rejected_without_an_account(issuer,
 )  # fmt: skip
 def test_changed_oidc_response_is_rejected(issuer, change):
     invited()
-    browser, back = begin(issuer)
+    browser, back = start_log_in(issuer)
     assert browser.get(with_changed(back, **change)).status_code == 403
     assert nobody_in(browser)
 
@@ -451,8 +451,8 @@ def test_oidc_response_without_the_announced_issuer_is_rejected(issuer):
 
 def test_oidc_authorization_code_works_once_and_only_in_its_browser(issuer):
     invited()
-    browser, back = begin(issuer)
-    other, _back = begin(issuer)
+    browser, back = start_log_in(issuer)
+    other, _back = start_log_in(issuer)
     for stranger in (other, Client()):
         assert stranger.get(back).status_code == 403
     assert not User.objects.exists()
@@ -462,15 +462,15 @@ def test_oidc_authorization_code_works_once_and_only_in_its_browser(issuer):
     assert browser.get(back).status_code == 403
     issuer.codes.clear()
     code = parse_qs(urlsplit(back).query)["code"][0]
-    _browser, later = begin(issuer, browser)
+    _browser, later = start_log_in(issuer, browser)
     assert browser.get(with_changed(later, code=code)).status_code == 403
 
 
 def test_oidc_code_injected_from_another_log_in_is_rejected(issuer):
     """PKCE and the nonce bind a code to the browser that started the log-in."""
     invited()
-    _victim, stolen = begin(issuer)
-    browser, back = begin(issuer)
+    _victim, stolen = start_log_in(issuer)
+    browser, back = start_log_in(issuer)
     code = parse_qs(urlsplit(stolen).query)["code"][0]
     assert browser.get(with_changed(back, code=code)).status_code == 403
     assert nobody_in(browser)
@@ -478,7 +478,7 @@ def test_oidc_code_injected_from_another_log_in_is_rejected(issuer):
 
 def test_oidc_log_in_that_takes_longer_than_10_minutes_is_rejected(issuer):
     invited()
-    browser, back = begin(issuer)
+    browser, back = start_log_in(issuer)
     session = browser.session
     for begun in session["issuer_tries"].values():
         begun[3] -= 601
@@ -491,7 +491,7 @@ def test_oidc_log_in_that_takes_longer_than_10_minutes_is_rejected(issuer):
 )
 def test_oidc_log_in_does_not_redirect_to_another_host(issuer, wanted):
     invited()
-    browser, back = begin(issuer, wanted=wanted)
+    browser, back = start_log_in(issuer, wanted=wanted)
     assert browser.get(back).headers["Location"] == "/account/"
 
 
@@ -529,7 +529,7 @@ def test_oidc_userinfo_does_not_verify_the_address_of_the_id_token(issuer):
 
 def test_unreachable_oidc_issuer_is_reported_as_an_outage(issuer):
     invited()
-    browser, back = begin(issuer)
+    browser, back = start_log_in(issuer)
     issuer.is_down = True
     assert browser.get(back).status_code == 502
     client.forget_documents()
@@ -560,7 +560,7 @@ def test_oidc_log_in_with_an_ended_or_wrong_invitation_is_rejected(issuer):
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_staff_invitation_works_once(issuer, jane):
+def test_staff_invitation_can_be_used_once(issuer, jane):
     browser, response = log_in(issuer, sub="jane-2")
     assert (response.status_code, is_in(browser)) == (403, False)
     assert User.objects.count() == 1

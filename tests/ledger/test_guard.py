@@ -172,7 +172,7 @@ def test_log_can_sign_after_a_failed_guard_update_of_the_first_block(client, set
     assert guard.read().size == 1
 
 
-def test_guard_size_never_decreases():
+def test_guard_file_ignores_a_smaller_size():
     guard.advance(guard.Mark(5, b"x" * 32))
     guard.advance(guard.Mark(4, b"y" * 32))
     assert guard.read() == guard.Mark(5, b"x" * 32)

@@ -59,7 +59,7 @@ def anchored(statement, *, report_type="release", log=LOG):
     return ProofFile(0, (), note, commitment).text().encode(), {**fields, "nonce": nonce.hex()}
 
 
-def made(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
+def files_of(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
     """Return the files of a release; `stated` changes the statement before it is anchored."""
     files = {NAMES.archive: archive or packed(), NAMES.sbom: sbom(*listed)}
     statement = Source(None, commit, 0).statement(NAMES, contents.digests_of(files))
@@ -76,14 +76,14 @@ def summed_anew(files):
 
 def changed(name, change, *, sums=True):
     """Return a release in which one file was changed."""
-    files = made()
+    files = files_of()
     files[name] = change(files[name])
     return summed_anew(files) if sums else files
 
 
 def without(name):
     """Return a release without one file."""
-    return {item: content for item, content in made().items() if item != name}
+    return {item: content for item, content in files_of().items() if item != name}
 
 
 def flipped(content):
@@ -116,7 +116,7 @@ def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
 
 
 def test_unchanged_release_passes_verification(tmp_path):
-    assert json.loads(verify(tmp_path, made())) == {
+    assert json.loads(verify(tmp_path, files_of())) == {
         "kind": "release", "verified": True, "outcome": "verified", "failed": None, "not_checked": [],
         "ledger_key": LOG.verifier.vkey,
     }  # fmt: skip
@@ -136,44 +136,45 @@ def test_release_verification_shows_only_the_fault_in_red(tmp_path, monkeypatch)
 
 STATEMENT, SBOM, ARCHIVE, PROOF, SUMS = NAMES.statement, NAMES.sbom, NAMES.archive, NAMES.proof, contents.SUMS
 TAMPERINGS = {
-    "a bit of the archive": (lambda: changed(ARCHIVE, flipped, sums=False), "summed"),
-    "a bit of the archive, and its sum": (lambda: changed(ARCHIVE, flipped), "stated"),
-    "something behind the archive": (lambda: changed(ARCHIVE, lambda old: old + b"\0"), "stated"),
-    "an archive of another commit": (lambda: made(archive=packed(commit=OTHER_COMMIT)), "committed"),
-    "an archive that unpacks elsewhere": (lambda: made(archive=packed(folder="etc")), "committed"),
-    "an archive that is none": (lambda: made(archive=b"\x1f\x8bPK\3\4"), "committed"),
-    "an archive of a stranger, which is not unpacked": (lambda: made(archive=b"\x1f\x8bPK", log=OTHER_LOG), "proven"),
-    "a lock of more than 4 MiB": (lambda: made(archive=packed("#" * (LOCK_MAX_BYTES + 1))), "committed"),
-    "another package in the archive's lock": (lambda: made(archive=packed(f"{LOCK}evil==6.6.6 \\\n")), "listed"),
-    "another version in the archive's lock": (lambda: made(archive=packed(LOCK.replace("2.1", "2.0"))), "listed"),
-    "an SBOM that keeps silent about a package": (lambda: made(listed=PACKAGES[:1]), "listed"),
-    "an SBOM that was changed": (lambda: changed(SBOM, replaced("2.1", "2.2")), "stated"),
+    "a changed bit of the archive": (lambda: changed(ARCHIVE, flipped, sums=False), "summed"),
+    "a changed bit of the archive with its sum": (lambda: changed(ARCHIVE, flipped), "stated"),
+    "a byte after the archive": (lambda: changed(ARCHIVE, lambda old: old + b"\0"), "stated"),
+    "an archive of another commit": (lambda: files_of(archive=packed(commit=OTHER_COMMIT)), "committed"),
+    "an archive with another folder": (lambda: files_of(archive=packed(folder="etc")), "committed"),
+    "an invalid archive": (lambda: files_of(archive=b"\x1f\x8bPK\3\4"), "committed"),
+    "an invalid archive in a foreign log": (lambda: files_of(archive=b"\x1f\x8bPK", log=OTHER_LOG), "proven"),
+    "a lock of more than 4 MiB": (lambda: files_of(archive=packed("#" * (LOCK_MAX_BYTES + 1))), "committed"),
+    "another package in the archive's lock": (lambda: files_of(archive=packed(f"{LOCK}evil==6.6.6 \\\n")), "listed"),
+    "another version in the archive's lock": (lambda: files_of(archive=packed(LOCK.replace("2.1", "2.0"))), "listed"),
+    "an SBOM without a package": (lambda: files_of(listed=PACKAGES[:1]), "listed"),
+    "a changed SBOM": (lambda: changed(SBOM, replaced("2.1", "2.2")), "stated"),
     "no SBOM": (lambda: without(SBOM), "found"),
     "no sums": (lambda: without(SUMS), "found"),
     "no proof": (lambda: without(PROOF), "found"),
-    "a sum of one's own": (lambda: changed(SUMS, lambda old: flipped(old[:64]) + old[64:], sums=False), "summed"),
+    "a changed sum": (lambda: changed(SUMS, lambda old: flipped(old[:64]) + old[64:], sums=False), "summed"),
     "a fifth sum": (lambda: changed(SUMS, lambda old: b"0" * 64 + b"  evil\n" + old, sums=False), "summed"),
     "a statement about another commit": (lambda: changed(STATEMENT, replaced(COMMIT, OTHER_COMMIT)), "proven"),
     "a statement about another version": (
         lambda: changed(STATEMENT, replaced('"version":"1.2.3"', '"version":"1.2.4"')), "stated",
     ),
-    "a statement that says the same in other bytes": (lambda: changed(STATEMENT, lambda old: old + b"\n"), "stated"),
-    "a statement that says more": (lambda: made(stated=replaced('"version"', '"also":1,"version"')), "stated"),
+    "a statement with a further byte": (lambda: changed(STATEMENT, lambda old: old + b"\n"), "stated"),
+    "an extended statement": (lambda: files_of(stated=replaced('"version"', '"also":1,"version"')), "stated"),
     "a later time of the commit": (
         lambda: changed(STATEMENT, replaced('"source_date_epoch":0', '"source_date_epoch":1')), "proven",
     ),
-    "a proof of something else": (lambda: summed_anew(made() | {PROOF: anchored(b"else")[0]}), "proven"),
-    "a proof that was cut": (lambda: changed(PROOF, lambda old: old[:-9]), "proven"),
-    "a proof by another log of that name": (lambda: made(log=OTHER_LOG), "proven"),
-    "everything made anew, anchored as anybody may": (lambda: made(report_type="credit_report"), "opened"),
-    "an entry that is said to be a release": (
-        lambda: changed(SUMS, lambda _old: made()[SUMS], sums=False) | {PROOF: made(report_type="x")[PROOF]}, "summed",
+    "a proof of another entry": (lambda: summed_anew(files_of() | {PROOF: anchored(b"else")[0]}), "proven"),
+    "a truncated proof": (lambda: changed(PROOF, lambda old: old[:-9]), "proven"),
+    "a proof of another log with the same name": (lambda: files_of(log=OTHER_LOG), "proven"),
+    "a release under another report type": (lambda: files_of(report_type="credit_report"), "opened"),
+    "a foreign proof with the original sums": (
+        lambda: changed(SUMS, lambda _old: files_of()[SUMS], sums=False) | {PROOF: files_of(report_type="x")[PROOF]},
+        "summed",
     ),
-    "the same, with the sum put right": (
-        lambda: summed_anew(made() | {PROOF: made(report_type="x")[PROOF]}), "opened",
+    "a foreign proof with its sum": (
+        lambda: summed_anew(files_of() | {PROOF: files_of(report_type="x")[PROOF]}), "opened",
     ),
     "another opening": (lambda: changed(SUMS, replaced('"nonce":"00', '"nonce":"01'), sums=False), "opened"),
-    "an opening that is no JSON": (lambda: changed(SUMS, replaced('{"nonce"', '{nonce"'), sums=False), "summed"),
+    "an opening with malformed JSON": (lambda: changed(SUMS, replaced('{"nonce"', '{nonce"'), sums=False), "summed"),
     "no opening": (lambda: changed(SUMS, lambda old: old.rpartition(b"#")[0], sums=False), "summed"),
 }  # fmt: skip
 
@@ -189,21 +190,21 @@ def test_tampered_release_fails_verification(tmp_path, name):
 def test_release_archive_under_another_name_fails_verification(tmp_path):
     (tmp_path / "credit-platform-9.9.9.tar.gz").write_bytes(packed())
     assert "credit-platform-9.9.9.sbom.cdx.json is not there" in verify(
-        tmp_path, made(), archive="credit-platform-9.9.9.tar.gz"
+        tmp_path, files_of(), archive="credit-platform-9.9.9.tar.gz"
     )
     (tmp_path / "other.tar.gz").write_bytes(packed())
-    assert "An archive is named" in verify(tmp_path, made(), archive="other.tar.gz")
+    assert "An archive is named" in verify(tmp_path, files_of(), archive="other.tar.gz")
 
 
 def test_release_verification_with_a_policy_requires_its_witnesses(tmp_path):
     policy = tmp_path / "policy"
     policy.write_text(f"log {LOG.verifier.vkey}\nquorum none\n")
-    assert json.loads(verify(tmp_path, made(), "--policy", str(policy), key=None))["verified"]
+    assert json.loads(verify(tmp_path, files_of(), "--policy", str(policy), key=None))["verified"]
     policy.write_text(f"log {LOG.verifier.vkey}\nwitness w {WITNESS.vkey}\nquorum w\n")
-    assert "proven: witnesses" in verify(tmp_path, made(), "--policy", str(policy), key=None)
+    assert "proven: witnesses" in verify(tmp_path, files_of(), "--policy", str(policy), key=None)
 
 
 @pytest.mark.parametrize("more", [(), ("--policy", "/nowhere/policy")])
 def test_release_verification_reports_a_missing_key_or_policy(tmp_path, more):
-    said = verify(tmp_path, made(), *more, key=None)
+    said = verify(tmp_path, files_of(), *more, key=None)
     assert "requires the ledger's key" in said or "/nowhere/policy" in said

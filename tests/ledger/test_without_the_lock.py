@@ -41,7 +41,7 @@ def lockless(needs_postgresql):
         cursor.execute("DROP SCHEMA no_lock CASCADE")
 
 
-def elsewhere(work):
+def run_in_thread(work):
     """Run in a thread with its own connection; return the result."""
 
     def run():
@@ -70,7 +70,7 @@ def test_ledger_does_not_extend_a_head_replaced_after_reading(lockless, settings
     def take():
         # This process has locked the log and read its head.
         settings.LEDGER_GUARD_FILE = other_machine
-        elsewhere(sign_another_second_block)
+        run_in_thread(sign_another_second_block)
         settings.LEDGER_GUARD_FILE = machine
         return [submission("c")]
 

@@ -36,7 +36,7 @@ def waiting_by(sleep):
 
 
 @pytest.fixture
-def asks(settings, tmp_path):
+def make_asker(settings, tmp_path):
     """Return a function that configures witnesses at these addresses, or another policy, and returns an Asker."""
     created = []
 
@@ -85,8 +85,8 @@ def cosigners_of(note):
 ALL = ["ledger.example/log", "witness.example/w1", "witness.example/w2", "witness.example/w3"]
 
 
-def test_newest_checkpoint_is_cosigned_and_returned_with_every_proof(client, asks, three):
-    asker = asks(three)
+def test_newest_checkpoint_is_cosigned_and_returned_with_every_proof(client, make_asker, three):
+    asker = make_asker(three)
     assert run_round(asker) == {"cosigned": 0, "failed": 0}
     for size in (1, 2, 40):
         seal_reports([f"report {size} {number}" for number in range(size)])
@@ -105,9 +105,9 @@ def test_newest_checkpoint_is_cosigned_and_returned_with_every_proof(client, ask
     call_command("verify_ledger", stdout=StringIO())
 
 
-def test_witness_gets_one_request_per_checkpoint_until_its_cosignature_is_old(asks, three, monkeypatch):
+def test_witness_gets_one_request_per_checkpoint_until_its_cosignature_is_old(make_asker, three, monkeypatch):
     seal_reports(["a"])
-    asker = asks(three)
+    asker = make_asker(three)
     assert run_round(asker)["cosigned"] == 3
     assert run_round(asker) == {"cosigned": 0, "failed": 0}
     monkeypatch.setattr(witnessing, "_AGAIN_SECONDS", -1)
@@ -117,13 +117,13 @@ def test_witness_gets_one_request_per_checkpoint_until_its_cosignature_is_old(as
     assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
 
 
-def test_log_with_deleted_cosignatures_requests_new_cosignatures(asks, three):
+def test_log_with_deleted_cosignatures_requests_new_cosignatures(make_asker, three):
     seal_reports(["a", "b"])
-    assert run_round(asks(three))["cosigned"] == 3
+    assert run_round(make_asker(three))["cosigned"] == 3
     with open_log() as cursor:
         cursor.execute("DELETE FROM ledger_cosignature")
     seal_reports(["c"])
-    assert run_round(asks(three)) == {"cosigned": 3, "failed": 0}
+    assert run_round(make_asker(three)) == {"cosigned": 3, "failed": 0}
 
 
 def test_log_without_a_policy_contacts_no_witness(client, monkeypatch):
@@ -149,10 +149,10 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("reply", "outcome"), REFUSALS, ids=[f"{reply[0]}-{word}" for reply, word in REFUSALS])
-def test_checkpoint_rejected_by_a_witness_is_logged_and_counted(asks, reply, outcome, caplog, tmp_path):
+def test_checkpoint_rejected_by_a_witness_is_logged_and_counted(make_asker, reply, outcome, caplog, tmp_path):
     seal_reports(["a", "b", "c"])
     with serving(scripted(reply)) as addresses:
-        asker = asks(addresses, "1")
+        asker = make_asker(addresses, "1")
         assert run_round(asker) == {"cosigned": 0, "failed": 1}
         assert f"witness w1 ({outcome})" in caplog.text
         caplog.clear()
@@ -162,10 +162,10 @@ def test_checkpoint_rejected_by_a_witness_is_logged_and_counted(asks, reply, out
     assert WitnessOutcome.objects.get().outcome == outcome
 
 
-def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed, asks, three, tmp_path):
+def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed, make_asker, three, tmp_path):
     seal_reports(["a"])
     with serving(scripted((404, "text/plain", "no\n"))) as [stranger]:
-        run_round(asks([*three[:2], stranger]))
+        run_round(make_asker([*three[:2], stranger]))
         text = Scrape(tmp_path).text().decode()
     assert 'platform_ledger_witness_refuses{outcome="unknown_log",witness="w3"} 1.0' in text
     assert 'platform_ledger_witness_cosigned_seconds{witness="w1"} ' in text
@@ -173,17 +173,17 @@ def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed,
     assert 'witness_refuses{outcome="cosigned"' not in text
 
 
-def test_unreachable_witness_does_not_delay_other_witnesses(asks, three):
+def test_unreachable_witness_does_not_delay_other_witnesses(make_asker, three):
     seal_reports(["a"])
     with serving() as _none:
-        asker = asks([*three[:2], "http://127.0.0.1:9"])
+        asker = make_asker([*three[:2], "http://127.0.0.1:9"])
         assert run_round(asker) == {"cosigned": 2, "failed": 1}
     seal_reports(["b"])
     # The unreachable witness is retried later, not every second.
     assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
 
 
-def test_internal_error_for_a_witness_does_not_stop_other_witnesses(asks, three, monkeypatch):
+def test_internal_error_for_a_witness_does_not_stop_other_witnesses(make_asker, three, monkeypatch):
     seal_reports(["a"])
     keep = witnessing.Asker._keep
 
@@ -193,15 +193,15 @@ def test_internal_error_for_a_witness_does_not_stop_other_witnesses(asks, three,
         keep(asker, one, *arguments)
 
     monkeypatch.setattr(witnessing.Asker, "_keep", poisoned)
-    assert run_round(asks(three)) == {"cosigned": 2, "failed": 1}
+    assert run_round(make_asker(three)) == {"cosigned": 2, "failed": 1}
     assert set(WitnessOutcome.objects.values_list("outcome", flat=True)) == {"cosigned", "fault"}
     with pytest.raises(CommandError, match="1 witnesses did not cosign"):
         call_command("ask_witnesses", once=True, stdout=StringIO())
 
 
-def test_other_witnesses_cosign_after_one_fails(asks, three, monkeypatch):
+def test_other_witnesses_cosign_after_one_fails(make_asker, three, monkeypatch):
     seal_reports(["a"])
-    asker = asks(three)
+    asker = make_asker(three)
     assert run_round(asker)["cosigned"] == 3
     seal_reports(["b"])
     request = witnessing._request
@@ -218,7 +218,7 @@ def test_other_witnesses_cosign_after_one_fails(asks, three, monkeypatch):
     assert run_round(asker) == {"cosigned": 2, "failed": 1}
 
 
-def test_request_to_a_witness_with_an_endless_response_is_aborted(asks, three, monkeypatch):
+def test_request_to_a_witness_with_an_endless_response_is_aborted(make_asker, three, monkeypatch):
     released, outlasted = threading.Event(), []
 
     def endless(environ, start_response):
@@ -229,7 +229,7 @@ def test_request_to_a_witness_with_an_endless_response_is_aborted(asks, three, m
     monkeypatch.setattr(witnessing, "ASK_SECONDS", 0.5)
     seal_reports(["a"])
     with serving(endless) as [slow]:
-        asker = asks([*three[:2], slow])
+        asker = make_asker([*three[:2], slow])
         assert run_round(asker) == {"cosigned": 2, "failed": 1}
         seal_reports(["b"])
         # The worker calls the witness again later, not every second.
@@ -238,7 +238,7 @@ def test_request_to_a_witness_with_an_endless_response_is_aborted(asks, three, m
         released.set()
 
 
-def test_invalid_cosignatures_of_a_witness_are_not_stored(asks):
+def test_invalid_cosignatures_of_a_witness_are_not_stored(make_asker):
     seal_reports(["a", "b", "c"])
     text = log.read_head().checkpoint.partition("\n\n")[0] + "\n"
     now = int(time.time())
@@ -246,22 +246,22 @@ def test_invalid_cosignatures_of_a_witness_are_not_stored(asks):
     lies = [foreigner, cosigner(1).cosign(text + "x\n", now).line(), cosigner(1).cosign(text, now + 4_000).line()]
     for lie in lies:
         with serving(scripted((200, "text/plain", lie))) as addresses:
-            assert run_round(asks(addresses, "1")) == {"cosigned": 0, "failed": 1}
+            assert run_round(make_asker(addresses, "1")) == {"cosigned": 0, "failed": 1}
     good = cosigner(1).cosign(text, now - 60).line()
     with serving(scripted((200, "text/plain", foreigner + good))) as addresses:
-        assert run_round(asks(addresses, "1"))["cosigned"] == 1
+        assert run_round(make_asker(addresses, "1"))["cosigned"] == 1
     assert cosigners_of(log.cosigned_checkpoint(log.read_head())) == ["ledger.example/log", "witness.example/w1"]
 
 
-def test_ask_witnesses_prints_its_result(asks, three):
+def test_ask_witnesses_prints_its_result(make_asker, three):
     seal_reports(["a"])
-    asks(three)
+    make_asker(three)
     out = StringIO()
     call_command("ask_witnesses", once=True, as_json=True, stdout=out)
     assert json.loads(out.getvalue()) == {"cosigned": 3, "failed": 0}
     seal_reports(["b"])
     with serving(scripted((403, "text/plain", "no"))) as addresses:
-        asks(addresses, "1")
+        make_asker(addresses, "1")
         with pytest.raises(CommandError, match="1 witnesses did not cosign"):
             call_command("ask_witnesses", once=True, stdout=StringIO())
 
@@ -276,9 +276,9 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_witnessed_proof_uses_the_newest_head_with_a_quorum(client, asks, three, impatient, suffix):
+def test_witnessed_proof_uses_the_newest_head_with_a_quorum(client, make_asker, three, impatient, suffix):
     first = client.anchor("first").json()
-    asker = asks(three)
+    asker = make_asker(three)
     run_round(asker)
     second = client.anchor("second").json()
     shown = client.get(f"/proof/{first['hash']}{suffix}?witnessed=1")
@@ -298,10 +298,10 @@ def test_witnessed_proof_uses_the_newest_head_with_a_quorum(client, asks, three,
     ids=["signature", "witness", "timestamp"],
 )
 def test_damaged_cosignature_is_omitted_and_the_rest_can_form_a_quorum(
-    client, asks, three, impatient, caplog, column, value
+    client, make_asker, three, impatient, caplog, column, value
 ):
     anchored = client.anchor("first").json()
-    run_round(asks(three))
+    run_round(make_asker(three))
     log._verified_line.cache_clear()
     damaged = Cosignature.objects.get(witness=cosigner(1).verifier.vkey)
     with open_log() as cursor:
@@ -313,9 +313,9 @@ def test_damaged_cosignature_is_omitted_and_the_rest_can_form_a_quorum(
     assert "is damaged" in caplog.text
 
 
-def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, client, asks, three, monkeypatch):
+def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, client, make_asker, three, monkeypatch):
     anchored = client.anchor("first").json()
-    asker = asks(three)
+    asker = make_asker(three)
     waits, pause = threading.Event(), time.sleep
     monkeypatch.setattr(witnessing, "time", waiting_by(lambda seconds: (waits.set(), pause(seconds))))
 
@@ -331,9 +331,9 @@ def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, clien
     assert (response.status_code, waits.is_set()) == (200, True)
 
 
-def test_anchor_request_waits_for_a_quorum_outside_of_a_transaction(committed, client, asks, three, monkeypatch):
+def test_anchor_request_waits_for_a_quorum_outside_of_a_transaction(committed, client, make_asker, three, monkeypatch):
     anchored = client.anchor("first").json()
-    asks(three)
+    make_asker(three)
     seen = []
     monkeypatch.setattr(witnessing, "WAIT_SECONDS", 0.3)
     monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: seen.append(connection.in_atomic_block)))
@@ -341,9 +341,9 @@ def test_anchor_request_waits_for_a_quorum_outside_of_a_transaction(committed, c
     assert set(seen) == {False}
 
 
-def test_requests_above_the_quorum_wait_limit_are_rejected(client, asks, three, monkeypatch):
+def test_requests_above_the_quorum_wait_limit_are_rejected(client, make_asker, three, monkeypatch):
     anchored = client.anchor("first").json()
-    asks(three)
+    make_asker(three)
     for _ in range(witnessing.WAITING_MAX):
         assert witnessing._waiting.acquire(blocking=False)
     monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("too many wait already")))
@@ -356,10 +356,10 @@ def test_requests_above_the_quorum_wait_limit_are_rejected(client, asks, three, 
             witnessing._waiting.release()
 
 
-def test_unreachable_witness_does_not_affect_the_quorum_of_older_entries(client, asks, three, impatient):
+def test_unreachable_witness_does_not_affect_the_quorum_of_older_entries(client, make_asker, three, impatient):
     first = client.anchor("first").json()
-    run_round(asks(three, "all"))
-    asker = asks([three[0], "http://127.0.0.1:9", "http://127.0.0.1:9/x"], "all")
+    run_round(make_asker(three, "all"))
+    asker = make_asker([three[0], "http://127.0.0.1:9", "http://127.0.0.1:9/x"], "all")
     for number in range(8):
         last = client.anchor(f"more {number}").json()
         run_round(asker)
@@ -367,9 +367,9 @@ def test_unreachable_witness_does_not_affect_the_quorum_of_older_entries(client,
     assert_error(client.get(f"/proof/{last['hash']}?witnessed=1"), 503, "E7003")
 
 
-def test_anchor_request_with_quorum_none_does_not_wait(client, asks):
+def test_anchor_request_with_quorum_none_does_not_wait(client, make_asker):
     anchored = client.anchor("first").json()
-    asks([], text="quorum none\n")
+    make_asker([], text="quorum none\n")
     assert client.get(f"/proof/{anchored['hash']}?witnessed=1").status_code == 200
 
 
@@ -382,22 +382,22 @@ def test_invalid_witnessed_parameter_is_rejected(client, value):
 # --- Peers and the published policy ---------------------------------------------------------------------------------
 
 
-def test_health_counts_witnesses_of_the_last_hour_as_peers(committed, client, asks, three):
+def test_health_counts_witnesses_of_the_last_hour_as_peers(committed, client, make_asker, three):
     seal_reports(["a"])
-    asker = asks(three)
+    asker = make_asker(three)
     assert client.get("/health").json()["peers"] == 0
     run_round(asker)
     assert client.get("/health").json()["peers"] == client.get("/stats").json()["peers"] == 3
-    asks(three[:2])
+    make_asker(three[:2])
     assert client.get("/health").json()["peers"] == 2
     old = timezone.now() + timedelta(seconds=witnessing.PEER_SECONDS + 5)
     assert witnessing.count_peers(old) == 0
 
 
-def test_published_witness_policy_can_be_stored_and_required(client, asks, three, tmp_path):
+def test_published_witness_policy_can_be_stored_and_required(client, make_asker, three, tmp_path):
     text = client.get("/policy").content.decode()
     assert text == f"log {signer().verifier.vkey}\nquorum none\n"
-    asks(three)
+    make_asker(three)
     policy = Policy.from_bytes(client.get("/policy").content)
     assert [item.verifier for item in policy.logs] == [signer().verifier]
     assert (len(policy.witnesses), policy.groups["all-of-them"].threshold) == (3, 2)

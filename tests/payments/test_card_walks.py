@@ -48,7 +48,7 @@ def begun(user):
     )  # fmt: skip
 
 
-def do(step, payment, stale):
+def do_step(step, payment, stale):
     """Do a step as the current or a former holder of the lease."""
     what, said = step
     now, result = timezone.now(), RESULTS[said]
@@ -75,7 +75,7 @@ def test_random_card_payment_steps_follow_the_status_table_and_charge_once():
         for step in steps:
             payment.refresh_from_db()
             before, lines = payment.status, PaymentAttempt.objects.filter(payment=payment).count()
-            do(step, payment, stale)
+            do_step(step, payment, stale)
             after = Payment.objects.get(pk=payment.pk)
             assert after.status == before or after.status in TABLE[before], step
             assert {name: getattr(after, name) for name in fixed} == first

@@ -13,7 +13,7 @@ def add(api, user, **changes):
 
 
 @pytest.fixture
-def kept(db, settings):
+def persistent_mode(db, settings):
     settings.PAYMENT_METHODS = "persistent"
 
 
@@ -35,7 +35,7 @@ def test_card_number_is_rejected_as_a_payment_method(api, user):
     assert_error(add(api, user, account_id="4242424242424242"), 400, "E1012")
 
 
-def test_stored_payment_methods_are_masked_and_the_first_is_default(kept, api, user):
+def test_stored_payment_methods_are_masked_and_the_first_is_default(persistent_mode, api, user):
     first, second = add(api, user).json(), add(api, user, account_id="tok_mc_98765").json()
     shown = api.read(f"/user/{user.pk}/payment-methods").json()
     assert shown["total"] == 2
@@ -46,14 +46,14 @@ def test_stored_payment_methods_are_masked_and_the_first_is_default(kept, api, u
     assert "tok_visa" not in str(shown)
 
 
-def test_account_can_have_at_most_one_default_payment_method(kept, api, user):
+def test_account_can_have_at_most_one_default_payment_method(persistent_mode, api, user):
     first, second = add(api, user).json(), add(api, user).json()
     assert api.send(f"/payments/methods/{second['id']}/default").json()["is_default"] is True
     assert [method.pk for method in PaymentMethod.objects.filter(is_default=True)] != [first["id"]]
     assert PaymentMethod.objects.filter(is_default=True).count() == 1
 
 
-def test_inactive_payment_method_cannot_be_charged_or_made_the_default(kept, api, user):
+def test_inactive_payment_method_cannot_be_charged_or_made_the_default(persistent_mode, api, user):
     method = add(api, user).json()
     off = api.send(f"/payments/methods/{method['id']}/toggle").json()
     assert (off["is_active"], off["is_default"]) == (False, False)
@@ -63,7 +63,7 @@ def test_inactive_payment_method_cannot_be_charged_or_made_the_default(kept, api
     assert process(api, user, payment_method_id=method["id"]).status_code == 200
 
 
-def test_payment_method_of_another_user_returns_404(kept, api, stranger_api, user, stranger):
+def test_payment_method_of_another_user_returns_404(persistent_mode, api, stranger_api, user, stranger):
     method = add(stranger_api, stranger).json()
     for act in ("default", "toggle"):
         assert_error(api.send(f"/payments/methods/{method['id']}/{act}"), 404, "E4001")

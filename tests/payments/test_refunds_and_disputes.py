@@ -59,7 +59,7 @@ def dispute(status, name="dp_1", amount=AMOUNT):
     return {"id": name, "object": "dispute", "amount": amount, "status": status, "metadata": {}}
 
 
-def standing(api, payment):
+def refunded_and_disputed(api, payment):
     """Return (refunded, disputed) as the account reads them."""
     body = api.read(f"/payments/{payment.pk}").json()
     assert body["status"] == "Completed"
@@ -67,18 +67,18 @@ def standing(api, payment):
 
 
 def test_refund_is_returned_with_the_payment_and_emits_an_event(api, user, payment, emit):
-    assert standing(api, payment) == (0, False)
+    assert refunded_and_disputed(api, payment) == (0, False)
     assert emit("charge.refunded", **charge(2_500)).status_code == 200
-    assert standing(api, payment) == (2_500, False)
+    assert refunded_and_disputed(api, payment) == (2_500, False)
     assert events(user, "payment.refunded") == [{"payment_id": payment.pk, "status": "Completed"}]
     emit("charge.refunded", at=2, **charge(AMOUNT))
-    assert standing(api, payment) == (AMOUNT, False)
+    assert refunded_and_disputed(api, payment) == (AMOUNT, False)
     assert len(events(user, "payment.refunded")) == 2
 
 
 def test_dispute_event_is_matched_to_the_payment_by_its_intent(api, user, payment, emit):
     assert emit("charge.dispute.created", **dispute("needs_response")).status_code == 200
-    assert standing(api, payment) == (0, True)
+    assert refunded_and_disputed(api, payment) == (0, True)
     assert events(user, "payment.disputed") == [{"payment_id": payment.pk, "status": "Completed", "disputed": True}]
 
 
@@ -93,7 +93,7 @@ def test_dispute_ends_regardless_of_the_order_of_its_events(api, payment, emit, 
     stages = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
     for kind, at, state in stages[::order]:
         assert emit(kind, at, **dispute(state)).status_code == 200
-    assert standing(api, payment) == (0, disputed)
+    assert refunded_and_disputed(api, payment) == (0, disputed)
 
 
 def test_won_dispute_emits_an_event(api, user, payment, emit):
@@ -106,14 +106,14 @@ def test_payment_with_one_of_two_disputes_open_is_disputed(api, payment, emit):
     emit("charge.dispute.created", **dispute("needs_response"))
     emit("charge.dispute.created", at=2, **dispute("needs_response", name="dp_2"))
     emit("charge.dispute.closed", at=3, **dispute("won"))
-    assert standing(api, payment) == (0, True)
+    assert refunded_and_disputed(api, payment) == (0, True)
     emit("charge.dispute.closed", at=4, **dispute("won", name="dp_2"))
-    assert standing(api, payment) == (0, False)
+    assert refunded_and_disputed(api, payment) == (0, False)
 
 
 def test_dispute_with_another_amount_than_the_payment_is_accepted(api, payment, emit):
     emit("charge.dispute.created", currency="eur", **dispute("needs_response", amount=12_345))
-    assert standing(api, payment) == (0, True)
+    assert refunded_and_disputed(api, payment) == (0, True)
 
 
 # Sequences of (type, time, fields), and the final refunded amount.
@@ -186,7 +186,7 @@ def test_refund_and_dispute_events_in_any_order_have_the_same_result(api, paymen
             for place, (kind, at, members) in order:
                 answer = emit(kind, at, identifier=f"evt_{number}_{place}", **members)
                 assert answer.status_code == 200
-        assert standing(api, payment) == (refunded, name == "beside a dispute"), order
+        assert refunded_and_disputed(api, payment) == (refunded, name == "beside a dispute"), order
 
 
 def test_refund_events_stored_by_version_1_0_are_ignored(api, payment, emit):
@@ -197,7 +197,7 @@ def test_refund_events_stored_by_version_1_0_are_ignored(api, payment, emit):
             applied_at=payment.created_at,
         )  # fmt: skip
     emit("charge.refunded", **charge(2_500))
-    assert standing(api, payment) == (2_500, False)
+    assert refunded_and_disputed(api, payment) == (2_500, False)
 
 
 def test_a_refund_event_delivered_three_times_has_one_effect(api, user, payment, emit):
@@ -217,11 +217,11 @@ def test_a_refund_event_delivered_three_times_has_one_effect(api, user, payment,
 )  # fmt: skip
 def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, emit, caplog, members):
     assert emit("charge.refunded", **{**charge(2_500), **members}).status_code == 200
-    assert standing(api, payment) == (0, False)
+    assert refunded_and_disputed(api, payment) == (0, False)
     assert "contradicts" in caplog.text
     assert not events(user, "payment.refunded")
     emit("charge.refunded", at=2, **charge(2_500))
-    assert standing(api, payment) == (2_500, False)
+    assert refunded_and_disputed(api, payment) == (2_500, False)
 
 
 @pytest.mark.parametrize(
@@ -231,13 +231,13 @@ def test_refund_event_of_an_unknown_intent_is_not_applied(api, payment, emit, in
     for kind, members in (("charge.refunded", charge(2_500)), ("charge.dispute.created", dispute("lost"))):
         assert emit(kind, payment_intent=intent, **members).status_code == 200
     call_command("reconcile_payments", "--once")
-    assert standing(api, payment) == (0, False)
+    assert refunded_and_disputed(api, payment) == (0, False)
     assert set(ProcessorEvent.objects.values_list("applied_at", flat=True)) == {None}
 
 
 def test_refund_event_with_an_expanded_intent_is_accepted(api, payment, emit):
     emit("charge.refunded", payment_intent={"id": payment.transaction_id, "object": "payment_intent"}, **charge(5))
-    assert standing(api, payment) == (5, False)
+    assert refunded_and_disputed(api, payment) == (5, False)
 
 
 def test_refund_events_wait_until_the_payment_is_completed(api, user, payment, emit):
@@ -248,7 +248,7 @@ def test_refund_events_wait_until_the_payment_is_completed(api, user, payment, e
     assert not ProcessorEvent.objects.exclude(applied_at=None).exists()
     Payment.objects.update(status="Completed", transaction_id=payment.transaction_id)
     call_command("reconcile_payments", "--once")
-    assert standing(api, payment) == (2_500, True)
+    assert refunded_and_disputed(api, payment) == (2_500, True)
     assert not ProcessorEvent.objects.filter(applied_at=None).exists()
     assert len(events(user, "payment.refunded")) == len(events(user, "payment.disputed")) == 1
 
@@ -257,7 +257,7 @@ def test_refund_events_wait_until_the_payment_is_completed(api, user, payment, e
 def test_refund_event_without_a_valid_time_is_treated_as_the_earliest(api, payment, emit, created):
     emit("charge.refunded", at=created, identifier="evt_a", **charge(2_500))
     emit("charge.refunded", at=7, identifier="evt_b", **charge(300))
-    assert standing(api, payment) == (300, False)
+    assert refunded_and_disputed(api, payment) == (300, False)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_refund_event_without_a_valid_time_is_treated_as_the_earliest(api, payme
 @pytest.mark.parametrize("kind", ["charge.refunded", "refund.failed", "charge.refund.updated", "charge.dispute.closed"])
 def test_malformed_refund_event_causes_no_internal_error(api, payment, emit, kind, members):
     assert emit(kind, **members).status_code in {200, 400}
-    assert standing(api, payment)[0] == 0
+    assert refunded_and_disputed(api, payment)[0] == 0
 
 
 def test_back_office_shows_refunds_and_can_filter_by_disputes(payment, emit):

@@ -37,7 +37,7 @@ def signed_by(request, secret):
 
 
 @pytest.fixture
-def sent(receiver, happen, work):
+def deliver_event(receiver, happen, work):
     """Return a function that records an event, delivers it, and returns the request."""
 
     def send():
@@ -48,38 +48,38 @@ def sent(receiver, happen, work):
     return send
 
 
-def test_both_signature_schemes_verify_with_the_returned_secret(receiver, make_endpoint, sent):
+def test_both_signature_schemes_verify_with_the_returned_secret(receiver, make_endpoint, deliver_event):
     endpoint = make_endpoint(receiver.url)
-    request = sent()
+    request = deliver_event()
     assert signed_by(request, endpoint.secret) == {"service", "standard"}
     assert signed_by(request, "whsec_" + base64.b64encode(b"x" * 32).decode()) == set()
     assert abs(int(request.headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
 
 
-def test_changed_delivery_body_fails_both_signature_schemes(receiver, make_endpoint, sent):
+def test_changed_delivery_body_fails_both_signature_schemes(receiver, make_endpoint, deliver_event):
     endpoint = make_endpoint(receiver.url)
-    request = sent()
+    request = deliver_event()
     request.body = request.body.replace(b"wallet-0", b"wallet-1")
     assert signed_by(request, endpoint.secret) == set()
 
 
-def test_old_webhook_secret_signs_only_during_the_grace_period(api, receiver, make_endpoint, sent):
+def test_old_webhook_secret_signs_only_during_the_grace_period(api, receiver, make_endpoint, deliver_event):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
     assert old != new
-    request = sent()
+    request = deliver_event()
     assert len(request.headers["webhook-signature"].split()) == 2
     assert (signed_by(request, old), signed_by(request, new)) == ({"service", "standard"}, {"standard"})
     stored = Endpoint.objects.get()
     assert stored.previous_secret_until - timezone.now() > timedelta(hours=23, minutes=59)
     Endpoint.objects.update(previous_secret_until=timezone.now() - timedelta(seconds=1))
-    request = sent()
+    request = deliver_event()
     assert len(request.headers["webhook-signature"].split()) == 1
     assert (signed_by(request, old), signed_by(request, new)) == (set(), {"service", "standard"})
 
 
 def test_service_signature_uses_the_new_secret_after_the_first_successful_test(
-    api, receiver, make_endpoint, sent, work
+    api, receiver, make_endpoint, deliver_event, work
 ):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
@@ -87,25 +87,25 @@ def test_service_signature_uses_the_new_secret_after_the_first_successful_test(
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
     assert "service" in signed_by(receiver.received[-1], new)
-    assert "service" in signed_by(sent(), old)
+    assert "service" in signed_by(deliver_event(), old)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
-    request = sent()
+    request = deliver_event()
     assert (signed_by(request, old), signed_by(request, new)) == ({"standard"}, {"service", "standard"})
 
 
-def test_second_rotation_retires_the_oldest_webhook_secret(api, receiver, make_endpoint, sent):
+def test_second_rotation_retires_the_oldest_webhook_secret(api, receiver, make_endpoint, deliver_event):
     endpoint = make_endpoint(receiver.url)
     first = endpoint.secret
     second, third = (rotate(api, endpoint).json()["secret"] for _ in range(2))
-    request = sent()
+    request = deliver_event()
     assert [bool(signed_by(request, secret)) for secret in (first, second, third)] == [False, True, True]
 
 
-def test_rotation_without_grace_replaces_the_webhook_secret_immediately(api, receiver, make_endpoint, sent):
+def test_rotation_without_grace_replaces_the_webhook_secret_immediately(api, receiver, make_endpoint, deliver_event):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint, {"grace_seconds": 0}).json()["secret"]
-    request = sent()
+    request = deliver_event()
     assert (signed_by(request, old), signed_by(request, new)) == (set(), {"service", "standard"})
     assert Endpoint.objects.get().previous_secret is None
 

@@ -53,8 +53,8 @@ SEARCHES = st.fixed_dictionaries(
 
 @given(terms=st.lists(OFFERS, max_size=5), asked=SEARCHES)
 @examples(32, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_catalog_search_response_is_valid_ucp(everybody, terms, asked):
-    api, provider = everybody
+def test_every_catalog_search_response_is_valid_ucp(caller_and_provider, terms, asked):
+    api, provider = caller_and_provider
     provider.offers.all().delete()
     offers = [OfferFactory(provider=provider, **term) for term in terms]
     seen, body = [], dict(asked)
@@ -79,6 +79,6 @@ def test_every_catalog_search_response_is_valid_ucp(everybody, terms, asked):
 
 
 @pytest.fixture
-def everybody(api, no_rate_limits):
+def caller_and_provider(api, no_rate_limits):
     """Return a caller, and a provider whose offers each example replaces."""
     return api, ProviderFactory()

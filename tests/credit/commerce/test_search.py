@@ -242,7 +242,7 @@ class TestPages:
 
 
 @pytest.mark.parametrize("number", [1, 25])
-def test_search_executes_two_statements(api, number, no_rate_limits, django_assert_num_queries):
+def test_catalog_search_executes_two_statements(api, number, no_rate_limits, django_assert_num_queries):
     for _ in range(number):
         OfferFactory(**LOAN)
     search(api)  # The credential is cached after this call.

@@ -88,7 +88,7 @@ def test_default_currency_of_an_eu_offer_is_the_euro():
         ("loan_amount_max_cents", {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}),
     ],
 )  # fmt: skip
-def test_eu_offer_with_an_invalid_field_is_400_with_the_field(field, terms):
+def test_eu_offer_with_an_invalid_field_returns_400_with_the_field(field, terms):
     assert field in fields_of(send(eu_lender(), **terms))
     assert not Offer.objects.exists()
 
@@ -97,7 +97,7 @@ def test_eu_offer_without_texts_returns_400_with_every_missing_text():
     assert fields_of(send(eu_lender(), texts=None)) == {f"texts.{name}" for name in REQUIRED_TEXTS}
 
 
-def test_us_offer_with_eu_fields_is_400_with_each_field():
+def test_us_offer_with_eu_fields_returns_400_with_each_field():
     response = send(eu_lender(), jurisdiction="us", regime_reason="x")
     assert fields_of(response) == (set(EU_TERMS) - {"jurisdiction"}) | {"regime_reason"}
 
@@ -195,7 +195,7 @@ def test_lender_without_eu_offers_can_remove_the_directives_fields():
     assert client_of(offer.owner).replace("/providers/700", body).status_code == 200
 
 
-def test_lender_with_an_active_eu_offer_keeps_the_required_fields():
+def test_lender_with_an_active_eu_offer_cannot_remove_required_fields():
     offer = eu_offer()
     body = {**LENDER, "redress": None}
     assert fields_of(client_of(offer.owner).replace("/providers/700", body)) == {"redress"}

@@ -310,7 +310,7 @@ def test_notice_events_contain_ids_without_the_notice_text(world):
     assert set(events[0].object) == {"application_id", "notice_id", "kind", "status"}
 
 
-def test_created_notice_keeps_the_former_address_of_the_lender(world):
+def test_created_notice_retains_the_lender_address_of_its_creation(world):
     world.offer.provider.address = "Elsewhere"
     world.offer.provider.save()
     assert world.notice.made_from["creditor"]["address"] == ADDRESS

@@ -100,14 +100,14 @@ class TestTwoReviewers:
         assert decide(client_of(reviewer), application, "under_review").status_code == 200
         return application
 
-    def test_first_reviewer_needs_a_reason_against_the_proposal_over_the_api(self, application):
+    def test_proposal_against_the_score_requires_a_reason_over_the_api(self, application):
         first, second = make_reviewer(), make_reviewer()
         assert_error(decide(client_of(first), application, "approved"), 400, "E1017")
         assert not Proposal.objects.exists()
         assert decide(client_of(first), application, "approved", reason="Known").json()["status"] == "under_review"
         assert decide(client_of(second), application, "approved").json()["status"] == "approved"
 
-    def test_first_reviewer_needs_a_reason_against_the_proposal_in_the_back_office(self, application):
+    def test_proposal_against_the_score_requires_a_reason_in_the_back_office(self, application):
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(confirm(backoffice, move_of(application, "approved")))
         assert "The score proposes `rejected`" in page
@@ -160,7 +160,7 @@ class TestRecord:
         assert {name: record[name] for name in names} == dict.fromkeys(names)
         assert not {"total", "outcome", "score_reasons"} & set(record)
 
-    def test_decision_record_keeps_the_hash_of_erased_facts(self, api, user, offer):
+    def test_decision_record_retains_the_hash_of_erased_facts(self, api, user, offer):
         application = in_review(api, user, offer, SAYS_POOR)
         erase_facts(user.pk)
         assert self.record(api, application, "rejected")["facts_sha256"] == Score.objects.get().facts_sha256

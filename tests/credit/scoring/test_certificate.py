@@ -141,7 +141,7 @@ class TestPublication:
         record = json.loads(version.publication_record(version.history.get()))
         assert record["certificate_sha256"] == version.certificate_sha256
 
-    def test_certificate_of_another_lender_is_not_found(self, api):
+    def test_certificate_of_another_lender_returns_404(self, api):
         version = make_version(make_model(), role="champion")
         for part in ("certificate", "instructions"):
             place = f"{VERSIONS.format(version.model_id)}/1/{part}"

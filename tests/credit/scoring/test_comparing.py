@@ -17,7 +17,7 @@ def version(db):
     return version_of(model_of())
 
 
-def other(version, **changes):
+def next_version(version, **changes):
     """Return the next version, with changed fields of its definition."""
     return version_of(version.model, number=2, definition={**copy.deepcopy(DEFINITION), **changes}, role="challenger")
 
@@ -25,7 +25,7 @@ def other(version, **changes):
 def test_identical_versions_have_no_changed_outcomes(version):
     for facts in (GOOD, POOR):
         scored(version, facts)
-    comparison = compare(version, other(version), window=WINDOW, limit=10)
+    comparison = compare(version, next_version(version), window=WINDOW, limit=10)
     assert comparison == {
         "pairs": 2,
         "table": [
@@ -40,7 +40,7 @@ def test_identical_versions_have_no_changed_outcomes(version):
 def test_version_comparison_lists_changed_outcomes(version):
     scored(version, GOOD)
     score = scored(version, POOR)
-    milder = other(version, base_points=600)
+    milder = next_version(version, base_points=600)
     comparison = compare(version, milder, window=WINDOW, limit=10)
     assert comparison["flips"] == [
         {
@@ -54,7 +54,7 @@ def test_version_comparison_skips_and_counts_scores_without_facts(version):
     erased = scored(version, GOOD)
     erase_facts(erased.user_id)
     scored(version, GOOD)
-    asks_more = other(
+    asks_more = next_version(
         version, inputs=[*DEFINITION["inputs"], {"name": "linked", "from": "bank.linked", "type": "boolean"}]
     )
     assert compare(version, other_again(version), window=WINDOW, limit=10)["skipped"] == 1
@@ -68,5 +68,5 @@ def other_again(version):
 def test_version_comparison_uses_the_newest_scores_up_to_the_limit(version):
     for days_ago, facts in ((9, GOOD), (2, POOR), (1, POOR)):
         scored(version, facts, days_ago=days_ago)
-    comparison = compare(version, other(version), window=WINDOW, limit=2)
+    comparison = compare(version, next_version(version), window=WINDOW, limit=2)
     assert comparison["table"] == [{"outcome": "decline", "with_outcome": "decline", "count": 2}]

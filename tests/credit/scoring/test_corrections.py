@@ -131,7 +131,7 @@ class TestAnswersToCorrections:
         assert (application.status, application.application_data["monthly_income_cents"]) == ("rejected", 140_000)
         assert api.read(f"/applications/{application.pk}/explanation").json()["score"]["total"] == old.total
 
-    def test_correction_is_listed_as_a_fact_with_its_own_source(self, api, application, path, reviewer):
+    def test_corrected_fact_is_listed_with_the_source_corrected(self, api, application, path, reviewer):
         reviewer.replace(f"{path}/{requested(api, path)['id']}", {"status": "corrected", "reason": "Seen."})
         facts = reviewer.read(f"/applications/{application.pk}/facts").json()["facts"]
         [fact] = [fact for fact in facts if fact["name"] == INCOME]
@@ -178,7 +178,7 @@ class TestAnswersToCorrections:
             ({"status": "refused", "reason": ""}, "E1001"),
         ],
     )  # fmt: skip
-    def test_malformed_answer_to_a_correction_request_is_rejected(self, api, path, reviewer, body, code):
+    def test_malformed_response_to_a_correction_request_is_rejected(self, api, path, reviewer, body, code):
         assert_error(reviewer.replace(f"{path}/{requested(api, path)['id']}", body), 400, code)
         assert_error(reviewer.replace(f"{path}/none", {"status": "refused", "reason": "x"}), 404, "E4001")
 

@@ -52,7 +52,7 @@ def offer(version):
 
 
 @pytest.fixture
-def known(user):
+def verified_person(user):
     """Return a person with a verified identity and a bank balance."""
     verify(user)
     bank_account(user, BALANCE)
@@ -74,18 +74,18 @@ def why_not(api):
     (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
     (["offers:read", "identity:read", "bankdata:read"], set()),
 ])  # fmt: skip
-def test_match_uses_only_facts_covered_by_the_scopes(known, offer, limited, scopes, missing):
-    assert why_not(limited(known, *scopes)) == missing
+def test_match_uses_only_facts_covered_by_the_scopes(verified_person, offer, limited, scopes, missing):
+    assert why_not(limited(verified_person, *scopes)) == missing
 
 
-def test_match_with_an_unrestricted_credential_uses_all_facts(api, known, offer):
+def test_match_with_an_unrestricted_credential_uses_all_facts(api, verified_person, offer):
     assert why_not(api) == set()
-    assert why_not(ApiClient(api_key=issue(known).key)) == set()
+    assert why_not(ApiClient(api_key=issue(verified_person).key)) == set()
 
 
-def test_match_by_an_app_does_not_store_the_score(known, offer, limited):
+def test_match_by_an_app_does_not_store_the_score(verified_person, offer, limited):
     for scopes in (["offers:read"], ["offers:read", "bankdata:read", "identity:read", "score:read"]):
-        why_not(limited(known, *scopes))
+        why_not(limited(verified_person, *scopes))
     assert not LastScore.objects.exists()
 
 
@@ -108,9 +108,7 @@ class TestScopesOfScores:
         rules = [item["rule"] for item in body["hidden"]]
         assert (body["total"], rules) == ((0, ["score"]) if hides else (1, []))
 
-    def test_ucp_search_and_lookup_hide_offers_by_score_only_with_the_scope_score_read(
-        self, api, user, declined, limited
-    ):
+    def test_ucp_catalog_hides_offers_by_score_only_with_score_read(self, api, user, declined, limited):
         assert call_catalog(api, "search", {})["products"] == []
         assert len(call_catalog(limited(user, "offers:read"), "search", {})["products"]) == 1
         assert call_catalog(limited(user, "offers:read", "score:read"), "search", {})["products"] == []

@@ -229,7 +229,7 @@ class TestTwoReviewers:
         assert decide() == {**NOTHING, "proposed": 1}
         return application
 
-    def test_automatic_rejection_under_four_eyes_needs_one_reviewer(self, proposed):
+    def test_automatic_rejection_under_four_eyes_requires_one_reviewer(self, proposed):
         name = f"model:{Score.objects.get().version.model_id}@1"
         client = client_of(reviewer())
         shown = client.read(f"/applications/{proposed.pk}").json()

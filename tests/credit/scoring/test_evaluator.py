@@ -47,7 +47,7 @@ def test_value_at_a_bin_bound_is_in_the_upper_bin(income, points):
     assert of({**GOOD, INCOME: income}).points[0].points == points
 
 
-def test_missing_fact_prevents_approval():
+def test_missing_fact_prevents_an_approving_outcome():
     evaluation = of({**GOOD, INCOME: None})
     assert evaluation.points[0].points == 0
     assert (evaluation.missing, evaluation.unreadable) == (("income", "debt_to_income"), ())

@@ -132,7 +132,7 @@ class TestRetrieve:
         make_version(model)
         assert api.read(f"{path}/1", accept=accept).json()["definition"] == DEFINITION
 
-    def test_unsupported_accept_header_is_406_and_errors_are_json(self, api, model, path):
+    def test_unsupported_accept_header_returns_406_as_json(self, api, model, path):
         make_version(model)
         assert_error(api.read(f"{path}/1", accept="text/html"), 406, "E1014")
         assert_error(api.read(f"{path}/2", accept="application/xml"), 404, "E4011")

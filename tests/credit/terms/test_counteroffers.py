@@ -76,7 +76,7 @@ class TestNewCounteroffers:
         assert f"{in_days(10)[:10]}T00:00:00.000000Z" in body["details"][0]["message"]
         assert counter(lender, application, terms, days=9).status_code == 201
 
-    def test_counteroffer_records_the_loan_and_keeps_the_status(self, application, lender, offer):
+    def test_counteroffer_stores_the_loan_without_changing_the_status(self, application, lender, offer):
         answer = counter(lender, application)
         assert answer.status_code == 201, answer.content
         shown = answer.json()

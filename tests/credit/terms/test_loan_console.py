@@ -138,7 +138,7 @@ def test_approval_form_lists_missing_terms(console):
     assert "Amount in dollars Neither the application nor the offer contains it." in text_of(page)
 
 
-def test_approval_for_an_unlisted_offer_needs_no_loan(console):
+def test_back_office_approval_for_an_unlisted_offer_requires_no_loan(console):
     application = applied(listed(), offer_snapshot=None, offer_version=None)
     page = console.get(move_of(application, "approved"))
     assert "Neither" not in text_of(page)
