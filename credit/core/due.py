@@ -82,10 +82,10 @@ class OfferRequirements:
     def members(self) -> Mapping[str, Any]:
         return {} if self.schema is None else self.schema["properties"]
 
-    def due(self, *, data: Any, persons: Iterable[Mapping[str, Any]] | None, handed_in: Iterable[str]) -> list[Due]:
+    def due(self, *, data: Any, persons: Iterable[Mapping[str, Any]] | None, uploaded: Iterable[str]) -> list[Due]:
         """Return the missing or invalid data, then applicant fields, then documents, each in the order of the offer."""
-        there = set(handed_in)
-        missing = [name for name in self.documents if name not in there]
+        names = set(uploaded)
+        missing = [name for name in self.documents if name not in names]
         documents = [Due(f"/documents/{escaped(name)}", name, "document", "Upload a file.") for name in missing]
         ended = [OFFER_ENDED] if self.has_ended else []
         return [*ended, *self._figures(data), *self._data(data), *self._applicants(persons), *documents]

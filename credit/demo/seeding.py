@@ -156,10 +156,10 @@ def _ask_for_payslips(application: models.Application, *, consumer: Any, staff: 
         received_at=now,
         **requested,
     )
-    kept = book.store_upload("payslip.pdf", _PAYSLIP, now=now)
-    type(kept.stored).objects.filter(pk=kept.stored.pk).update(is_kept=True)
-    handed = {"document": received, "stored": kept.stored, "received_at": now, **kept.facts}
-    file = DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)
+    upload = book.store_upload("payslip.pdf", _PAYSLIP, now=now)
+    type(upload.stored).objects.filter(pk=upload.stored.pk).update(is_kept=True)
+    columns = {"document": received, "stored": upload.stored, "received_at": now, **upload.facts}
+    file = DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **columns)
     models.Confirmation.objects.create(
         application=application, pointer="/income_cents", value="4800000", file=file, confirmed_by=staff,
         confirmed_at=now,

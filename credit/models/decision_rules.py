@@ -339,5 +339,5 @@ class DecisionRules(StatefulModel):
         return requirements.due(
             data=self.application_data,
             persons=self.applicants if requirements.applicant or self.applicants_sha256 else None,
-            handed_in=documents.values_list("name", flat=True) if requirements.documents else (),
+            uploaded=documents.values_list("name", flat=True) if requirements.documents else (),
         )

@@ -354,7 +354,7 @@ class ApplicationForms:
     def _due(self, *, data: Any = None, person: Any = None) -> list[Due]:
         """Return the items, except for documents, that the API would reject."""
         persons = [] if person is None else [person]
-        return self.requirements.due(data=data, persons=persons, handed_in=self.requirements.documents)
+        return self.requirements.due(data=data, persons=persons, uploaded=self.requirements.documents)
 
     def _require_data(self, data: Any, *, is_complete: bool) -> None:
         """Add errors for values that the schema rejects. With `is_complete`, also add errors for missing values."""

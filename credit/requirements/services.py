@@ -13,7 +13,7 @@ from credit.models.documents import RequestedDocument
 
 def of_offer(offer: Offer) -> Requirements:
     requirements = OfferRequirements.by(offer.terms())
-    due = requirements.due(data=None, persons=None, handed_in=())
+    due = requirements.due(data=None, persons=None, uploaded=())
     return Requirements.of(requirements, due, [RequiredDocument(name) for name in requirements.documents])
 
 

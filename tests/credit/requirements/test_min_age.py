@@ -129,4 +129,4 @@ def test_applicant_age_is_computed_on_the_local_day_of_the_residence(
 ):
     monkeypatch.setattr(timezone, "now", lambda: datetime.fromisoformat(moment).replace(tzinfo=UTC))
     person = {**LEAST, "date_of_birth": born, "address": {**LEAST["address"], "country": country, "region": region}}
-    assert (OfferRequirements().due(data=None, persons=[person], handed_in=()) == []) is is_adult
+    assert (OfferRequirements().due(data=None, persons=[person], uploaded=()) == []) is is_adult

@@ -266,7 +266,7 @@ def test_applicants_schema_accepts_the_same_values_as_the_api(api, user, offer):
 def test_region_and_postal_code_are_required_only_in_countries_with_them(api, user, offer, country, needs):
     address = {"line1": "1 Road", "line2": None, "city": "Town", "country": country}
     person = {**PERSON, "address": {**address, "region": None, "postal_code": None}}
-    due = OfferRequirements.by(offer.terms()).due(data=WHOLE, persons=[person], handed_in=ASKS["required_documents"])
+    due = OfferRequirements.by(offer.terms()).due(data=WHOLE, persons=[person], uploaded=ASKS["required_documents"])
     assert {requirement.pointer for requirement in due} == {f"/applicants/0/address/{name}" for name in needs}
     judge = Draft202012Validator(api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"])
     assert judge.is_valid([{**person, "address": {**address, "line2": "x"}}]) == (needs == set())
