@@ -47,19 +47,20 @@ class IdentityConfig(Declarations, AppConfig):
         from django.db.models.signals import post_delete
 
         from config import checks  # noqa: F401  registers them
-        from identity.access import audited, authentication, tokens
+        from identity.access import authentication, tokens
 
         authentication.forget_on_change()
-        audited.follow()
-        if settings.SERVICE == "platform":
+        if settings.SERVICE == "platform":  # the ledger has no accounts, and doesn't install allauth
             from allauth.mfa.models import Authenticator
 
             from config.ops.checks import DOCTOR, START, register
+            from identity.access import audited
             from identity.accounts.erasure_log import check_erasures
             from identity.accounts.names import check_user_names
             from identity.accounts.recovery import delete_with_last_authenticator
             from identity.oauth.clients import check_client_names
 
+            audited.follow()
             register(check_user_names, DOCTOR)
             register(check_client_names, DOCTOR)
             register(check_erasures, DOCTOR, START)
