@@ -22,8 +22,8 @@ class SignatureSerializer(JsonPartSerializer):
 class OpeningSerializer(JsonPartSerializer):
     """The opening of a ledger entry's commitment.
 
-    The commitment is the SHA-256 of the nonce, followed by the canonical JSON of the record's hash (`hash`), the report
-    type, the timestamp, and the user id.
+    The commitment is the SHA-256 of the nonce and a canonical JSON object. The object has the record's hash (`hash`),
+    `report_type`, `timestamp`, and `user_id`.
     """
 
     nonce = TextField(help_text="The nonce: 16 bytes in hex.")

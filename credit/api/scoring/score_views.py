@@ -126,8 +126,10 @@ class ScoreViewSet(ApiViewSet):
 
         The bundle contains the scored facts and the applicants, so no scope of an app covers it. The applicant and the
         reviewers can download it. Readers of the lender get 403. If you download another person's bundle, the access
-        log of personal data records it. If the score used facts about the applicant's other applications (`person.…`),
-        the applicant's bundle has no `facts`, no such facts in `facts_opening`, and no result in `openings`.
+        log of personal data records it.
+
+        A score can use facts about the applicant's other applications (`person.…`). The applicant's bundle then has no
+        `facts`, no such facts in `facts_opening`, and no result in `openings`.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):

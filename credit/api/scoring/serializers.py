@@ -85,9 +85,9 @@ class PublishedVersionSerializer(VersionSerializer):
     warnings = serializers.ListField(
         child=serializers.TextField(),
         help_text="Warnings about inputs that are no fields of an active offer's `application_schema`, and about "
-        "characteristics that only the applicant supplies. There are also warnings if no input reads income, expenses, "
-        "or obligations, if no input is verified, and if no knockout refers applications without a report that the "
-        "scorecard reads.",
+        "characteristics that only the applicant supplies. Further warnings are about scorecards that read no income, "
+        "expenses, or obligations, or no verified value. The last is about reports without a knockout that refers "
+        "applications without a report.",
     )
 
     class Meta(VersionSerializer.Meta):
