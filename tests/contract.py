@@ -77,7 +77,7 @@ def test_record_the_examples(demo):
                         example = {key: value for key, value in example.items() if key != "response"}
                         example |= {} if response is None else {"response": response}
                 examples[file, name] = example
-    changed = {key for key, example in examples.items() if not _says_the_same(example, recorded.get(key))}
+    changed = {key for key, example in examples.items() if not _is_equivalent(example, recorded.get(key))}
     signed = {key for key, example in examples.items() if SIGNED.search(_text(example))}
     if changed & signed:
         changed |= signed
@@ -128,7 +128,7 @@ def _text(part: Any) -> str:
     return json.dumps(part, indent=1, ensure_ascii=False)
 
 
-def _says_the_same(example: dict[str, Any], recorded: dict[str, Any] | None) -> bool:
+def _is_equivalent(example: dict[str, Any], recorded: dict[str, Any] | None) -> bool:
     """Return whether request and response equal the recorded ones, except for values that change."""
     if recorded is None:
         return False

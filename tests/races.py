@@ -4,7 +4,7 @@ from threading import Barrier
 from django.db import connections
 
 
-def at_once(*calls):
+def run_concurrently(*calls):
     """Run the calls concurrently, each in its own thread; return their results in order."""
     barrier = Barrier(len(calls))
 

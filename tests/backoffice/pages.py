@@ -18,7 +18,7 @@ def text_of(response):
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</?bdi>", "", body))).split())
 
 
-def seen_in(response):
+def seen_value(response):
     """Return the `seen` value that binds a confirmation page to the record's state."""
     return unescape(HIDDEN.search(response.content.decode())[1])
 
@@ -27,7 +27,7 @@ def confirm(client, address, **fields):
     """Open a confirmation page and send its form; return the response after redirects."""
     page = client.get(address)
     assert page.status_code == 200, (address, page.status_code, page.headers.get("Location"))
-    sent = {"seen": seen_in(page), "terms_seen": (page.context or {}).get("terms_seen", ""), **fields}
+    sent = {"seen": seen_value(page), "terms_seen": (page.context or {}).get("terms_seen", ""), **fields}
     shown = client.post(address, sent, follow=True)
     # The form has changed terms.
     if shown.context and shown.context.get("unseen") and not shown.context["form"].errors:

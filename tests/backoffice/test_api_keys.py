@@ -12,9 +12,9 @@ from config.webhooks.models import Event
 from identity.access import keys
 from identity.models import ApiKey, User
 from tests.api import ApiClient, assert_error, bearer_of
-from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.factories import UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 LIST = "/admin/identity/apikey/"
 
@@ -135,7 +135,8 @@ def test_uncollected_key_can_be_revoked_and_rotated_again(operations_client, iss
 def test_concurrent_collections_return_the_key_once(committed, needs_postgresql, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     statuses = [
-        response.status_code for response in at_once(*[partial(collect, fresh.pk, bearer=bearer_of(fresh.owner))] * 4)
+        response.status_code
+        for response in run_concurrently(*[partial(collect, fresh.pk, bearer=bearer_of(fresh.owner))] * 4)
     ]
     assert sorted(statuses) == [200, 404, 404, 404]
 
@@ -143,7 +144,7 @@ def test_concurrent_collections_return_the_key_once(committed, needs_postgresql,
 def test_resubmitted_rotation_form_creates_no_second_key(operations_client, own):
     issued = own
     address = button_of(issued.record, "rotate")
-    fields = {"seen": seen_in(operations_client.get(address)), "grace_days": "2"}
+    fields = {"seen": seen_value(operations_client.get(address)), "grace_days": "2"}
     operations_client.post(address, fields)
     again = operations_client.post(address, fields, follow=True)
     assert "so the action was not executed" in text_of(again)

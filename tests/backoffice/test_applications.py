@@ -15,7 +15,7 @@ from credit.applications.services import change_application
 from credit.core.figures import reference_of
 from credit.models import Application, ApplicationHistory, ProviderMember
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
 LIST = "/admin/credit/application/"
@@ -274,7 +274,7 @@ def test_disallowed_back_office_transition_shows_the_api_error(reviewers_client)
 def test_transition_of_an_application_changed_after_opening_is_rejected(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     address = move_of(application, "under_review")
-    seen = seen_in(reviewers_client.get(address))
+    seen = seen_value(reviewers_client.get(address))
     Application.objects.update(application_data={"amount": 2})
     response = reviewers_client.post(address, {"seen": seen}, follow=True)
     assert "changed after you opened the page" in text_of(response)
@@ -285,7 +285,7 @@ def test_transition_of_an_application_changed_after_opening_is_rejected(reviewer
 def test_transition_confirmation_sent_twice_changes_the_status_once(reviewers_client):
     application = make()
     address = move_of(application, "pending_documents")
-    fields = {"seen": seen_in(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
+    fields = {"seen": seen_value(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
     reviewers_client.post(address, fields)
     again = reviewers_client.post(address, fields, follow=True)
     assert "Can't change the status of application" in text_of(again)

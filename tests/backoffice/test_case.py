@@ -16,7 +16,7 @@ from identity.bank.figures import BankFigures
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import seen_in, text_of
+from tests.backoffice.pages import seen_value, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 from tests.factories import OfferFactory
 
@@ -334,7 +334,7 @@ class TestNextCase:
         assert "Take the oldest" in reviewers_client.get("/admin/").content.decode()
         answer = reviewers_client.post(
             move_of(first, "pending_documents"),
-            {"seen": seen_in(page), "documents": "Payslip\nPassport", "reason": "Please", "next": "yes"},
+            {"seen": seen_value(page), "documents": "Payslip\nPassport", "reason": "Please", "next": "yes"},
         )
         assert answer.url.startswith(page_of(second))
         first.refresh_from_db()
@@ -356,7 +356,7 @@ class TestNextCase:
         )
         polite = ReplyTemplate.objects.create(use="reason", name="Polite", text="Please send them.")
         page = reviewers_client.get(page_of(application))
-        body = {"seen": seen_in(page), "documents": "", "reason": ""}
+        body = {"seen": seen_value(page), "documents": "", "reason": ""}
         refused = reviewers_client.post(move_of(application, "pending_documents"), body)
         assert "errorlist" in refused.content.decode()
         fields = list(refused.context["form"].fields)

@@ -9,7 +9,7 @@ from credit.console.forms import chosen_reasons
 from credit.core.reasons import OTHER
 from credit.models import Application, ApplicationHistory, Counteroffer, LoanTerms, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.backoffice.test_case_score import case as scored_case
 from tests.backoffice.test_teamwork import end_of
@@ -60,7 +60,7 @@ class TestTerms:
     def test_changed_approval_terms_require_a_second_submission(self, reviewers_client, application):
         address = move_of(application, "approved")
         page = reviewers_client.get(address)
-        sent = {"seen": seen_in(page), "terms_seen": page.context["terms_seen"], **OFFERED}
+        sent = {"seen": seen_value(page), "terms_seen": page.context["terms_seen"], **OFFERED}
         first = reviewers_client.post(address, sent)
         assert "The terms changed. Check them, then send the form again." in text_of(first)
         assert "Monthly payment" in text_of(first)
@@ -71,12 +71,12 @@ class TestTerms:
     def test_unchanged_default_terms_are_approved_with_one_submission(self, reviewers_client, application):
         address = move_of(application, "approved")
         page = reviewers_client.get(address)
-        reviewers_client.post(address, {"seen": seen_in(page), "terms_seen": page.context["terms_seen"]})
+        reviewers_client.post(address, {"seen": seen_value(page), "terms_seen": page.context["terms_seen"]})
         assert status_of(application) == "approved"
 
     def test_counteroffer_preview_computes_terms_without_other_fields(self, reviewers_client, application):
         address = move_of(application, "counteroffer")
-        sent = {"seen": seen_in(reviewers_client.get(address)), **OFFERED, "preview": "1"}
+        sent = {"seen": seen_value(reviewers_client.get(address)), **OFFERED, "preview": "1"}
         page = reviewers_client.post(address, sent)
         assert "code_1" in page.context["form"].errors
         assert dict(page.context["figures"])["Monthly payment"] == "$521.93"
@@ -140,7 +140,7 @@ class TestNextCase:
         application = make()
         make(submitted_at=timezone.now() - timedelta(days=30))
         address = move_of(application, "rejected")
-        sent = {"seen": seen_in(reviewers_client.get(address)), "code_1": "bankruptcy", "next": "1"}
+        sent = {"seen": seen_value(reviewers_client.get(address)), "code_1": "bankruptcy", "next": "1"}
         Application.objects.filter(pk=application.pk).update(application_data={"a": 1})
         shown = reviewers_client.post(address, sent, follow=True)
         assert shown.redirect_chain[-1][0] == page_of(application)

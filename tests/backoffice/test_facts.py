@@ -35,7 +35,7 @@ def scored_application(user):
     return application
 
 
-def do(client, application, name, **fields):
+def submit_action(client, application, name, **fields):
     """Open the page of an action, and send the form with these fields."""
     address = page_of(application).replace("/change/", f"/do/{name}/")
     seen = re.search(r'name="seen" value="([^"]+)"', client.get(address).content.decode())[1]
@@ -56,17 +56,19 @@ def test_case_page_shows_claimed_and_sourced_figures_with_differences(reviewers_
 
 def test_reviewer_can_confirm_a_figure_and_score_again_on_the_case(reviewers_client, scored_application):
     fields = {"figure": "/monthly_debt_cents", "value": "1,234.50", "file_id": str(scored_application.file.pk)}
-    assert "The figure is confirmed." in text_of(do(reviewers_client, scored_application, "confirm-figure", **fields))
+    assert "The figure is confirmed." in text_of(
+        submit_action(reviewers_client, scored_application, "confirm-figure", **fields)
+    )
     row = Confirmation.objects.get()
     assert (row.pointer, row.parsed_value, row.file) == ("/monthly_debt_cents", 123_450, scored_application.file)
-    assert "The new score is" in text_of(do(reviewers_client, scored_application, "score-again"))
+    assert "The new score is" in text_of(submit_action(reviewers_client, scored_application, "score-again"))
     assert list(Score.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
 
 
 @pytest.mark.parametrize("field", [{"figure": "/other"}, {"file_id": "x"}, {"value": "a lot"}])
 def test_back_office_rejects_an_invalid_figure_confirmation(reviewers_client, scored_application, field):
     fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(scored_application.file.pk), **field}
-    assert do(reviewers_client, scored_application, "confirm-figure", **fields).status_code == 200
+    assert submit_action(reviewers_client, scored_application, "confirm-figure", **fields).status_code == 200
     assert not Confirmation.objects.exists()
 
 
@@ -107,13 +109,18 @@ def test_reviewer_can_request_a_report_on_the_case(reviewers_client, scored_appl
     )
     fields = {"kind": "credit", "purpose": "credit_transaction", "applicant": "1"}
     assert "Status of the report: received." in text_of(
-        do(reviewers_client, scored_application, "request-report", **fields)
+        submit_action(reviewers_client, scored_application, "request-report", **fields)
     )
     assert Report.objects.get().requested_by.has_perm("credit.review_application")
     again = page_of(scored_application).replace("/change/", "/do/request-report/")
     assert "Current: Credit report about applicant 1" in text_of(reviewers_client.get(again))
-    assert "so the platform reuses it." in text_of(do(reviewers_client, scored_application, "request-report", **fields))
-    assert do(reviewers_client, scored_application, "request-report", **{**fields, "purpose": "x"}).status_code == 200
+    assert "so the platform reuses it." in text_of(
+        submit_action(reviewers_client, scored_application, "request-report", **fields)
+    )
+    assert (
+        submit_action(reviewers_client, scored_application, "request-report", **{**fields, "purpose": "x"}).status_code
+        == 200
+    )
     assert Report.objects.count() == 1
 
 
@@ -121,7 +128,9 @@ def reported(client, scored_application):
     """Request a credit report about the applicant at the back office, and start the review."""
     applicants = sealed_values(scored_application, applicants=Applicants.of([PERSON]))
     Application.objects.filter(pk=scored_application.pk).update(**applicants, status="under_review")
-    do(client, scored_application, "request-report", kind="credit", purpose="credit_transaction", applicant="1")
+    submit_action(
+        client, scored_application, "request-report", kind="credit", purpose="credit_transaction", applicant="1"
+    )
     return Report.objects.get()
 
 

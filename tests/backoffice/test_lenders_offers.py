@@ -6,7 +6,7 @@ from django.urls import reverse
 from credit.core.eu_credit import REQUIRED_TEXTS
 from credit.models import Offer, Provider
 from tests.backoffice.lenders import ROLES, console_client, lender_of
-from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.credit.eu.offers import LENDER, TEXTS
 
 pytestmark = pytest.mark.django_db
@@ -50,14 +50,14 @@ def test_owner_creates_an_offer(lender, offer):
 def test_fields_of_the_european_union_open_for_an_eu_offer_and_for_errors(owner, lender):
     page = owner.get(make_of(lender))
     assert '<details class="group"><summary>Credit in the European Union' in page.content.decode()
-    seen = seen_in(page)
+    seen = seen_value(page)
     for fields in ({"jurisdiction": "eu"}, {"jurisdiction": "xx"}):
         page = owner.post(make_of(lender), {"seen": seen, **FIELDS, **fields}).content.decode()
         assert '<details class="group" open>' in page
 
 
 def test_quote_is_shown_before_the_offer_is_created(owner, lender):
-    first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS})
+    first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS})
     text = text_of(first)
     assert "$10,000.00 at 6.90 % for 12 months $864.81 a month" in text
     assert "$10,000.00 at 17.50 % for 24 months" in text
@@ -76,7 +76,7 @@ def test_offer_form_preserves_fields_that_it_omits(owner, offer):
 
 
 def test_offer_form_does_not_add_terms_to_a_line_of_credit(owner, lender):
-    first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS, "terms": ""})
+    first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS, "terms": ""})
     assert "up to $10,000.00 at 17.50 %" in text_of(first)
     confirm(owner, make_of(lender), **{**FIELDS, "terms": ""})
     line = Offer.objects.get(name="Harbor loan")
@@ -129,7 +129,7 @@ def test_another_lenders_owner_and_staff_cannot_change_an_offer(offer, lender, r
 
 def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
     page = owner.get(action_of(offer))
-    sent = {"seen": seen_in(page), **FIELDS, "rate_min": "5"}
+    sent = {"seen": seen_value(page), **FIELDS, "rate_min": "5"}
     shown = owner.post(action_of(offer), sent)
     Offer.objects.filter(pk=offer.pk).update(version=7)
     answer = owner.post(action_of(offer), {**sent, "terms_seen": shown.context["terms_seen"]}, follow=True)

@@ -8,7 +8,7 @@ from config.core.casework import DataAccess
 from credit.models import DecisionAnchor
 from credit.models.scoring import ModelVersion, Score
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.backoffice.test_applications import make
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.making import make_version
@@ -202,7 +202,9 @@ class TestPublishing:
     def test_version_cannot_be_published_if_the_champion_changed_after_opening(self, reviewers_client, champion, draft):
         page = reviewers_client.get(page_of(draft, "do", "publish-champion"))
         confirm(reviewers_client, page_of(champion, "do", "retire"))
-        answer = reviewers_client.post(page_of(draft, "do", "publish-champion"), {"seen": seen_in(page)}, follow=True)
+        answer = reviewers_client.post(
+            page_of(draft, "do", "publish-champion"), {"seen": seen_value(page)}, follow=True
+        )
         assert "changed after you opened the page" in text_of(answer)
         draft.refresh_from_db()
         assert draft.status == "draft"

@@ -13,9 +13,9 @@ from config.core.casework import Assignment
 from credit.applications.services import change_application
 from credit.models import Application, ApplicationHistory, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, links_of, seen_in, text_of
+from tests.backoffice.pages import confirm, links_of, seen_value, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
-from tests.races import at_once
+from tests.races import run_concurrently
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_changed_application_data_voids_the_proposal_with_a_message(four_eyes, r
 def test_data_changed_before_the_confirmation_voids_the_proposal(four_eyes, reviewers_client, colleagues_client):
     application = make(application_data={"amount": 1})
     proposal = propose(reviewers_client, application)
-    seen = seen_in(colleagues_client.get(end_of(proposal, "confirm")))
+    seen = seen_value(colleagues_client.get(end_of(proposal, "confirm")))
     Application.objects.update(application_data={"amount": 2})
     response = colleagues_client.post(end_of(proposal, "confirm"), {"seen": seen}, follow=True)
     assert "the proposal is void" in text_of(response)
@@ -196,9 +196,9 @@ def test_concurrent_back_office_confirmations_succeed_once(committed, needs_post
     application = make()
     proposal = propose(backoffice_client(staff_of("Reviewer")), application)
     clients = [backoffice_client(staff_of("Reviewer")) for _ in range(4)]
-    seen = [seen_in(client.get(end_of(proposal, "confirm"))) for client in clients]
+    seen = [seen_value(client.get(end_of(proposal, "confirm"))) for client in clients]
     pairs = zip(clients, seen, strict=True)
-    at_once(*(partial(client.post, end_of(proposal, "confirm"), {"seen": pair}) for client, pair in pairs))
+    run_concurrently(*(partial(client.post, end_of(proposal, "confirm"), {"seen": pair}) for client, pair in pairs))
     assert ApplicationHistory.objects.count() == 1
     proposal.refresh_from_db()
     assert proposal.outcome == "confirmed"

@@ -7,7 +7,7 @@ from config.webhooks.models import Event
 from tests.api import client_of
 from tests.claims.conftest import stored
 from tests.factories import ClaimFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 ROUNDS = 100
@@ -23,7 +23,7 @@ def test_concurrent_claim_approval_and_revocation_leave_one_history_row_per_succ
     collisions = 0
     for _ in range(ROUNDS):
         claim = ClaimFactory(user=owner, status="pending")
-        approved, revoked = at_once(*map(status_call, clients, [claim] * 2, ["approved", "revoked"]))
+        approved, revoked = run_concurrently(*map(status_call, clients, [claim] * 2, ["approved", "revoked"]))
         codes = [approved.status_code, revoked.status_code]
         assert set(codes) <= {200, 400}
         assert 200 in codes
@@ -41,7 +41,7 @@ def test_concurrent_identical_claim_transitions_succeed_once():
     owner = UserFactory()
     client = client_of(owner)
     claim = ClaimFactory(user=owner)
-    answers = at_once(*[status_call(client, claim, "pending")] * 20)
+    answers = run_concurrently(*[status_call(client, claim, "pending")] * 20)
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 19
     assert ClaimHistory.objects.count() == 1
 
@@ -51,7 +51,7 @@ def test_concurrent_claim_deletions_succeed_once_and_do_not_restore_the_claim():
     client = client_of(owner)
     for _ in range(20):
         claim = ClaimFactory(user=owner)
-        answers = at_once(
+        answers = run_concurrently(
             lambda: client.remove(f"/claims/{claim.pk}"),  # noqa: B023  run within the round
             lambda: client.remove(f"/claims/{claim.pk}"),  # noqa: B023
             status_call(client, claim, "pending"),

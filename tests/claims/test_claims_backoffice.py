@@ -7,7 +7,7 @@ from claims.models import ClaimHistory
 from claims.services import delete_claim
 from config.core.lifecycle import Actor
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, links_of, seen_in, text_of
+from tests.backoffice.pages import confirm, links_of, seen_value, text_of
 from tests.claims.conftest import events_of, stored
 from tests.factories import ClaimFactory, UserFactory
 
@@ -80,7 +80,7 @@ def test_back_office_claim_revocation_requires_a_reason(backoffice, claim):
 
 def test_back_office_rejects_approval_of_a_claim_changed_after_opening(backoffice, claim):
     address = page(claim, "move", "approved")
-    seen = seen_in(backoffice.get(address))
+    seen = seen_value(backoffice.get(address))
     type(claim).objects.filter(pk=claim.pk).update(updated_at=timezone.now(), evidence=["other"])
     backoffice.post(address, {"seen": seen, "reason": "x"}, follow=True)
     assert stored(claim).status == "pending"

@@ -31,7 +31,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm
 from tests.commands import run_json
 from tests.factories import PASSWORD, ApplicationFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.second_factors import authenticator_of, code_of
 
 SCHEMAS = json.loads((Path(__file__).parent / "ocsf.json").read_text())
@@ -300,7 +300,7 @@ def test_audit_lines_of_concurrent_threads_form_one_hash_chain(lines):
         for number in range(250):
             audit.emit_now("log_out", user=audit.person(number))
 
-    at_once(*[write] * 8)
+    run_concurrently(*[write] * 8)
     assert len(checked(lines)) == 2_000
 
 

@@ -11,7 +11,7 @@ from credit.models import Application, ApplicationHistory, Offer
 from staging.models import StagedItem
 from tests.api import assert_error, client_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 MOST = 8 * 1_048_576
@@ -124,7 +124,9 @@ def test_concurrent_requests_do_not_exceed_1000_active_offers(committed, needs_p
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(997))
     body = {"provider_id": provider.pk, "product_type": "personal_loan"}
     bodies = [{**body, "name": f"One more {number}"} for number in range(8)]
-    statuses = at_once(*[lambda b=body: client_of(user).send("/provider-offers", b).status_code for body in bodies])
+    statuses = run_concurrently(
+        *[lambda b=body: client_of(user).send("/provider-offers", b).status_code for body in bodies]
+    )
     assert sorted(statuses) == [201] * 3 + [400] * 5
     assert Offer.objects.filter(provider=provider, is_active=True).count() == 1_000
 

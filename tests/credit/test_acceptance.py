@@ -15,7 +15,7 @@ from tests.api import assert_error, client_of
 from tests.credit.support import move
 from tests.credit.test_application_races import clients
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 
 @pytest.fixture
@@ -164,7 +164,9 @@ class TestConcurrentAcceptance:
         terms = terms_of(callers[0], application)
         answers = []
         for _ in range(5):
-            answers += at_once(*[lambda item=caller: accept_terms(item, application, terms) for caller in callers])
+            answers += run_concurrently(
+                *[lambda item=caller: accept_terms(item, application, terms) for caller in callers]
+            )
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.json()["accepted_at"] for answer in answers}) == 1
         assert (Acceptance.objects.count(), Event.objects.filter(type="application.accepted").count()) == (1, 1)
@@ -176,7 +178,7 @@ class TestConcurrentAcceptance:
         for _ in range(30):
             application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
             terms = application.terms_sha256
-            answers = at_once(
+            answers = run_concurrently(
                 lambda item=application, terms=terms: accept_terms(pair[0], item, terms),
                 lambda item=application: move(pair[1], item, "withdrawn"),
             )

@@ -14,7 +14,7 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ApplicationRevision, Offer
 from tests.api import assert_error, bearer_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
 
@@ -49,7 +49,7 @@ def test_concurrent_approval_and_rejection_succeed_once():
         def ask(client, to, path=path):
             return client.replace(path, {"status": to, "updated_by": "me"})
 
-        answers = at_once(lambda: ask(pair[0], "approved"), lambda: ask(pair[1], "rejected"))
+        answers = run_concurrently(lambda: ask(pair[0], "approved"), lambda: ask(pair[1], "rejected"))
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         winner = next(answer.json()["status"] for answer in answers if answer.status_code == 200)
         assert_error(next(answer for answer in answers if answer.status_code == 400), 400, "E3001")
@@ -101,7 +101,7 @@ def test_repeated_concurrent_transition_succeeds_once():
     application = ApplicationFactory(consumer=user, status="under_review")
     path = f"/applications/{application.id}/status"
     body = {"status": "approved", "updated_by": "me"}
-    answers = at_once(*[lambda client=client: client.replace(path, body) for client in clients(user, 50)])
+    answers = run_concurrently(*[lambda client=client: client.replace(path, body) for client in clients(user, 50)])
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 49
     assert positions(application) == [1]
 
@@ -115,7 +115,7 @@ def test_concurrent_different_transitions_leave_consecutive_history_positions():
     def wander(client):
         return [client.replace(path, {"status": to, "updated_by": "me"}).status_code for to in moves * 5]
 
-    answers = at_once(*[lambda client=client: wander(client) for client in clients(user, 6)])
+    answers = run_concurrently(*[lambda client=client: wander(client) for client in clients(user, 6)])
     done = sum(statuses.count(200) for statuses in answers)
     assert {status for statuses in answers for status in statuses} <= {200, 400}
     rows = list(ApplicationHistory.objects.order_by("position"))
@@ -131,7 +131,7 @@ def test_concurrent_requests_with_one_idempotency_key_create_one_application():
     user = UserFactory()
     key, body = str(uuid.uuid4()), {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}
     crowd = clients(user, 50)
-    answers = at_once(*[lambda client=client: client.send("/applications", body, key=key) for client in crowd])
+    answers = run_concurrently(*[lambda client=client: client.send("/applications", body, key=key) for client in crowd])
     accepted = [answer for answer in answers if answer.status_code == 201]
     busy = [answer for answer in answers if answer.status_code == 409]
     assert len(accepted) + len(busy) == 50
@@ -149,7 +149,7 @@ def test_concurrent_different_requests_with_one_idempotency_key_execute_once():
     for _ in range(20):
         key = str(uuid.uuid4())
         bodies = [{"consumer_id": str(user.pk), "offer_id": number, "provider_id": 2} for number in (1, 2)]
-        answers = at_once(
+        answers = run_concurrently(
             *[
                 lambda c=client, b=body, k=key: c.send("/applications", b, key=k)
                 for client, body in zip(pair, bodies, strict=True)
@@ -166,7 +166,7 @@ def test_concurrent_decision_and_change_of_data_are_consistent():
     for _ in range(30):
         application = ApplicationFactory(consumer=user, status="under_review", application_data={"v": 1})
         path = f"/applications/{application.id}"
-        decided, changed = at_once(
+        decided, changed = run_concurrently(
             *[
                 lambda p=path: pair[0].replace(f"{p}/status", {"status": "approved", "updated_by": "me"}),
                 lambda p=path: pair[1].replace(p, {"updated_by": "me", "application_data": {"v": 2}}),
@@ -191,7 +191,7 @@ def test_concurrent_updates_of_an_offer_have_different_versions():
         body = {"provider_id": offer.provider_id, "name": name, "product_type": "x"}
         return client.replace(path, body)
 
-    answers = at_once(
+    answers = run_concurrently(
         *[lambda c=client, n=number: replace(c, f"n{n}") for number, client in enumerate(clients(user, 8))]
     )
     assert [answer.status_code for answer in answers] == [200] * 8
@@ -207,6 +207,6 @@ def test_lender_id_claimed_concurrently_has_one_owner():
     users = [UserFactory() for _ in range(8)]
     body = {"provider_id": "fresh", "name": "A", "product_type": "x"}
     callers = [clients(user, 1)[0] for user in users]
-    answers = at_once(*[lambda client=client: client.send("/provider-offers", body) for client in callers])
+    answers = run_concurrently(*[lambda client=client: client.send("/provider-offers", body) for client in callers])
     assert sorted(answer.status_code for answer in answers) == [201] + [403] * 7
     assert Offer.objects.count() == 1

@@ -15,7 +15,7 @@ from credit.models import Application, ProviderLogo
 from identity.access.authentication import forget_credentials
 from tests.api import assert_error
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm, seen_in
+from tests.backoffice.pages import confirm, seen_value
 from tests.credit.logo_files import ACCEPTED, PNG, REFUSED, SVG, chunk, png
 from tests.factories import OfferFactory, ProviderFactory
 
@@ -171,7 +171,7 @@ class TestPages:
         page = owner.post(
             self.page_of(lender),
             {
-                "seen": seen_in(owner.get(self.page_of(lender))),
+                "seen": seen_value(owner.get(self.page_of(lender))),
                 "logo": SimpleUploadedFile("a.svg", REFUSED["a script"][0]),
             },
         )

@@ -15,7 +15,7 @@ from tests.credit.applicants import PERSON
 from tests.credit.eu.offers import eu_offer
 from tests.credit.terms.lending import LOAN, applied, listed
 from tests.credit.test_my_language import spanish
-from tests.credit.test_my_pages import browser_of, page_of, press
+from tests.credit.test_my_pages import browser_of, page_of, press_button
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -184,7 +184,7 @@ class TestApplying:
         page = page_of(draft)
         assert "Content of the application" in page
         assert "$8,000.50" in page
-        assert "The application was sent to the lender." in press(draft, "send")
+        assert "The application was sent to the lender." in press_button(draft, "send")
         assert draft.status == "submitted"
         assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 302
 

@@ -15,7 +15,7 @@ from tests.credit.document_support import with_documents
 from tests.credit.notices.test_pages import ROOT, read
 from tests.credit.notices.world import World
 from tests.credit.terms.lending import approve, lender_of
-from tests.credit.test_my_pages import browser_of, page_of, press, upload_file
+from tests.credit.test_my_pages import browser_of, page_of, press_button, upload_file
 from tests.credit.test_my_terms import decide, terms_page
 from tests.factories import UserFactory
 
@@ -50,7 +50,7 @@ def test_every_page_of_an_application_is_available_in_spanish(committed):
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     application = world.application
     assert "Todavía falta algo" not in spanish(page_of(application))
-    assert "Está en manos del prestamista." in spanish(press(application, "send"))
+    assert "Está en manos del prestamista." in spanish(press_button(application, "send"))
     world.move(0, "under_review")
     world.counter(0)
     text = spanish(page_of(application))
@@ -85,15 +85,19 @@ def test_rejection_and_reconsideration_pages_are_available_in_spanish():
     world.submit(0)
     world.reject(0, ["bankruptcy", "no_credit_file"])
     assert "Bancarrota; Sin expediente de crédito." in spanish(page_of(world.application))
-    assert "Escriba sus motivos para la reconsideración" in spanish(press(world.application, "ask_again", statement=""))
-    assert "Alguien que no participó en la decisión" in spanish(press(world.application, "ask_again", statement="Más."))
+    assert "Escriba sus motivos para la reconsideración" in spanish(
+        press_button(world.application, "ask_again", statement="")
+    )
+    assert "Alguien que no participó en la decisión" in spanish(
+        press_button(world.application, "ask_again", statement="Más.")
+    )
 
 
 def test_document_upload_page_is_available_in_spanish():
     application = speaking(with_documents(UserFactory()))
     assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(upload_file(application, b"MZ"))
     assert "Se subió el archivo." in spanish(upload_file(application))
-    assert "Está en manos del prestamista." in spanish(press(application, "send"))
+    assert "Está en manos del prestamista." in spanish(press_button(application, "send"))
 
 
 def test_page_without_an_applicant_language_uses_the_browser_language(user):
@@ -107,7 +111,7 @@ def test_page_without_an_applicant_language_uses_the_browser_language(user):
 def test_every_page_of_an_application_is_available_in_german(committed):
     world = World(person={**PERSON, "language": "de"}, start=timezone.now())
     application = world.application
-    assert "Der Antrag liegt beim Kreditgeber." in german(press(application, "send"))
+    assert "Der Antrag liegt beim Kreditgeber." in german(press_button(application, "send"))
     world.move(0, "under_review")
     world.approve(0)
     world.issue(1)

@@ -43,7 +43,7 @@ def page_of(application, user=None):
     return " ".join(answer.content.decode().split())
 
 
-def press(application, do, user=None, **data):
+def press_button(application, do, user=None, **data):
     """Press a button; return the page after the redirect."""
     browser = browser_of(user or application.consumer)
     answer = browser.post(f"/my/applications/{application.pk}", {"do": do, **data}, follow=True)
@@ -102,7 +102,7 @@ class TestList:
 class TestButtons:
     def test_submit_button_submits_the_draft(self, committed, offer):
         application = applied(offer, status="draft", submitted_at=None)
-        assert "The application was sent to the lender." in press(application, "send")
+        assert "The application was sent to the lender." in press_button(application, "send")
         assert application.status == "submitted"
 
     def test_submit_button_of_an_incomplete_draft_lists_missing_items(self, offer):
@@ -116,24 +116,24 @@ class TestButtons:
         page = page_of(application)
         assert "Income a year: is missing." in page
         assert 'value="send"' not in page
-        assert "Something is still missing." in press(application, "send")
+        assert "Something is still missing." in press_button(application, "send")
         assert application.status == "draft"
 
     def test_withdraw_button_withdraws_the_application(self, offer):
         application = applied(offer)
-        assert "The application was withdrawn." in press(application, "withdraw")
-        assert "The application has changed." in press(application, "withdraw")
+        assert "The application was withdrawn." in press_button(application, "withdraw")
+        assert "The application has changed." in press_button(application, "withdraw")
         assert application.status == "withdrawn"
 
     def test_unknown_button_of_the_application_page_changes_nothing(self, offer):
         application = applied(offer)
-        assert "Nothing was changed" in press(application, "approve")
+        assert "Nothing was changed" in press_button(application, "approve")
         assert application.status == "under_review"
 
     def test_open_policy_does_not_let_applicants_review_on_their_page(self, offer, settings):
         settings.REVIEW_POLICY = "open"
         application = applied(offer)
-        press(application, "send")
+        press_button(application, "send")
         assert application.status == "under_review"
 
     def test_application_button_without_a_csrf_token_is_rejected(self, offer):
@@ -145,8 +145,8 @@ class TestButtons:
     def test_application_buttons_use_the_write_rate_limit(self, offer, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         application = applied(offer)
-        press(application, "send")
-        assert "You sent too many requests." in press(application, "withdraw")
+        press_button(application, "send")
+        assert "You sent too many requests." in press_button(application, "withdraw")
 
 
 class TestDocuments:
@@ -158,7 +158,7 @@ class TestDocuments:
         assert "The file was uploaded." in upload_file(application)
         assert DocumentFile.objects.get().credential == "my"
         assert "Send to the lender" in page_of(application)
-        press(application, "send")
+        press_button(application, "send")
         assert application.status == "under_review"
 
     def test_application_page_shows_the_request_reason_above_requested_documents(self):
@@ -277,8 +277,8 @@ class TestNotices:
 
     def test_application_page_accepts_one_reconsideration_request(self, rejected):
         assert "Request reconsideration" in page_of(rejected)
-        assert "at most 4,000 characters" in press(rejected, "ask_again", statement=" ")
-        assert "A reviewer who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
+        assert "at most 4,000 characters" in press_button(rejected, "ask_again", statement=" ")
+        assert "A reviewer who had no part" in press_button(rejected, "ask_again", statement="I have a raise.\0")
         page = page_of(rejected)
         assert "You requested it" in page
         assert "A reviewer reconsiders the decision." in page
@@ -322,7 +322,7 @@ class TestMail:
             EmailAddress.objects.update(verified=False)
         application = applied(offer, consumer=person)
         if why == "it is the person's own doing":
-            press(application, "withdraw")
+            press_button(application, "withdraw")
         else:
             assert approve(lender_of(offer), application).status_code == 200
         assert not OutgoingMail.objects.exists()

@@ -12,7 +12,7 @@ from credit.models import Counteroffer
 from tests.api import client_of
 from tests.credit.terms.lending import LINE, applied, approve, lender_of, listed
 from tests.credit.terms.test_counteroffers import counter
-from tests.credit.test_my_pages import browser_of, page_of, press
+from tests.credit.test_my_pages import browser_of, page_of, press_button
 from tests.factories import ApplicationFactory, UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -135,7 +135,7 @@ class TestAcceptance:
         assert path_of(approved) in page
         assert "terms_sha256" not in page
         for do in ("accept", "take_up", "decline"):
-            press(approved, do, terms_sha256=approved.loan_terms.terms_sha256)
+            press_button(approved, do, terms_sha256=approved.loan_terms.terms_sha256)
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
     def test_accept_button_of_the_terms_page_accepts_the_terms(self, committed, approved):
@@ -227,7 +227,7 @@ class TestDecline:
 
     def test_withdrawal_before_a_decision_has_no_reason_code(self, offer):
         application = applied(offer)
-        press(application, "withdraw")
+        press_button(application, "withdraw")
         (row,) = client_of(application.consumer).read(f"/applications/{application.pk}/history").json()["history"]
         assert (row["status"], row["reason"], row["reason_code"]) == ("withdrawn", None, None)
 

@@ -19,7 +19,7 @@ from tests.credit.support import BECAUSE
 from tests.credit.support import make_reviewer as reviewer
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.second_factors import authenticator_of, code_of
 
 pytestmark = pytest.mark.django_db
@@ -362,7 +362,7 @@ class TestProposerWithoutReviewPermission:
 
 
 def decide_at_once(clients, application):
-    return at_once(*[lambda item=client: decide(item, application) for client in clients])
+    return run_concurrently(*[lambda item=client: decide(item, application) for client in clients])
 
 
 def warm(people):

@@ -23,7 +23,7 @@ from tests.api import assert_error
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue
 from tests.identity.test_own_oauth_clients import LOOK_ALIKES, NAME
-from tests.races import at_once
+from tests.races import run_concurrently
 
 PATH = "/providers"
 
@@ -124,7 +124,7 @@ def test_concurrent_creations_with_the_same_name_create_a_single_record(committe
 
     for round_ in range(10):
         names = [f"Bank {round_}", f"BANK {round_}", f"B\u0430nk {round_}", f"Bank {round_}"]
-        outcomes = at_once(*[lambda pair=pair: create(*pair) for pair in zip(actors, names, strict=True)])
+        outcomes = run_concurrently(*[lambda pair=pair: create(*pair) for pair in zip(actors, names, strict=True)])
         assert outcomes.count(["name"]) == 3, outcomes
         assert model.objects.count() == round_ + 1
 

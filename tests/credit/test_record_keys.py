@@ -24,7 +24,7 @@ from tests.api import ApiClient
 from tests.credit.scoring.making import make_model, make_version
 from tests.credit.test_application_proof import move
 from tests.factories import ApplicationFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 PATH = "/.well-known/record-keys.json"
 SEED = bytes(range(60, 92))
@@ -145,7 +145,7 @@ class TestRotation:
     def test_concurrent_rotations_of_the_record_key_create_two_keys(self):
         published()
         now = timezone.now()
-        at_once(*[lambda: record_keys.rotate(now=now)] * 2)
+        run_concurrently(*[lambda: record_keys.rotate(now=now)] * 2)
         assert [key.number for key in RecordKey.objects.all()] == [1, 2, 3]
 
 

@@ -32,7 +32,7 @@ def age(verification_id, **by):
     KycVerification.objects.filter(pk=verification_id).update(**changes)
 
 
-def play(shown, outcome, client=None):
+def submit_outcome(shown, outcome, client=None):
     """Submit an outcome on the sandbox's page; return the response."""
     return (client or ApiClient()).post(page_of(shown), {"outcome": outcome})
 

@@ -16,7 +16,7 @@ from tests.factories import UserFactory
 from tests.identity.support import issue
 from tests.identity.test_invitations import EMAIL, person_with, token_of
 from tests.identity.test_managed_accounts import made_partner
-from tests.races import at_once
+from tests.races import run_concurrently
 
 
 def test_concurrent_requests_for_an_external_id_create_one_account(committed):
@@ -25,7 +25,7 @@ def test_concurrent_requests_for_an_external_id_create_one_account(committed):
     def make():
         return make_account(actor, external_id="c-1", email=None, name=None, now=timezone.now())[1]
 
-    assert sorted(at_once(*[make] * 4)) == [False, False, False, True]
+    assert sorted(run_concurrently(*[make] * 4)) == [False, False, False, True]
     assert (ManagedAccount.objects.count(), User.objects.count()) == (1, 2)
 
 
@@ -41,7 +41,7 @@ def test_concurrent_requests_create_the_20th_api_key_once(committed):
         except ApiError:
             return False
 
-    assert at_once(*[make] * 4).count(True) == 1
+    assert run_concurrently(*[make] * 4).count(True) == 1
     assert ApiKey.objects.count() == KEYS_MAX
 
 
@@ -56,7 +56,7 @@ def test_invitation_accepted_concurrently_creates_one_account(committed):
         except LinkEnded:
             return False
 
-    assert at_once(*[take] * 4).count(True) == 1
+    assert run_concurrently(*[take] * 4).count(True) == 1
 
 
 def to_claim(number=0):
@@ -102,7 +102,7 @@ def test_concurrent_claim_and_disable_are_serialized():
                 return False
             return True
 
-        is_claimed, is_ended = at_once(take, end)
+        is_claimed, is_ended = run_concurrently(take, end)
         account.refresh_from_db()
         assert is_ended
         assert (account.claimed_at is not None, account.user.is_active) == (is_claimed, is_claimed)

@@ -12,7 +12,7 @@ from identity.access.authentication import forget_credentials
 from identity.models import RefreshToken, TokenFamily
 from tests.api import ApiClient, assert_error
 from tests.factories import UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.second_factors import authenticator_of
 
 PATH = "/auth/refresh"
@@ -176,7 +176,7 @@ def test_concurrent_refresh_retries_with_one_key_return_one_token_pair(committed
     for number in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
         key = f"0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a{number:02}"
-        answers = at_once(*[partial(refresh, pair.refresh_token, key=key)] * 8)
+        answers = run_concurrently(*[partial(refresh, pair.refresh_token, key=key)] * 8)
         assert {answer.status_code for answer in answers} <= {200, 409}
         contents = {answer.content for answer in answers if answer.status_code == 200}
         assert len(contents) == 1
@@ -188,7 +188,7 @@ def test_concurrent_refresh_retries_with_one_key_return_one_token_pair(committed
 def test_concurrent_uses_of_a_refresh_token_end_the_log_in(committed, needs_postgresql):
     for _ in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
-        answers = at_once(*[partial(refresh, pair.refresh_token)] * 8)
+        answers = run_concurrently(*[partial(refresh, pair.refresh_token)] * 8)
         assert sorted(answer.status_code for answer in answers) == [200] + [401] * 7
         for answer in answers:
             if answer.status_code == 401:

@@ -17,7 +17,7 @@ from staging.models import StagedItem
 from tests.api import assert_error, client_of
 from tests.identity.banking import events_of
 from tests.identity.plaid_double import DoubleItem, Fault, account, booking
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 PATH = "/bankdata/exchange"
@@ -214,7 +214,7 @@ def test_concurrent_uses_of_a_public_token_link_one_item(committed, needs_postgr
     settings.OPEN_BANKING = provider
     plaid.offer(PUBLIC_TOKEN, DoubleItem("item-1", [account(1)]))
     client = client_of(user)
-    answers = at_once(*[lambda: exchange(client, user)] * 6)
+    answers = run_concurrently(*[lambda: exchange(client, user)] * 6)
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
     (stored,) = BankItem.objects.all()
     if provider == "plaid":
@@ -227,6 +227,6 @@ def test_bank_items_linked_concurrently_are_all_stored(committed, needs_postgres
     for number in range(4):
         plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [account(1, item=f"item-{number}")]))
     client = client_of(user)
-    answers = at_once(*[partial(exchange, client, user, f"public-double-{number}") for number in range(4)])
+    answers = run_concurrently(*[partial(exchange, client, user, f"public-double-{number}") for number in range(4)])
     assert [answer.status_code for answer in answers] == [200] * 4
     assert {item.access_token for item in BankItem.objects.all()} == set(plaid.items)

@@ -23,7 +23,7 @@ from identity.models import AccountHistory, Invitation, OneTimeLink, User
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ProviderFactory, UserFactory
 from tests.identity.support import issue
-from tests.races import at_once
+from tests.races import run_concurrently
 
 PATH = "/invitations"
 EMAIL = "jane@example.org"
@@ -271,7 +271,7 @@ def test_concurrent_uses_of_a_one_time_link_succeed_once(committed):
         except LinkEnded:
             return False
 
-    assert at_once(*[use] * 6).count(True) == 1
+    assert run_concurrently(*[use] * 6).count(True) == 1
 
 
 def test_prune_deletes_expired_one_time_links(db):

@@ -13,9 +13,9 @@ from identity.providers.models import SandboxVerification
 from staging.models import StagedItem
 from tests.api import assert_error, client_of
 from tests.commands import run_json
-from tests.identity.banking import CREATE, age, events_of, play, read, row_of, start, statuses_of
+from tests.identity.banking import CREATE, age, events_of, read, row_of, start, statuses_of, submit_outcome
 from tests.identity.plaid_double import Fault
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 
@@ -191,14 +191,14 @@ def test_verification_calls_the_vendor_outside_of_database_transactions(
 
 def test_concurrent_verification_requests_create_one_verification(committed, needs_postgresql, user):
     client = client_of(user)
-    answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
+    answers = run_concurrently(*[lambda: client.send(CREATE, {})] * 8)
     assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
     assert list(KycVerification.objects.values_list("status", flat=True)) == ["requires_input"]
 
 
 def test_concurrent_requests_with_one_idempotency_key_create_one_verification(committed, needs_postgresql, user, key):
     client = client_of(user)
-    answers = at_once(*[lambda: client.send(CREATE, {}, key=key)] * 10)
+    answers = run_concurrently(*[lambda: client.send(CREATE, {}, key=key)] * 10)
     assert {answer.status_code for answer in answers} <= {200, 409}
     assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
     assert KycVerification.objects.count() == 1
@@ -209,14 +209,14 @@ def test_concurrent_verification_attempts_do_not_exceed_the_limit(committed, nee
     client = client_of(user)
     for _ in range(3):
         tried(client, plaid)
-    answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
+    answers = run_concurrently(*[lambda: client.send(CREATE, {})] * 8)
     assert [answer.status_code for answer in answers] == [400] * 8
     assert KycVerification.objects.count() == 3
 
 
 def test_unstarted_identity_verification_expires(api, stranger_api, user):
     overdue, played = start(api), start(stranger_api)
-    play(played, "pass")
+    submit_outcome(played, "pass")
     for shown in (overdue, played):
         age(shown["verification_id"], expires_at=timedelta(hours=25))
     assert run_json("prune")["verifications_expired"] == 1

@@ -12,8 +12,8 @@ from identity.errors import InvalidVerificationTransition
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
-from tests.identity.banking import play, read, row_of, start, statuses_of
-from tests.races import at_once
+from tests.identity.banking import read, row_of, start, statuses_of, submit_outcome
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/identity/kycverification/"
@@ -31,7 +31,7 @@ def move_of(row, to):
 def pending(api):
     """Return a verification that waits for a reviewer."""
     shown = start(api)
-    play(shown, "review")
+    submit_outcome(shown, "review")
     return row_of(shown)
 
 
@@ -79,14 +79,14 @@ def test_support_can_read_but_not_decide_verifications(pending):
 def test_reviewers_cannot_decide_their_own_verification(reviewer):
     client = client_of(reviewer)
     shown = start(client)
-    play(shown, "review")
+    submit_outcome(shown, "review")
     with pytest.raises(InvalidVerificationTransition, match="your own"):
         decide(row_of(shown), "verified", reviewer)
 
 
 def test_concurrent_verification_decisions_succeed_once(committed, needs_postgresql, user):
     shown = start(client_of(user))
-    play(shown, "review")
+    submit_outcome(shown, "review")
     judges = [staff_of("Reviewer", username=name) for name in ("rita", "ron")]
 
     def run(number):
@@ -97,7 +97,7 @@ def test_concurrent_verification_decisions_succeed_once(committed, needs_postgre
             return 0
         return 1
 
-    assert sum(at_once(*[partial(run, number) for number in range(2)])) == 1
+    assert sum(run_concurrently(*[partial(run, number) for number in range(2)])) == 1
     assert row_of(shown).history.filter(principal__isnull=False).count() == 1
 
 

@@ -9,7 +9,7 @@ from identity.providers.base import NameMatch
 from identity.providers.plaid import name_match_of
 from tests.api import assert_error
 from tests.config.test_moments import HTML_TIME
-from tests.identity.banking import age, page_of, play, read, row_of, start, statuses_of
+from tests.identity.banking import age, page_of, read, row_of, start, statuses_of, submit_outcome
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +28,7 @@ def test_sandbox_verification_page_offers_every_outcome(api):
 
 def test_sandbox_outcome_submission_redirects_to_the_result_page(api):
     shown = start(api, {"redirect_uri": "https://shop.example/back?a=1&b=2"})
-    response = play(shown, "pass")
+    response = submit_outcome(shown, "pass")
     assert (response.status_code, response.headers["Location"]) == (303, page_of(shown))
     page = Client().get(page_of(shown)).content.decode()
     assert "Verification finished" in page
@@ -38,8 +38,8 @@ def test_sandbox_outcome_submission_redirects_to_the_result_page(api):
 
 def test_sandbox_outcome_can_be_submitted_once(api, user):
     shown = start(api)
-    play(shown, "fail")
-    assert play(shown, "pass").status_code == 303
+    submit_outcome(shown, "fail")
+    assert submit_outcome(shown, "pass").status_code == 303
     assert read(api, shown["verification_id"]).json()["status"] == "failed"
     assert statuses_of(user) == ["requires_input", "processing", "failed"]
 
@@ -47,7 +47,7 @@ def test_sandbox_outcome_can_be_submitted_once(api, user):
 def test_unknown_sandbox_outcome_shows_the_form_again(api):
     shown = start(api)
     for outcome in ("", "verified", "PASS", "\0"):
-        response = play(shown, outcome)
+        response = submit_outcome(shown, outcome)
         assert response.status_code == 400
         assert 'role="alert"' in response.content.decode()
     assert row_of(shown).status == "requires_input"
@@ -55,10 +55,10 @@ def test_unknown_sandbox_outcome_shows_the_form_again(api):
 
 def test_a_superseded_or_expired_verification_accepts_no_outcome(api):
     first, second = start(api), start(api, {"redirect_uri": "https://example.org/"})
-    play(first, "pass")
+    submit_outcome(first, "pass")
     assert row_of(first).status == "canceled"
     age(second["verification_id"], expires_at=timedelta(hours=25))
-    play(second, "pass")
+    submit_outcome(second, "pass")
     assert row_of(second).status == "requires_input"
     assert "<form" not in Client().get(page_of(second)).content.decode()
 
@@ -75,7 +75,7 @@ def test_sandbox_verification_page_returns_404_with_another_vendor(api, plaid, s
     shown = start(api)
     settings.OPEN_BANKING = "plaid"
     assert Client().get(page_of(shown)).status_code == 404
-    assert play(shown, "pass").status_code == 404
+    assert submit_outcome(shown, "pass").status_code == 404
     assert row_of(shown).status == "requires_input"
 
 
@@ -88,7 +88,7 @@ def test_sandbox_verification_form_from_another_site_is_rejected(api):
 
 def test_sandbox_page_escapes_markup_in_the_redirect_uri(api):
     shown = start(api, {"redirect_uri": 'https://shop.example/"><script>alert(1)</script>'})
-    play(shown, "pass")
+    submit_outcome(shown, "pass")
     assert "<script" not in Client().get(page_of(shown)).content.decode()
 
 
@@ -111,7 +111,7 @@ def test_sandbox_outcome_by_api_equals_the_page_outcome(api, user, stranger_api,
     if outcome == "failed":
         assert answer.json()["last_error"]["code"] == "verification_failed"
         assert answer.json()["last_error"]["steps"] == ["selfie_check"]
-    assert play(by_page, word).status_code == 303
+    assert submit_outcome(by_page, word).status_code == 303
     for name in ("status", "provider_status", "steps", "last_error"):
         assert getattr(row_of(by_call), name) == getattr(row_of(by_page), name)
 
@@ -159,5 +159,5 @@ def test_verification_name_match_is_parsed_from_plaids_values(document, word):
 def test_verification_name_match_of_a_sandbox_outcome_is_stored(api, outcome, word):
     shown = start(api)
     if outcome:
-        play(shown, outcome)
+        submit_outcome(shown, outcome)
     assert read(api, shown["verification_id"]).json()["name_match"] == row_of(shown).name_match == word

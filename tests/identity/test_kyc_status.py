@@ -12,7 +12,7 @@ from identity.providers.choice import open_banking
 from tests.api import assert_error, client_of
 from tests.identity.banking import age, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 LATER = timedelta(seconds=11)
@@ -56,7 +56,7 @@ def test_concurrent_reads_of_a_verification_call_the_vendor_once(committed, need
     client = client_of(user)
     identifier = start(client)["verification_id"]
     age(identifier, refreshed_at=LATER)
-    answers = at_once(*[lambda: read(client, identifier)] * 6)
+    answers = run_concurrently(*[lambda: read(client, identifier)] * 6)
     assert [answer.status_code for answer in answers] == [200] * 6
     assert count_status_requests(plaid) == 1
 
@@ -188,7 +188,7 @@ def test_concurrent_verification_updates_change_the_status_once(committed, needs
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "success")
     state = open_banking().read_verification(reference)
-    at_once(*[lambda: apply_state(row_of(shown), state, now=timezone.now())] * 6)
+    run_concurrently(*[lambda: apply_state(row_of(shown), state, now=timezone.now())] * 6)
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 

@@ -22,7 +22,7 @@ from identity.access.log_ins import login_attempt
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import stop_clock
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.second_factors import authenticator_of, code_of, wrong_code
 
 MINUTE = 1_800_000_010.0
@@ -309,7 +309,7 @@ def test_concurrent_log_in_attempts_do_not_exceed_the_limit(committed, settings)
     def guess():
         return [log_in("/v1/auth/token", password="wrong") for _ in range(3)]
 
-    answers = list(chain.from_iterable(at_once(*[guess] * 12)))
+    answers = list(chain.from_iterable(run_concurrently(*[guess] * 12)))
     assert sorted(set(answers)) == [401, 429]
     assert answers.count(401) == CountingHasher.count - before <= 10
 

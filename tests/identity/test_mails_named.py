@@ -13,7 +13,7 @@ from identity.models import Invitation, ManagedAccount, User
 from tests.api import assert_error, client_of
 from tests.factories import UserFactory
 from tests.identity.test_managed_accounts import made_partner
-from tests.races import at_once
+from tests.races import run_concurrently
 
 ACCOUNTS, INVITATIONS = "/accounts", "/invitations"
 LIMIT, KEY = 100, "0192f0c1-2a3b-7c4d-8e5f-60718293a4b5"
@@ -87,6 +87,6 @@ def test_several_servers_share_the_mail_limit(committed):
             return False
 
     with override_settings(RATE_LIMITS={"mail_account": 3, "mail_recipient": 10}):
-        outcomes = at_once(*[lambda number=number: make(number) for number in range(8)])
+        outcomes = run_concurrently(*[lambda number=number: make(number) for number in range(8)])
     assert outcomes.count(True) == 3
     assert (OutgoingMail.objects.count(), ManagedAccount.objects.count(), User.objects.count()) == (3, 3, 4)

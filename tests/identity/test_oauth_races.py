@@ -9,7 +9,7 @@ from django.test import override_settings
 from identity.models import TokenFamily
 from tests.factories import UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client, refresh
-from tests.races import at_once
+from tests.races import run_concurrently
 
 ROUNDS, AT_ONCE = int(os.environ.get("RACE_ROUNDS", "25")), 8
 
@@ -25,7 +25,7 @@ def _no_limits(settings):
 
 def statuses_of(call):
     """Call from AT_ONCE threads; return the statuses, sorted."""
-    return sorted(answer.status_code for answer in at_once(*[call] * AT_ONCE))
+    return sorted(answer.status_code for answer in run_concurrently(*[call] * AT_ONCE))
 
 
 def test_concurrent_uses_of_an_authorization_code_succeed_once():

@@ -19,7 +19,7 @@ from tests.api import ApiClient, assert_error
 from tests.factories import UserFactory
 from tests.identity.oauth_support import REDIRECT, code_for, exchange, make_client
 from tests.identity.support import issue
-from tests.races import at_once
+from tests.races import run_concurrently
 
 PATH = "/oauth/clients"
 BODY = {"name": "Budget app", "redirect_uris": [REDIRECT], "scopes": ["offers:read", "identity:read"]}
@@ -189,7 +189,7 @@ def test_concurrent_registrations_of_one_client_name_succeed_once(committed):
 
     for round_ in range(10):
         names = [f"Bank {round_}", f"BANK {round_}", f"B\u0430nk {round_}", f"Bank {round_}"]
-        outcomes = at_once(*[lambda pair=pair: register(*pair) for pair in zip(actors, names, strict=True)])
+        outcomes = run_concurrently(*[lambda pair=pair: register(*pair) for pair in zip(actors, names, strict=True)])
         assert outcomes.count(["name"]) == 3, outcomes
         assert OAuthClient.objects.count() == round_ + 1
 

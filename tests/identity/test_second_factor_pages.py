@@ -15,7 +15,7 @@ from config.mail.models import OutgoingMail
 from identity.access import tokens
 from identity.models import TokenFamily
 from tests.factories import PASSWORD
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.second_factors import SoftKey, authenticator_of, code_of, recovery_codes_of, wrong_code
 
 pytestmark = pytest.mark.django_db
@@ -139,7 +139,9 @@ def test_authenticator_code_logs_in_once_on_the_page(user, kind):
 def test_concurrent_uses_of_an_authenticator_code_log_in_once(committed, user, kind):
     code = fresh_code(user, kind)
     browsers = [browser_of(user) for _ in range(4)]
-    answers = at_once(*[lambda item=browser: item.post(LOG_IN, {"code": code}).status_code for browser in browsers])
+    answers = run_concurrently(
+        *[lambda item=browser: item.post(LOG_IN, {"code": code}).status_code for browser in browsers]
+    )
     assert sorted(answers) == [200, 200, 200, 302]
 
 
@@ -345,7 +347,7 @@ def test_concurrent_additions_store_one_authenticator_app(committed, user):
     def add(browser, code):
         return lambda: browser.post(f"{HOME}/app/add", {"code": code}).status_code
 
-    answers = at_once(*map(add, browsers, codes))
+    answers = run_concurrently(*map(add, browsers, codes))
     assert 500 not in answers
     assert Authenticator.objects.filter(type="totp").count() == 1
 

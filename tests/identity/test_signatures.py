@@ -15,7 +15,7 @@ from identity.models import UsedSignature
 from tests.api import ApiClient, assert_error
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue, signature_headers, signed_call, stop_clock
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 ME = "/v1/auth/me"
@@ -191,7 +191,7 @@ class TestConcurrentCopies:
         body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
         headers = signature_headers(issued, "POST", OFFERS, body)
         once = partial(ApiClient().call, "POST", OFFERS, raw=body, **headers)
-        return at_once(*[partial(once, key=key) for key in keys])
+        return run_concurrently(*[partial(once, key=key) for key in keys])
 
     @pytest.mark.parametrize("keys", [[None] * 8, [None, *(str(uuid.uuid4()) for _ in range(7))]])
     def test_one_of_8_concurrent_copies_of_a_signed_request_is_executed(self, committed, keys):

@@ -12,7 +12,7 @@ from identity.access.signing_keys import JWKS_MAX_AGE_SECONDS, KEYS_REMEMBERED_S
 from identity.models import SigningKey
 from ledger import service_a
 from tests.api import bearer_of
-from tests.races import at_once
+from tests.races import run_concurrently
 
 NOW = timezone.now()
 AHEAD = timedelta(seconds=PUBLISHED_AHEAD_SECONDS)
@@ -93,7 +93,7 @@ class TestRotation:
 
 
 def test_concurrent_starts_create_one_first_signing_key(committed):
-    kids = set(at_once(*[lambda: signing_keys.KeyRing().signing()[0]] * 8))
+    kids = set(run_concurrently(*[lambda: signing_keys.KeyRing().signing()[0]] * 8))
     assert kids == {SigningKey.objects.get().kid}
 
 
@@ -103,7 +103,7 @@ def test_concurrent_key_ring_reloads_create_no_second_signing_key(committed, mon
     ring = signing_keys.KeyRing()
     ring.signing()
 
-    kids = set().union(*at_once(*[lambda: {ring.signing()[0] for _ in range(50)}] * 8))
+    kids = set().union(*run_concurrently(*[lambda: {ring.signing()[0] for _ in range(50)}] * 8))
     assert kids == {SigningKey.objects.get().kid}
 
 

@@ -9,14 +9,14 @@ from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import client_of
 from tests.factories import UserFactory
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected, events
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 ROUNDS = 40
 
 
 def statuses_of(*calls):
-    return [answer.status_code for answer in at_once(*calls)]
+    return [answer.status_code for answer in run_concurrently(*calls)]
 
 
 def test_concurrent_default_wallet_choices_leave_one_default():

@@ -12,7 +12,7 @@ from credit.models import Application
 from identity.models import User
 from tests.api import ApiClient
 from tests.factories import ApplicationFactory, StagedItemFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.sandbox.conftest import key_of, seconds_of
 
 pytestmark = pytest.mark.usefixtures("committed", "no_rate_limits")
@@ -36,7 +36,7 @@ def test_concurrent_sandbox_clock_advances_are_summed():
     (user,), (client,) = inhabited(1)
     joined = User.objects.get(pk=user.pk).date_joined
     twins = [ApiClient(api_key=client.credentials["X-API-Key"]) for _ in range(2)]
-    answers = at_once(*(partial(advance, twin, days=20) for twin in twins))
+    answers = run_concurrently(*(partial(advance, twin, days=20) for twin in twins))
     assert [answer.status_code for answer in answers] == [200, 200], [answer.content for answer in answers]
     assert joined - User.objects.get(pk=user.pk).date_joined == timedelta(days=40)
     assert sum(answer.json()["done"]["applications_expired"] for answer in answers) == 3
@@ -54,6 +54,6 @@ def test_sandbox_clocks_of_several_accounts_can_advance_while_workers_run():
             expire_idle(now=timezone.now())
         return [200]
 
-    answers = at_once(*(partial(work, number) for number in range(4)))
+    answers = run_concurrently(*(partial(work, number) for number in range(4)))
     assert {status for statuses in answers for status in statuses} == {200}
     assert Application.objects.filter(status="expired").count() == 9

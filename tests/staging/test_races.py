@@ -9,7 +9,7 @@ from staging.models import Approval, Note, StagedItem
 from staging.registry import stage_items
 from tests.api import client_of
 from tests.factories import StagedItemFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.staging.conftest import status_of
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
@@ -26,7 +26,7 @@ def test_concurrent_approval_and_rejection_of_a_staged_item_succeed_once():
     approvals = 0
     for _ in range(ROUNDS):
         item = StagedItemFactory(user=user)
-        approved, rejected = at_once(
+        approved, rejected = run_concurrently(
             decision(client, user, f"approve/{item.pk}"), decision(client, user, f"reject/{item.pk}")
         )
         assert sorted([approved.status_code, rejected.status_code]) == [200, 404]
@@ -43,7 +43,7 @@ def test_concurrent_approve_all_and_single_decisions_decide_items_once():
     for _ in range(10):
         ids = stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 30, source=None, now=timezone.now())
         before = Note.objects.count()
-        answers = at_once(
+        answers = run_concurrently(
             decision(client, user, "approve-all"),
             decision(client, user, "approve-all"),
             decision(client, user, "reject-all"),
@@ -69,7 +69,9 @@ def test_item_staged_during_approve_all_is_approved_or_still_staged():
     body = {"kind": "note", "payload": {"text": "late"}}
     for _ in range(20):
         StagedItemFactory(user=user)
-        approved, staged = at_once(decision(client, user, "approve-all"), lambda: client.send("/staging/items", body))
+        approved, staged = run_concurrently(
+            decision(client, user, "approve-all"), lambda: client.send("/staging/items", body)
+        )
         assert (approved.status_code, staged.status_code) == (200, 201)
         late = staged.json()["id"]
         assert status_of(late) == ("approved" if late in approved.json()["item_ids"] else "staged")
@@ -83,7 +85,7 @@ def test_concurrent_staging_requests_with_one_idempotency_key_run_once():
     client = client_of(user)
     stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 50, source=None, now=timezone.now())
     key = str(uuid7())
-    answers = at_once(*[lambda: client.send("/staging/approve-all", {"user_id": str(user.pk)}, key=key)] * 20)
+    answers = run_concurrently(*[lambda: client.send("/staging/approve-all", {"user_id": str(user.pk)}, key=key)] * 20)
     assert {answer.status_code for answer in answers} <= {200, 409, 429, 503}
     bodies = {answer.content for answer in answers if answer.status_code == 200}
     assert len(bodies) == 1

@@ -10,7 +10,7 @@ from config.webhooks.models import Delivery, Endpoint, Event
 from identity.access.authentication import forget_credentials
 from tests.api import ApiClient, assert_error, client_of
 from tests.identity.oauth_support import browser_of, code_for, exchange, make_client
-from tests.races import at_once
+from tests.races import run_concurrently
 from tests.webhooks.conftest import PUBLIC_URL
 
 pytestmark = pytest.mark.django_db
@@ -159,7 +159,7 @@ def test_concurrent_requests_do_not_exceed_sixteen_endpoints(committed, needs_po
     def thrice():
         return [client.send(PATH, {"url": PUBLIC_URL}).status_code for _ in range(3)]
 
-    statuses = [status for answers in at_once(*[thrice] * 8) for status in answers]
+    statuses = [status for answers in run_concurrently(*[thrice] * 8) for status in answers]
     assert (statuses.count(201), statuses.count(400)) == (16, 8)
     assert Endpoint.objects.filter(account=user).count() == 16
 

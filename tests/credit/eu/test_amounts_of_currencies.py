@@ -14,7 +14,7 @@ from credit.my.forms import DataForm
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_application_export import rows_of
-from tests.backoffice.test_facts import do
+from tests.backoffice.test_facts import submit_action
 from tests.credit.eu.offers import EU_TERMS, EXAMPLE, eu_offer
 from tests.credit.scoring.test_confirmations import file_of
 from tests.credit.terms.lending import applied, listed
@@ -147,8 +147,10 @@ def test_back_office_list_statement_count_does_not_depend_on_the_list_length(yen
 def test_figure_confirmed_in_yen_is_stored_without_decimal_places(yen, reviewer):
     application = applied(yen, data=DATA)
     fields = {"figure": "/income_cents", "file_id": str(file_of(application).pk)}
-    assert "JPY has no decimal places." in text_of(do(reviewer, application, "confirm-figure", value="5.5", **fields))
-    do(reviewer, application, "confirm-figure", value="JPY 450,000", **fields)
+    assert "JPY has no decimal places." in text_of(
+        submit_action(reviewer, application, "confirm-figure", value="5.5", **fields)
+    )
+    submit_action(reviewer, application, "confirm-figure", value="JPY 450,000", **fields)
     assert Confirmation.objects.get().parsed_value == 450_000
     text = text_of(reviewer.get(f"/admin/credit/application/{application.pk}/change/"))
     assert "450,000 JPY (" in text

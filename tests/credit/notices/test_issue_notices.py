@@ -15,7 +15,7 @@ from credit.models import Clock, DecisionAnchor, Notice, NoticeHistory
 from credit.notices import services
 from identity.accounts.addresses import confirm
 from tests.credit.notices.world import WHOLE, World
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 
@@ -136,7 +136,7 @@ def test_concurrent_workers_create_each_notice_once(committed, needs_postgresql,
     for world in worlds:
         world.submit(0)
         world.reject(5)
-    counts = at_once(*[lambda: services.issue_due(now=first.at(6))] * 4)
+    counts = run_concurrently(*[lambda: services.issue_due(now=first.at(6))] * 4)
     assert sum(count["ready"] for count in counts) == 10
     assert DecisionAnchor.objects.filter(notice__isnull=False).count() == 10
     assert NoticeHistory.objects.count() == 10

@@ -25,7 +25,7 @@ BEST, WORSE = {**TERMS, "rate_percent": 6.9}, {**TERMS, "rate_percent": 9}
 NOTICE = ["pricing", "pricing_score", "creditor"]
 
 
-def lent(**offer):
+def submitted_world(**offer):
     world = World(provider_offer(**offer))
     world.submit(0)
     return world
@@ -62,7 +62,7 @@ STATEMENTS = {
 
 
 def test_approval_above_the_lowest_rate_requires_a_risk_based_pricing_notice():
-    notice = approve(lent())[1]
+    notice = approve(submitted_world())[1]
     text, language = read(notice.html)
     assert (notice.made_from["blocks"], language) == (NOTICE, "en")
     assert "Your credit report(s) and the price you pay for credit" in text
@@ -70,7 +70,7 @@ def test_approval_above_the_lowest_rate_requires_a_risk_based_pricing_notice():
 
 
 def test_pricing_notice_for_a_report_without_a_score_has_no_score():
-    notice = approve(lent(), REPORT)[1]
+    notice = approve(submitted_world(), REPORT)[1]
     assert notice.made_from["blocks"] == ["pricing", "creditor"]
     assert "credit score" not in read(notice.html)[0]
 
@@ -84,7 +84,7 @@ def test_pricing_notice_for_a_report_without_a_score_has_no_score():
     ],
 )
 def test_approval_outside_the_risk_based_pricing_rule_requires_no_notice(offer, report, terms):
-    world = lent(**offer)
+    world = submitted_world(**offer)
     assert approve(world, report, terms) == {}
     assert [row.kind for row in Notice.objects.all()] == ["approval"]
 
@@ -98,7 +98,7 @@ def test_best_rate_equals_the_lowest_offer_rate_to_four_decimal_places(lowest, r
 
 
 def test_adverse_action_requires_no_pricing_notice():
-    world = lent()
+    world = submitted_world()
     world.counter(5, with_denial=True, consumer_report=REPORTED)  # 1022.74(b)
     world.issue(6)
     assert pricing_of(world) == {}
@@ -117,7 +117,7 @@ class TestScoreDisclosure:
 
     @pytest.mark.parametrize("terms", [BEST, WORSE])
     def test_applicant_with_a_score_gets_the_score_disclosure_at_any_rate(self, terms):
-        notice = approve(lent(risk_based_pricing="score_disclosure"), RANKED, terms)[1]
+        notice = approve(submitted_world(risk_based_pricing="score_disclosure"), RANKED, terms)[1]
         text, _ = read(notice.html)
         assert notice.made_from["blocks"] == ["score_disclosure", "free_reports", "creditor"]
         for sentence in (
@@ -130,7 +130,7 @@ class TestScoreDisclosure:
         assert "less favorable" not in text
 
     def test_applicant_without_a_score_gets_the_no_score_disclosure(self):
-        notice = approve(lent(risk_based_pricing="score_disclosure"), REPORT)[1]
+        notice = approve(submitted_world(risk_based_pricing="score_disclosure"), REPORT)[1]
         assert notice.made_from["blocks"] == ["no_score", "free_reports", "creditor"]
         text = read(notice.html)[0]
         assert "Your credit score is not available from Example Bureau" in text
@@ -138,7 +138,7 @@ class TestScoreDisclosure:
         assert "Not having a credit score can affect whether you can get a loan" in text
 
     def test_approval_without_a_required_score_rank_returns_400(self):
-        world = lent(risk_based_pricing="score_disclosure")
+        world = submitted_world(risk_based_pricing="score_disclosure")
         metadata = {"terms": WORSE, "consumer_report": REPORTED}
         body = {"status": "approved", "updated_by": "x", "metadata": metadata}
         answer = client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body)
@@ -146,14 +146,14 @@ class TestScoreDisclosure:
         assert error["details"][0]["field"] == "metadata.consumer_report[0].ranks_above_percent"
 
     def test_rejection_does_not_require_a_score_rank(self):
-        world = lent(risk_based_pricing="score_disclosure")
+        world = submitted_world(risk_based_pricing="score_disclosure")
         world.reject(5, consumer_report=REPORTED)
         assert world.notice.kind == "adverse_action"
 
     @pytest.mark.parametrize(("method", "status"), [("score_disclosure", "ready"), ("notice", "delivered")])
     def test_opening_a_notice_page_delivers_only_notices_without_written_form(self, method, status):
         """Without consent, a disclosure must be in writing; a notice may be electronic (1022.73(b)(1))."""
-        world = lent(risk_based_pricing=method)
+        world = submitted_world(risk_based_pricing=method)
         notice = approve(world, RANKED)[1]
         browser_of(world.consumer.user).get(f"/my/applications/{world.pk}/notices/{notice.pk}")
         notice.refresh_from_db()
@@ -162,7 +162,7 @@ class TestScoreDisclosure:
 
 class TestAcceptance:
     def test_acceptance_requires_a_delivered_pricing_notice(self):
-        world = lent()
+        world = submitted_world()
         notice = approve(world)[1]
         with pytest.raises(ApiError, match="must be delivered before the acceptance") as refused, transaction.atomic():
             world.take_up(7)
@@ -180,7 +180,7 @@ class TestAcceptance:
         assert world.application.accepted_at is not None
 
     def test_acceptance_of_a_counteroffer_requires_a_delivered_pricing_notice(self):
-        world = lent()
+        world = submitted_world()
         world.counter(5, consumer_report=REPORTED)
         world.issue(6)
         with pytest.raises(ApiError, match="must be delivered before the acceptance"), transaction.atomic():
@@ -207,7 +207,7 @@ class TestAcceptance:
 
 
 def test_pricing_notice_does_not_stop_the_clock_and_ends_with_the_approval():
-    world = lent()
+    world = submitted_world()
     notice = approve(world)[1]
     deliver(world, notice, 7)
     assert Clock.objects.get().stopped_at is None
@@ -229,7 +229,7 @@ def deliver(world, notice, day):
      ("always", None)],
 )  # fmt: skip
 def test_offer_with_a_contradictory_pricing_method_is_rejected(method, reason):
-    world = lent()
+    world = submitted_world()
     body = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
     client = client_of(world.lender.user)
     wrong = {**body, "risk_based_pricing": method, "risk_based_pricing_reason": reason}

@@ -17,7 +17,7 @@ from credit.terms import counteroffers
 from tests.api import assert_error, client_of
 from tests.credit.notices.world import BECAUSE, TERMS, World, provider_offer
 from tests.factories import ApplicationFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 SAID = {"statement": "My payslip was read wrong."}
@@ -262,7 +262,7 @@ def race(offer):
             return refused.code
         return None
 
-    ends = at_once(
+    ends = run_concurrently(
         *(lambda by=by, to=to: attempt(by, to) for by in (world.lender, world.other) for to in ("approved", "rejected"))
     )
     assert ends.count(None) == 1

@@ -17,7 +17,7 @@ from tests.credit.notices.test_agencies import OTHER, REPORT, SCORE
 from tests.credit.notices.test_joint_applicants import FIRST_REPORT, SECOND_REPORT, joint
 from tests.credit.notices.test_pages import CREDITOR, read
 from tests.credit.notices.test_pages import ECOA as ECOA_OF_FTC
-from tests.credit.notices.test_pricing import BEST, RANKED, lent
+from tests.credit.notices.test_pricing import BEST, RANKED, submitted_world
 from tests.credit.notices.test_refer_warning import reject, scored
 from tests.credit.notices.world import ADDRESS, WHOLE, World
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO
@@ -148,7 +148,7 @@ def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
 
 def test_approval_under_the_score_disclosure_exception_discloses_the_score():
     """Test the rule in 12 CFR 1022.74(e)."""
-    world = lent(risk_based_pricing="score_disclosure")
+    world = submitted_world(risk_based_pricing="score_disclosure")
     world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
     world.issue(6)
     documents = documents_of(world)
@@ -163,7 +163,7 @@ def test_approval_under_the_score_disclosure_exception_discloses_the_score():
 
 def test_approval_at_the_best_rate_has_no_pricing_notice():
     """Test the rule in 12 CFR 1022.72(b)(2)(ii)."""
-    world = lent()
+    world = submitted_world()
     world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
     world.issue(6)
     documents = documents_of(world)

@@ -83,7 +83,7 @@ def facts_of(client, application):
     return {fact["name"]: fact for fact in client.read(f"/applications/{application.pk}/facts").json()["facts"]}
 
 
-def again(client, application):
+def score_again(client, application):
     return client.send(f"/applications/{application.pk}/score")
 
 
@@ -179,7 +179,7 @@ class TestConfirm:
     def test_closed_application_rejects_confirmations_and_scoring(self, reviewers_api, sent, status):
         type(sent).objects.filter(pk=sent.pk).update(status=status)
         assert_error(confirm(reviewers_api, sent), 400, "E3004")
-        assert_error(again(reviewers_api, sent), 400, "E3004")
+        assert_error(score_again(reviewers_api, sent), 400, "E3004")
 
     def test_retry_with_the_same_idempotency_key_confirms_once(self, reviewers_api, sent, key):
         body = {"pointer": "/a", "value": 1, "file_id": str(sent.file.pk)}
@@ -254,7 +254,7 @@ class TestRepeatedScoring:
     def test_new_score_replaces_the_previous_score_which_is_retained(self, api, reviewers_api, sent):
         before = Score.objects.get()
         confirm(reviewers_api, sent, value=320_000)
-        response = again(reviewers_api, sent)
+        response = score_again(reviewers_api, sent)
         assert response.status_code == 201, response.content
         assert response.json()["score"] == before.total + 50
         assert {"name": CONFIRMED, "source": "confirmed", "as_of": str(timezone.now().date())} in response.json()[
@@ -266,7 +266,7 @@ class TestRepeatedScoring:
     def test_decision_bundle_contains_the_newest_score_and_passes_verification(self, reviewers_api, sent, settings):
         settings.ANCHOR_DECISIONS = True
         confirm(reviewers_api, sent, value=320_000)
-        again(reviewers_api, sent)
+        score_again(reviewers_api, sent)
         for to in ("under_review", "approved"):
             assert move(reviewers_api, sent, to, reason="Seen.").status_code == 200
         sent.refresh_from_db()
@@ -276,14 +276,14 @@ class TestRepeatedScoring:
         assert {steps[name] for name in ("definition", "facts", "total", "outcome", "reasons")} == {"ok"}
         move(reviewers_api, sent, "under_review", reason="Again.")
         confirm(reviewers_api, sent, value=1)
-        again(reviewers_api, sent)
+        score_again(reviewers_api, sent)
         sent.refresh_from_db()
         # The facts are those of the decision, not of the later score.
         assert bundle_of(sent)["facts"] == bundle["facts"]
 
     def test_applicants_and_readers_cannot_score_again(self, api, sent):
-        assert_error(again(api, sent), 403, "E2010")
-        assert_error(again(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
+        assert_error(score_again(api, sent), 403, "E2010")
+        assert_error(score_again(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
         assert Score.objects.count() == 1
 
     def test_application_with_a_proposed_decision_is_not_scored_again(self, reviewers_api, sent, settings):
@@ -293,14 +293,14 @@ class TestRepeatedScoring:
         assert move(reviewers_api, sent, "approved", reason="Seen.").status_code == 200
         proposal = Proposal.objects.get()
         sent.refresh_from_db()
-        error = assert_error(again(other, sent), 400, "E3004")
+        error = assert_error(score_again(other, sent), 400, "E3004")
         assert "second reviewer" in error["message"]
         assert Score.objects.count() == 1
         state = sent.reviewed_state
         assert state == proposal.seen
         assert "score" not in state
         settings.REVIEW_POLICY = "reviewed"
-        assert again(other, sent).status_code == 201
+        assert score_again(other, sent).status_code == 201
         settings.REVIEW_POLICY = "four_eyes"
         rescored = type(sent).objects.get()
         assert rescored.reviewed_state == f"{state}:score2"
@@ -310,18 +310,18 @@ class TestRepeatedScoring:
         move(reviewers_api, sent, "under_review")
         counteroffer = counter(reviewers_api, sent, terms={"amount_cents": 300_000, "rate_percent": 9.9})
         assert counteroffer.status_code == 201, counteroffer.content
-        assert "counteroffer" in assert_error(again(reviewers_api, sent), 400, "E3004")["message"]
+        assert "counteroffer" in assert_error(score_again(reviewers_api, sent), 400, "E3004")["message"]
         path = f"/applications/{sent.pk}/counteroffers/{counteroffer.json()['id']}"
         assert reviewers_api.remove(path).status_code in {200, 204}
-        assert again(reviewers_api, sent).status_code == 201
+        assert score_again(reviewers_api, sent).status_code == 201
 
     def test_application_without_a_model_cannot_be_scored_again(self, reviewers_api, sent, settings):
         settings.DECISIONING = "off"
-        assert_error(again(reviewers_api, sent), 404, "E4013")
+        assert_error(score_again(reviewers_api, sent), 404, "E4013")
 
     def test_application_with_a_confirmed_value_of_another_type_is_referred(self, reviewers_api, sent):
         confirm(reviewers_api, sent, value="a lot")
-        assert again(reviewers_api, sent).json()["outcome"] == "refer"
+        assert score_again(reviewers_api, sent).json()["outcome"] == "refer"
 
     def test_application_scored_again_is_decided_by_reviewers(self, api, user, reviewers_api, settings):
         settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
@@ -332,7 +332,7 @@ class TestRepeatedScoring:
         applications = [draft_for(offer, user, SAYS_GOOD) for _ in range(2)]
         for application in applications:
             submit(api, application)
-        again(reviewers_api, applications[0])
+        score_again(reviewers_api, applications[0])
         decide_scored(now=timezone.now())
         for application in applications:
             application.refresh_from_db()

@@ -28,7 +28,7 @@ from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, dr
 from tests.credit.support import make_reviewer as reviewer
 from tests.credit.support import move as put
 from tests.factories import ApplicationFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.django_db
 
@@ -358,7 +358,7 @@ def test_decide_applications_prints_the_number_of_decisions(offer):
 class TestRaces:
     def test_four_workers_decide_each_application_once(self, offer):
         applications = [scored(offer, said) for said in (SAYS_GOOD, SAYS_POOR) * 6]
-        counts = at_once(*[decide] * 4)
+        counts = run_concurrently(*[decide] * 4)
         assert sum(item["approved"] for item in counts) == sum(item["rejected"] for item in counts) == 6
         assert {item["failed"] for item in counts} == {0}
         assert ApplicationHistory.objects.filter(status__in=("approved", "rejected")).count() == len(applications)
@@ -376,7 +376,7 @@ class TestRaces:
                 for item in applications
             ]
 
-        counts, statuses = at_once(decide, review)
+        counts, statuses = run_concurrently(decide, review)
         assert counts["failed"] == 0
         assert set(statuses) <= {200, 400}
         assert counts["approved"] + statuses.count(200) == len(applications)
@@ -393,7 +393,7 @@ class TestRaces:
                 put(client, item, "withdrawn").status_code for client, item in zip(clients, applications, strict=True)
             ]
 
-        counts, statuses = at_once(decide, withdraw)
+        counts, statuses = run_concurrently(decide, withdraw)
         assert counts["failed"] == 0
         assert set(statuses) <= {200, 400}
         assert {status_of(item) for item in applications} <= {"approved", "withdrawn"}
@@ -404,7 +404,7 @@ class TestRaces:
             client = client_of(application.consumer)
             client.read("/auth/me")
             body = {"updated_by": "me", "application_data": {**SAYS_GOOD, "amount_cents": 5}}
-            counts, answer = at_once(
+            counts, answer = run_concurrently(
                 decide, lambda c=client, a=application, b=body: c.replace(f"/applications/{a.pk}", b)
             )
             assert (counts["approved"] == 1) == (answer.status_code == 400)

@@ -7,7 +7,7 @@ from tests.api import ApiClient, assert_error, bearer_of, client_of
 from tests.credit.scoring.cards import DEFINITION
 from tests.credit.scoring.making import join, make_model, make_version
 from tests.factories import OfferFactory, UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 
 def at(version, verb):
@@ -110,7 +110,9 @@ class TestRaces:
 
         for _ in range(10):
             versions = [make_version(self.model) for _ in range(4)]
-            answers = at_once(*[lambda m=member, v=version: publish(m, v) for member, version in enumerate(versions)])
+            answers = run_concurrently(
+                *[lambda m=member, v=version: publish(m, v) for member, version in enumerate(versions)]
+            )
             assert [answer.status_code for answer in answers] == [200] * 4
             published = ModelVersion.objects.filter(model=self.model, status="published")
             assert published.filter(role="champion").count() == 1
@@ -119,7 +121,7 @@ class TestRaces:
     def test_concurrent_publish_and_retire_leave_a_consistent_version_status(self, client):
         for _ in range(20):
             version = make_version(self.model)
-            published, retired = at_once(
+            published, retired = run_concurrently(
                 *[
                     lambda v=version: client().send(at(v, "publish"), {"role": "champion"}),
                     lambda v=version: client().send(at(v, "retire")),
@@ -133,5 +135,5 @@ class TestRaces:
 
     def test_concurrently_created_versions_have_different_numbers(self, client):
         path = f"/scoring/models/{self.model.pk}/versions"
-        answers = at_once(*[lambda: client().send(path, {"definition": DEFINITION}) for _ in range(8)])
+        answers = run_concurrently(*[lambda: client().send(path, {"definition": DEFINITION}) for _ in range(8)])
         assert sorted(answer.json()["number"] for answer in answers) == list(range(1, 9))

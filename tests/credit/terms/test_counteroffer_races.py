@@ -18,7 +18,7 @@ from credit.terms import counteroffers
 from credit.terms.acceptance import accept
 from tests.credit.terms.lending import applied, listed
 from tests.factories import UserFactory
-from tests.races import at_once
+from tests.races import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
 RACES = int(os.environ.get("RACES", "20"))
@@ -59,7 +59,7 @@ def one_race(number, offer, consumer):
         lambda: move(person, "withdrawn"),
     ]  # fmt: skip
     others = ways[1 + number % 5], ways[1 + (number + 1) % 5]
-    answers = at_once(*(lambda way=way: answered(way) for way in (ways[0], *others)))
+    answers = run_concurrently(*(lambda way=way: answered(way) for way in (ways[0], *others)))
     return application, answers
 
 

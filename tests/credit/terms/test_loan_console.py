@@ -10,7 +10,7 @@ from config.core.figure_fields import FigureField
 from credit.models import Counteroffer, LoanTerms, Proposal
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.backoffice.test_applications import move_of, page_of
 from tests.credit.eu.offers import TEXTS, eu_offer
 from tests.credit.terms.lending import accept_terms, acceptance_of, applied, listed
@@ -48,7 +48,7 @@ def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
     application = applied(offer, data={"amount_cents": 1_000_000})
     address = move_of(application, "approved")
     terms = {"amount": "10000", "rate_percent": "14.2", "fee": "100"}
-    page = text_of(console.post(address, {"seen": seen_in(console.get(address)), **terms, "preview": "Compute"}))
+    page = text_of(console.post(address, {"seen": seen_value(console.get(address)), **terms, "preview": "Compute"}))
     assert "17.4 %" in page
     confirm(console, address, **terms)
     page = text_of(console.get(page_of(application)))
@@ -58,7 +58,7 @@ def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
 
 def test_compute_button_of_the_approval_form_shows_the_cost_without_deciding(console, application):
     address = move_of(application, "approved")
-    fields = {"seen": seen_in(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
+    fields = {"seen": seen_value(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
     page = console.post(address, {**fields, "preview": "Compute"})
     assert page.status_code == 200
     assert "$626.73" in text_of(page)

@@ -15,7 +15,7 @@ from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, Payer, statuses, stored
 from tests.payments.http_double import HTML, Reply, unused_address
 from tests.payments.wallet_support import events
-from tests.races import at_once
+from tests.races import run_concurrently
 
 SEND = "eth_sendRawTransaction"
 TROUBLE = [
@@ -189,7 +189,7 @@ class TestConcurrentConfirmations:
             payment = payer.initiate()
             assert payment["transaction"]["nonce"] == nonce
             signed = payer.sign(payment["transaction"])
-            answers = at_once(*[partial(payer.confirm, payment, signed)] * 6)
+            answers = run_concurrently(*[partial(payer.confirm, payment, signed)] * 6)
             assert {answer.status_code for answer in answers} <= {200, 409}
             assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
             payer.chain.mined(stored(payment["payment_id"]).tx_hash)
@@ -203,7 +203,7 @@ class TestConcurrentConfirmations:
             payment = payer.initiate()
             signed = [payer.sign(payment["transaction"], nonce=ahead) for ahead in range(4)]
             sent = node.broadcasts
-            answers = at_once(*[partial(payer.confirm, payment, item) for item in signed])
+            answers = run_concurrently(*[partial(payer.confirm, payment, item) for item in signed])
             assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
             assert node.broadcasts == sent + 1
             assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
@@ -211,7 +211,7 @@ class TestConcurrentConfirmations:
     def test_one_transaction_for_two_concurrent_payments_pays_for_one(self, payer):
         first, second = payer.initiate(), payer.initiate()
         signed = payer.sign(first["transaction"])
-        answers = at_once(*[partial(payer.confirm, payment, signed) for payment in (first, second)])
+        answers = run_concurrently(*[partial(payer.confirm, payment, signed) for payment in (first, second)])
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         assert CryptoPayment.objects.filter(status="submitted").count() == 1
 
@@ -219,7 +219,7 @@ class TestConcurrentConfirmations:
         paid = [payer.pay() for _ in range(4)]
         for item in paid:
             payer.chain.mined(item["tx_hash"])
-        at_once(*[settle] * 4)
+        run_concurrently(*[settle] * 4)
         for item in paid:
             assert statuses(item["payment_id"]) == ["broadcasting", "submitted", "confirmed"]
         assert len(events(payer.user, "payment.crypto.confirmed")) == 4
