@@ -1,1 +1,1 @@
-"""Measurements, run by `make bench`; nothing here is collected by pytest."""
+"""Benchmarks, which `make bench` runs. pytest does not collect them."""

@@ -1,7 +1,8 @@
-"""`make bench`, or `python -m tests.bench [--only NAME]… [--rows N] [--quick]`: every measurement, in a table.
+"""`make bench`, or `python -m tests.bench [--only NAME]… [--rows N] [--quick]`: print all measurements as a table.
 
 Requires PostgreSQL at BENCH_DATABASE_URL (default postgres://postgres@127.0.0.1/bench_platform), with a user who may
-create databases. The databases of the platform are named after it and the number of rows, and kept for the next run.
+create databases. Each platform database is named after that database and its number of rows, and the next run reuses
+it.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from tests.bench.report import Line, table
 from tests.bench.workloads import WORKLOADS
 
 FULL_ROWS, QUICK_ROWS = 1_000_000, 20_000
-# Run only when they are named.
+# These measurements run only if `--only` lists them.
 LONG = (failover_bench, faults, soak_bench)
 
 
@@ -22,14 +23,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parts = (ledger_bench, webhook_bench, *LONG)
     names = [*(workload.name for workload in WORKLOADS), *(name for part in parts for name in part.NAMES)]
-    parser.add_argument("--only", action="append", default=[], choices=names, help="measure this alone; repeatable")
+    parser.add_argument(
+        "--only", action="append", default=[], choices=names, help="run only this measurement; repeatable"
+    )
     parser.add_argument("--rows", type=int, help=f"applications in the table (default {FULL_ROWS:,})")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one server's turn (default 2)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
     parser.add_argument("--minutes", type=float, default=20.0, help="length of the soak (default 20)")
-    parser.add_argument("--peers", action="store_true", help="beside FastAPI, too")
-    parser.add_argument("--quick", action="store_true", help="a smoke run: every part once, briefly, on few rows")
-    parser.add_argument("--fresh", action="store_true", help="drop the kept databases first: after migrations changed")
+    parser.add_argument("--peers", action="store_true", help="also compare with FastAPI")
+    parser.add_argument("--quick", action="store_true", help="smoke test: run each part once, briefly, on few rows")
+    parser.add_argument(
+        "--fresh",
+        action="store_true",
+        help="first drop the databases of earlier runs, for example after a new migration",
+    )
     chosen = parser.parse_args()
     pace = Pace(chosen.seconds, 1.0, chosen.rounds)
     rows = chosen.rows or FULL_ROWS
@@ -38,7 +45,7 @@ def main() -> None:
         rows = chosen.rows or QUICK_ROWS
     only = set(chosen.only)
     if chosen.fresh:
-        seeding.forget(rows)
+        seeding.drop(rows)
     started = time.monotonic()
     lines: list[Line] = []
     for part in (

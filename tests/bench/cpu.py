@@ -1,4 +1,4 @@
-"""The cost of a server, read from /proc: CPU seconds and resident memory of its process group."""
+"""Read the CPU time and the resident memory of processes from /proc."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def members_of(group: int) -> list[int]:
-    """Return the process ids of a process group."""
+    """Return the process IDs of a process group."""
     results = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
@@ -20,7 +20,7 @@ def members_of(group: int) -> list[int]:
 
 
 def cpu_seconds(processes: list[int]) -> float:
-    """Return the user plus system time of these processes and their threads."""
+    """Return the user plus system time of these processes in s, including all their threads."""
     ticks = 0
     for process in processes:
         with contextlib.suppress(OSError):
@@ -30,7 +30,7 @@ def cpu_seconds(processes: list[int]) -> float:
 
 
 def largest_resident_mib(processes: list[int]) -> float:
-    """Return the resident memory of the largest of these processes."""
+    """Return the resident memory of the largest of these processes in MiB."""
     pages = [0]
     for process in processes:
         with contextlib.suppress(OSError):

@@ -1,7 +1,7 @@
 """The reference for anchors per second: a bare Django view that commits one row per request.
 
-No middleware, minimal validation, one INSERT in autocommit: the least cost of a durable write in a Django service. Run
-as `gunicorn tests.bench.ledger_bare`, with DATABASE_URL set.
+Without middleware, with minimal validation and one INSERT in autocommit, it shows the minimal cost of a durable write
+in a Django service. To run it, set DATABASE_URL and start `gunicorn tests.bench.ledger_bare`.
 """
 
 import os

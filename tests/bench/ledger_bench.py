@@ -1,8 +1,8 @@
-"""The ledger: anchors per second against a bare Django view, proofs against pymerkle, and verify_ledger.
+"""Measure the ledger: anchors per second, proofs, and `verify_ledger`.
 
-Anchors are sent over HTTP with several numbers of clients; the ledger and a bare Django view that commits one row per
-request take turns. The time of a proof is measured at several sizes, in process, against pymerkle's SqliteTree.
-Databases are created for the run and dropped.
+Anchors are sent over HTTP by several numbers of clients, alternately to the ledger and to a bare Django view that
+commits one row per request. The time of a proof is measured in process at several sizes of the ledger, and compared
+with pymerkle's SqliteTree. The run creates its databases, and drops them at its end.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from tests.bench.workloads import request
 from tests.processes import manage, temporary_database
 
 NAMES = ["anchors", "proofs"]
-# For each of two processes: so many requests can wait for one block together.
+# Options of each of the two processes: this many requests can wait for the same block.
 OPTIONS = ("--threads", "32", "--backlog", "256")
 BARE = "tests.bench.ledger_bare"
 BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
@@ -37,7 +37,7 @@ BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id t
 
 @contextlib.contextmanager
 def surroundings() -> Iterator[dict[str, str]]:
-    """Create a migrated database; yield the environment of a ledger on it."""
+    """Create and migrate a database; yield the environment of a ledger that uses it."""
     with temporary_database(SERVER, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
         own = {"SERVICE": "ledger", "LEDGER_GUARD_FILE": f"{folder}/guard", "PYTHONWARNINGS": "ignore"}
         environment = seeding.environment(0, DATABASE_URL=database, VAR_DIR=folder, **own)
@@ -48,7 +48,7 @@ def surroundings() -> Iterator[dict[str, str]]:
 
 
 def served_by(module: str, environment: dict[str, str]) -> contextlib.AbstractContextManager[Server]:
-    """Serve the ledger as in production, or the bare view on default gunicorn; both with more threads."""
+    """Serve the ledger as in production, or the bare view with gunicorn's defaults. Both get more threads."""
     if module == BARE:
         environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
         return serve(module, stock_gunicorn(module, *OPTIONS), environment)
@@ -63,7 +63,7 @@ def reports() -> Requests:
 
 
 def load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
-    """Return the anchors per second of a load run, and the server's CPU time per anchor in µs."""
+    """Send reports for this long; return anchors per second, and the server's CPU time per anchor in µs."""
     processes = served.processes()
     before = cpu.cpu_seconds(processes)
     outcome = load_server(served.port, [reports() for _ in range(clients)], status=200, seconds=seconds)
@@ -72,13 +72,17 @@ def load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
 
 
 def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, Any]:
-    """Return medians of interleaved rounds (rate, CPU µs) by number of clients, worker memory, entries per block."""
+    """Measure both servers in alternating rounds.
+
+    Returns the medians of anchors per second and CPU time in µs for each number of clients, the largest memory of a
+    ledger worker in MiB, and the average number of entries per block.
+    """
     table, memory = {}, []
     with surroundings() as environment:
         for count in clients:
             measured: dict[str, list[tuple[float, float]]] = {"ledger.wsgi": [], BARE: []}
             for _ in range(rounds):
-                # Each server runs only during its turn: together they would use all connections.
+                # Only one server runs at a time, because two would use all database connections.
                 for module, figures in measured.items():
                     with served_by(module, environment) as served:
                         load(served, count, seconds / 4)
@@ -95,7 +99,7 @@ def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, 
 
 
 def time_of(work: Callable[[int], object], indexes: list[int]) -> float:
-    """Return the median time of a call in µs."""
+    """Return the median duration of the calls in µs."""
     taken = []
     for index in indexes:
         start = time.perf_counter()
@@ -104,8 +108,8 @@ def time_of(work: Callable[[int], object], indexes: list[int]) -> float:
     return statistics.median(taken)
 
 
-def inside(sizes: list[int]) -> dict[str, Any]:
-    """Measure proofs of the ledger and of pymerkle, and verified entries per second, on a new database."""
+def measure_proofs(sizes: list[int]) -> dict[str, Any]:
+    """Measure the proofs of the ledger and of pymerkle, and the entries that `verify_log` checks per second."""
     import random
 
     import django
@@ -133,7 +137,7 @@ def inside(sizes: list[int]) -> dict[str, Any]:
             head = log.read_head()
             proofs[size] = {
                 "ledger_us": time_of(lambda index, head=head: log.audit_path(index, head), indexes),
-                # Not all 200: with a million entries, each proof of pymerkle is slow.
+                # Only 20 of the 200, because pymerkle is slow with a million entries.
                 "pymerkle_us": time_of(lambda index, size=size: foreign.prove_inclusion(index + 1, size), indexes[:20]),
             }
     start = time.perf_counter()
@@ -143,7 +147,7 @@ def inside(sizes: list[int]) -> dict[str, Any]:
 
 
 def run(only: set[str], *, quick: bool) -> Iterator[Line]:
-    """Measure what `only` names, or everything; yield the lines of the table."""
+    """Run the measurements in `only`, or all of them; yield the lines of the table."""
     if not only or "anchors" in only:
         clients, seconds, rounds = ([1, 32], 0.5, 1) if quick else ([1, 32, 64], 4.0, 3)
         yield from _anchor_lines(bench_anchors(clients, seconds, rounds))
@@ -154,11 +158,11 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
 
 
 def _anchor_lines(outcome: dict) -> Iterator[Line]:
-    """Yield the lines about anchors per second."""
+    """Yield the table lines for anchors per second."""
     for count, row in outcome["anchors"].items():
         work = f"anchors, {count} client{'s' if count > 1 else ''}"
-        (ours, its_cost), (rate, cost) = row["ledger.wsgi"], row[BARE]
-        yield Line(work, "the ledger", per_second=ours, cpu_us=its_cost)
+        (ours, our_cost), (rate, cost) = row["ledger.wsgi"], row[BARE]
+        yield Line(work, "the ledger", per_second=ours, cpu_us=our_cost)
         against = {"value": ours / rate, "goal": 0.65 if count >= 32 else None, "at_most": False}
         yield Line(work, "bare Django, commit per row", per_second=rate, cpu_us=cost, **against)
     few, many = (outcome["anchors"][count]["ledger.wsgi"][0] for count in (1, 32))
@@ -167,7 +171,7 @@ def _anchor_lines(outcome: dict) -> Iterator[Line]:
 
 
 def _proof_lines(outcome: dict) -> Iterator[Line]:
-    """Yield the lines about proofs and verify_ledger."""
+    """Yield the table lines for proofs and `verify_ledger`."""
     sizes = {int(size): row for size, row in outcome["proofs"].items()}
     small, large = min(sizes), max(sizes)
     for size, row in sizes.items():
@@ -183,4 +187,4 @@ def _proof_lines(outcome: dict) -> Iterator[Line]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(inside([int(size) for size in sys.argv[1].split(",")])))
+    print(json.dumps(measure_proofs([int(size) for size in sys.argv[1].split(",")])))

@@ -1,6 +1,6 @@
-"""A lean load generator: each keep-alive connection sends its next request after the last response.
+"""A small load generator: each keep-alive connection sends its next request after the previous response.
 
-It runs in the bench's own process, so that its CPU time is never counted as a server's.
+It runs in the benchmark's process, so that its CPU time does not count as a server's.
 """
 
 import asyncio
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from tests.bench.paced import Connection
 
-# Raw requests, without end; one such stream per connection.
+# An endless stream of raw requests for one connection.
 Requests = Iterator[bytes]
 
 
 @dataclass
 class Outcome:
-    """The result of a round: its duration, the seconds of each response, and responses with an unexpected status."""
+    """The result of a round: its duration and latencies in s, and the responses with an unexpected status."""
 
     elapsed: float = 0.0
     latencies: list[float] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Outcome:
         return len(self.latencies) / self.elapsed
 
     def quantile_ms(self, share: float) -> float:
-        """Return the latency in ms below which this share of the responses is."""
+        """Return the quantile of the latencies in ms; `share` is between 0 and 1."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000
 
@@ -48,7 +48,7 @@ class _Connection(asyncio.Protocol):
         self.send()
 
     def send(self) -> None:
-        """Send the next request, or stop after the time is over."""
+        """Send the next request, or close the connection if the time is over."""
         if time.perf_counter() > self.until:
             self.transport.close()
             return
@@ -63,7 +63,7 @@ class _Connection(asyncio.Protocol):
         if not separator:
             return
         length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-        # Without a length the response is chunked and ends with an empty chunk.
+        # A response without a length is chunked, and ends with an empty chunk.
         if len(rest) < int(length) if length else not rest.endswith(b"0\r\n\r\n"):
             return
         self.outcome.latencies.append(time.perf_counter() - self.sent_at)
@@ -81,7 +81,7 @@ class _Connection(asyncio.Protocol):
 
 
 async def _run(port: int, streams: list[Requests], status: int, seconds: float) -> Outcome:
-    """Open one connection per stream and wait until all are done."""
+    """Open one connection per stream, and wait until all connections are closed."""
     loop = asyncio.get_running_loop()
     outcome = Outcome()
     started = time.perf_counter()
@@ -99,11 +99,11 @@ async def _run(port: int, streams: list[Requests], status: int, seconds: float) 
 
 
 def run(port: int, streams: list[Requests], *, status: int, seconds: float) -> Outcome:
-    """Load the server for this many seconds; a response with another status ends the bench."""
+    """Load the server for this many seconds. Exits the program if a response has another status."""
     outcome = asyncio.run(_run(port, streams, status, seconds))
     if outcome.unexpected or not outcome.latencies:
-        seen = outcome.unexpected[0].decode(errors="replace") if outcome.unexpected else "nothing"
-        raise SystemExit(f"The server on port {port} answered {seen}")
+        unexpected = outcome.unexpected[0].decode(errors="replace") if outcome.unexpected else "nothing"
+        raise SystemExit(f"The server on port {port} returned an unexpected response: {unexpected}")
     return outcome
 
 

@@ -1,7 +1,7 @@
-"""A paced load generator: requests are sent when they are due, even if the last response is missing.
+"""A paced load generator: it sends each request when the request is due, also while earlier responses are missing.
 
-A latency counts from the time at which the request was due, so that it shows a stalled server. Without a pace, each
-connection sends its next request after the last response, which measures capacity.
+A latency starts at the time at which the request was due, so that it shows a stalled server. To measure capacity, omit
+the pace: each connection then sends its next request after the previous response.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, its correct statuses, and a function for the response body."""
+    """A request, its correct statuses, and a function that gets the response body."""
 
     kind: str
     raw: bytes
@@ -23,20 +23,20 @@ class Call:
 
 @dataclass
 class Tally:
-    """The responses since the last reset: seconds by kind of request, and every failure."""
+    """The latencies in s since the last reset, all latencies by kind of request, and all failures."""
 
     latencies: list[float] = field(default_factory=list)
     by_kind: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
-    def take(self) -> list[float]:
+    def pop_latencies(self) -> list[float]:
         """Return the latencies, and reset them."""
         taken, self.latencies = self.latencies, []
         return taken
 
 
 class Connection:
-    """A keep-alive connection that is opened when it is needed."""
+    """A keep-alive connection that opens with its first request."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -72,7 +72,7 @@ class Connection:
 
 
 async def _send(connection: Connection, call: Call, due: float, tally: Tally) -> None:
-    """Send one call, and record its outcome."""
+    """Send a call, and record its outcome; the latency starts at `due`."""
     try:
         status, body = await asyncio.wait_for(connection.exchange(call.raw), 60)
     except (OSError, EOFError, TimeoutError) as error:
@@ -91,7 +91,7 @@ async def _send(connection: Connection, call: Call, due: float, tally: Tally) ->
 async def drive(
     port: int, calls: Iterator[Call], tally: Tally, *, connections: int, seconds: float, per_second: float | None
 ) -> None:
-    """Make calls for so many seconds, at a pace or, with None, as fast as responses arrive."""
+    """Send calls for this many seconds. Without `per_second`, send them as fast as responses arrive."""
     started = time.perf_counter()
     until = started + seconds
     number = 0

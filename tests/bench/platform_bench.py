@@ -1,9 +1,9 @@
-"""The platform against its references: requests per second, latency, and CPU time per request.
+"""Compare the platform with its references: requests per second, latency, and CPU time per request.
 
 All servers run at the same time on one database and take turns, round by round, so that noise of the machine affects
-all of them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is user plus
-system time of the server's processes, without PostgreSQL and the load generator. Before a kind of request is measured,
-the servers' responses to one request are compared.
+all of them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is the user
+plus system time of the server's processes. It excludes PostgreSQL and the load generator. Before the benchmark measures
+a kind of request, it compares the servers' responses.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ class Round:
 
 
 def turn(server: Server, workload: Workload, facts: Facts, name: str, seconds: float) -> Round:
-    """Load a server; return its result and cost."""
+    """Load a server for this many seconds; return its figures."""
     streams = [workload.stream(facts, name, number) for number in range(CONNECTIONS)]
     processes = server.processes()
     before = cpu.cpu_seconds(processes)
@@ -63,26 +63,26 @@ def turn(server: Server, workload: Workload, facts: Facts, name: str, seconds: f
     return Round(outcome.per_second, outcome.quantile_ms(0.5), outcome.quantile_ms(0.99), cost)
 
 
-def compare_answers(servers: dict[str, Server], workload: Workload, facts: Facts) -> None:
-    """End the bench unless every server returns the platform's response, except for the server's own ids and times."""
-    answers = {}
+def compare_responses(servers: dict[str, Server], workload: Workload, facts: Facts) -> None:
+    """Exit if the response of any server differs from the platform's, apart from IDs and times."""
+    responses = {}
     for name, server in servers.items():
         status, body = load.fetch(server.port, next(iter(workload.stream(facts, name, 0))))
         if status != workload.status:
-            raise SystemExit(f"{workload.name}: {name} answered {status}: {body.decode(errors='replace')}")
-        answers[name] = _without(body, workload.own) if workload.own else body
-    for name, answer in answers.items():
-        if answer != answers["platform"]:
-            raise SystemExit(f"{workload.name}: the answers differ:\n{answers['platform']!r}\n{name}: {answer!r}")
+            raise SystemExit(f"{workload.name}: {name} returned {status}: {body.decode(errors='replace')}")
+        responses[name] = _without(body, workload.own) if workload.own else body
+    for name, response in responses.items():
+        if response != responses["platform"]:
+            raise SystemExit(f"{workload.name}: the responses differ:\n{responses['platform']!r}\n{name}: {response!r}")
 
 
-def _without(body: bytes, members: frozenset[str]) -> list[tuple[str, object]]:
-    """Return the fields of a response in order, with the server's own values blanked."""
-    return [(name, "…" if name in members else value) for name, value in orjson.loads(body).items()]
+def _without(body: bytes, fields: frozenset[str]) -> list[tuple[str, object]]:
+    """Return the fields of a response in order, with the values of the listed fields replaced."""
+    return [(name, "…" if name in fields else value) for name, value in orjson.loads(body).items()]
 
 
 def interleave(turns: dict[str, Callable[[float], Round]], pace: Pace, reset: Callable[[], None]) -> dict:
-    """Run the servers in turn; return the rounds of each, in order."""
+    """Run the servers in turn; return the rounds of each server in order."""
     names = list(turns)
     for name in names:
         reset()
@@ -97,12 +97,12 @@ def interleave(turns: dict[str, Callable[[float], Round]], pace: Pace, reset: Ca
 
 
 def median(rounds: list[Round], figure: str) -> float:
-    """Return the median of one figure."""
+    """Return the median of a figure over the rounds."""
     return statistics.median(getattr(item, figure) for item in rounds)
 
 
 def ratio(ours: list[Round], theirs: list[Round]) -> float:
-    """Return the median of our CPU per request over theirs, round by round."""
+    """Return the median, over the rounds, of our CPU time per request divided by theirs."""
     return statistics.median(mine.cpu_us / its.cpu_us for mine, its in zip(ours, theirs, strict=True))
 
 
@@ -110,7 +110,7 @@ def measure(workload: Workload, servers: dict[str, Server], rows: int, pace: Pac
     """Measure a kind of request on every server."""
     facts = seeding.prepare(rows)
     seeding.reset_moved(rows)
-    compare_answers(servers, workload, facts)
+    compare_responses(servers, workload, facts)
 
     def reset() -> None:
         if workload.name == "put":
@@ -131,7 +131,7 @@ def measure(workload: Workload, servers: dict[str, Server], rows: int, pace: Pac
 
 
 def run(only: set[str], rows: int, pace: Pace, *, peers: bool = False) -> Iterator[Line]:
-    """Measure the kinds of requests named in `only`, or all; against FastAPI only with `peers`."""
+    """Measure the kinds of requests in `only`, or all of them. With `peers`, also measure FastAPI."""
     chosen = [workload for workload in WORKLOADS if not only or workload.name in only]
     if not chosen:
         return
@@ -148,6 +148,6 @@ def run(only: set[str], rows: int, pace: Pace, *, peers: bool = False) -> Iterat
         for workload in chosen:
             yield from measure(workload, servers, rows, pace)
             memory.append(servers["platform"].resident_mib())
-        # `soak` measures whether it grows.
-        yield Line("memory of a worker, MiB", "after the first work", value=memory[0])
-        yield Line("memory of a worker, MiB", "after the last work", value=memory[-1])
+        # `soak` measures whether the memory grows.
+        yield Line("memory of a worker, MiB", "after the first workload", value=memory[0])
+        yield Line("memory of a worker, MiB", "after the last workload", value=memory[-1])

@@ -1,4 +1,4 @@
-"""nginx with `deploy/nginx.conf`, on other ports and without privileges."""
+"""Run nginx with `deploy/nginx.conf`, on other ports and without privileges."""
 
 import contextlib
 import re
@@ -30,24 +30,24 @@ http {{
 
 
 def nginx_program() -> str | None:
-    """Return the path of nginx, or None."""
+    """Return the path of nginx, or None if nginx is not installed."""
     return shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 
 
 def _adapted(platforms: Sequence[int], port: int) -> str:
-    """Replace the ports, and remove TLS, whose certificates are the operator's."""
+    """Return `deploy/nginx.conf` with these ports, and without TLS, which needs the operator's certificates."""
     text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/nginx.conf").read_text())
     for name, numbers in (("platform", platforms), ("ledger", [free_port()])):
         servers = "".join(f"    server 127.0.0.1:{item} max_fails=0;\n" for item in numbers)
         text = re.sub(rf"(?m)(upstream {name} \{{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
     text = text.replace("    listen [::]:443 ssl;\n", "")
     listening = iter((port, free_port()))
-    return re.sub(r"listen 443 ssl;", lambda _found: f"listen 127.0.0.1:{next(listening)};", text)
+    return re.sub(r"listen 443 ssl;", lambda _match: f"listen 127.0.0.1:{next(listening)};", text)
 
 
 @contextlib.contextmanager
 def nginx(*platforms: int) -> Iterator[int]:
-    """Run nginx in front of platform servers on these ports, and of an unused ledger address; yield nginx's port."""
+    """Run nginx in front of platform servers on these ports; yield nginx's port. No ledger runs behind nginx."""
     port = free_port()
     with _running(_adapted(platforms, port), port):
         yield port
@@ -64,7 +64,7 @@ def _running(site: str, port: int) -> Iterator[None]:
         command = [str(program), "-p", folder, "-c", str(file), "-e", f"{folder}/error.log"]
         checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
         if checked.returncode:
-            raise RuntimeError(f"nginx refuses the file of deploy/: {checked.stderr}")
+            raise RuntimeError(f"nginx rejects deploy/nginx.conf: {checked.stderr}")
         process = subprocess.Popen(command)
         try:
             wait_until(lambda: listens(port))

@@ -1,4 +1,4 @@
-"""The table of measurements: figures, ratios, goals, and whether they are met."""
+"""The table of measurements: figures, ratios, and goals that are met or missed."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the table; `value` is compared with `goal` (`at_most` or at least) if there is one."""
+    """A row of the table. If it has a goal, `value` must be at most, or without `at_most` at least, the goal."""
 
     work: str
     subject: str
@@ -21,7 +21,7 @@ class Line:
 
     @property
     def met(self) -> bool | None:
-        """Return whether the goal is met; None without a goal."""
+        """Return whether the goal is met, or None if there is no goal."""
         if self.goal is None or self.value is None:
             return None
         return self.value <= self.goal if self.at_most else self.value >= self.goal
@@ -40,9 +40,9 @@ class Line:
         return [self.work, self.subject, *figures, value, verdict]
 
 
-def counts(work: str, found: Mapping[str, float], goal: float | None = None) -> Iterator[Line]:
-    """Return a line for each figure, all with the same goal."""
-    for name, value in found.items():
+def counts(work: str, figures: Mapping[str, float], goal: float | None = None) -> Iterator[Line]:
+    """Yield a line for each figure, all with the same goal."""
+    for name, value in figures.items():
         yield Line(work, name, value=float(value), goal=goal)
 
 
@@ -51,18 +51,18 @@ _LEFT = {0, 1, 7}
 
 
 def table(lines: Iterable[Line]) -> str:
-    """Return the lines as a table; the work of a subject appears once."""
+    """Format lines as a table that shows a repeated `work` only in its first row."""
     rows = [line.cells() for line in lines]
     widths = [max(len(row[column]) for row in [HEADINGS, *rows]) for column in range(len(HEADINGS))]
-    shown, before = [_row(HEADINGS, widths), "  ".join("-" * width for width in widths)], ""
+    printed, before = [_row(HEADINGS, widths), "  ".join("-" * width for width in widths)], ""
     for row in rows:
-        shown.append(_row(["" if row[0] == before else row[0], *row[1:]], widths))
+        printed.append(_row(["" if row[0] == before else row[0], *row[1:]], widths))
         before = row[0]
-    return "\n".join(shown)
+    return "\n".join(printed)
 
 
 def _row(cells: list[str], widths: list[int]) -> str:
-    """Return a row, with numbers aligned right."""
+    """Format a row, with numbers aligned right."""
     return "  ".join(
         cell.ljust(width) if column in _LEFT else cell.rjust(width)
         for column, (cell, width) in enumerate(zip(cells, widths, strict=True))

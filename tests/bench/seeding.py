@@ -1,10 +1,10 @@
-"""The databases of the bench, and its callers.
+"""Create and fill the databases of the benchmarks, and create credentials for callers.
 
-There is one database per size, `<name>_<rows>`, created when missing and kept between runs. All rows of a size belong
-to one account, `reader`, with ids in the order of time: a list of 1,000,000 is a list of the account's own 1,000,000.
-Requests write for `writer`, so that the length of the reader's list stays the same.
+Each number of rows has a database, `<name>_<rows>`, which later runs reuse. All its rows belong to the account
+`reader`, with IDs in the order of time, so that the reader's list has this number of applications. Requests write for
+the account `writer`, so that the length of the reader's list does not change.
 
-Run as `python -m tests.bench.seeding ROWS` in the environment of a database; prints the facts as one line of JSON.
+`python -m tests.bench.seeding ROWS`, with the environment of a database, prints the `Facts` as a line of JSON.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ import psycopg
 from tests.processes import ROOT, create_database, drop_database
 
 SERVER = os.environ.get("BENCH_DATABASE_URL", "postgres://postgres@127.0.0.1/bench_platform")
-SAMPLE = 1000  # ids for single reads
+SAMPLE = 1000  # the number of IDs for single reads
 MOVERS = ("platform", "bare", "stock", "fastapi")
-MOVED = 400  # applications whose status each of these servers changes back and forth
+MOVED = 400  # the number of applications whose status each server changes back and forth
 APPLICATION_DATA = (
     '{"income_cents":5200000,"purpose":"car","employment":{"type":"salaried","months":31},"consents":[1,2]}'
 )
@@ -46,7 +46,7 @@ FROM (SELECT n, md5(n::text || %(status)s || %(provider)s) AS digest,
 
 @dataclass
 class Facts:
-    """The data for requests: accounts, their credentials, and ids."""
+    """The data for requests: account IDs, credentials, and application IDs."""
 
     reader_id: int
     writer_id: int
@@ -65,15 +65,15 @@ def address(rows: int) -> str:
 
 
 def environment(rows: int, **more: str) -> dict[str, str]:
-    """Return the environment of a process on the database of this size."""
-    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
+    """Return the environment of a process that uses the database of this size."""
+    inherited = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
     return {
-        **kept,
+        **inherited,
         "PYTHONPATH": str(ROOT),
         "ENVIRONMENT": "development",
         "VAR_DIR": str(ROOT / "var" / "bench"),
         "DATABASE_URL": address(rows),
-        # Fixed, so that later runs can read the stored data; no value here is secret.
+        # These values are constant, so that later runs can decrypt the stored data. They protect no secret.
         "SECRET_KEY": "only-for-measurements-" * 3,
         "FIELD_ENCRYPTION_KEYS": "YmVuY2gtYmVuY2gtYmVuY2gtYmVuY2gtYmVuY2gtYmU=",
         "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
@@ -81,7 +81,7 @@ def environment(rows: int, **more: str) -> dict[str, str]:
     }
 
 
-def forget(rows: int) -> None:
+def drop(rows: int) -> None:
     """Drop the database of this size."""
     drop_database(SERVER, _name(rows))
 
@@ -91,14 +91,14 @@ def _name(rows: int) -> str:
 
 
 def prepare(rows: int) -> Facts:
-    """Create and fill the database of this size if needed; return new credentials for it."""
+    """Create and fill the database of this size if it does not exist; return new credentials."""
     with contextlib.suppress(psycopg.errors.DuplicateDatabase):
         create_database(SERVER, _name(rows))
     return fill(rows, environment(rows))
 
 
 def fill(rows: int, environment: dict[str, str]) -> Facts:
-    """Fill the database of an environment if needed; return new credentials for it."""
+    """Fill the database of an environment if rows are missing; return new credentials."""
     return Facts(**printed_by("tests.bench.seeding", str(rows), environment=environment))
 
 
@@ -110,16 +110,16 @@ def printed_by(module: str, *arguments: str, environment: dict[str, str]) -> dic
 
 
 def _fill(connection: psycopg.Connection, **parameters: object) -> None:
-    """Insert applications of one account, evenly spread over the past."""
+    """Insert applications of one account, evenly distributed over the last 180 days."""
     row = connection.execute("SELECT (extract(epoch FROM now()) * 1000)::bigint").fetchone()
     first = row[0] - _SPAN_MS - 60_000
     values = {"data": APPLICATION_DATA, "offer": OFFER_ID, "first": first, "span": _SPAN_MS, **parameters}
-    # A client-side cursor: the server does not guess the types of parameters in a SELECT list.
+    # Client-side binding, because the server cannot infer the types of parameters in a SELECT list.
     psycopg.ClientCursor(connection).execute(_FILL, values)
 
 
-def _inside(rows: int) -> Facts:
-    """Fill the database of the environment, log both accounts in, and create a key."""
+def _create_facts(rows: int) -> Facts:
+    """Fill the database of the environment, log in both accounts, and create an API key."""
     import django
 
     django.setup()
@@ -164,7 +164,7 @@ def _inside(rows: int) -> Facts:
             [reader.pk, step],
         )
         ids = [str(row[0]) for row in sample]
-    now = timezone.now()  # after the creation of the accounts: an earlier log-in would be invalid
+    now = timezone.now()  # a log-in before the creation of the accounts would be invalid
     issued = keys.create_api_key(owner=reader, name="bench", scopes=None, now=now)
     key_ring.signing()
     public = key_ring.verifying(SigningKey.objects.get(retires_at__isnull=True).kid)
@@ -183,7 +183,7 @@ def _inside(rows: int) -> Facts:
 
 
 def reset_moved(rows: int) -> None:
-    """Reset every application whose status changes back and forth."""
+    """Reset the applications that the servers move back and forth to `under_review`."""
     with psycopg.connect(address(rows), autocommit=True) as connection:
         connection.execute(
             "UPDATE credit_application SET status = 'under_review'"
@@ -193,4 +193,4 @@ def reset_moved(rows: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(asdict(_inside(int(sys.argv[1])))) + "\n")
+    sys.stdout.write(json.dumps(asdict(_create_facts(int(sys.argv[1])))) + "\n")

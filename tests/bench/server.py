@@ -1,4 +1,4 @@
-"""Start and stop servers, for tests and the bench: each in its own process group."""
+"""Start and stop servers for tests and benchmarks, each in a separate process group."""
 
 import contextlib
 import os
@@ -18,13 +18,13 @@ from tests.bench import cpu
 from tests.processes import ROOT, free_port, wait_until
 
 _GUNICORN = [sys.executable, "-m", "gunicorn", "--bind", "127.0.0.1:{port}"]
-# A replaced worker closes its connections: a proxy repeats such a request, the load generator does not.
+# No worker is replaced, because a replaced worker closes connections, and the load generator does not reconnect.
 STAYS = ("--max-requests", "0")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server on `port`; `group` is its process group, and its first process."""
+    """A server on `port`. `group` is the ID of its process group and of its first process."""
 
     name: str
     port: int
@@ -35,11 +35,11 @@ class Server:
         return self.process.pid
 
     def processes(self) -> list[int]:
-        """Return its processes."""
+        """Return the IDs of the server's processes."""
         return cpu.members_of(self.group)
 
     def resident_mib(self) -> float:
-        """Return the memory of its largest process in MiB."""
+        """Return the resident memory of the server's largest process in MiB."""
         return cpu.largest_resident_mib(self.processes())
 
 
@@ -49,14 +49,14 @@ def gunicorn(module: str, *options: str) -> list[str]:
 
 
 def stock_gunicorn(module: str, *options: str) -> list[str]:
-    """Return the command that serves a WSGI module with default options, and as many processes and threads."""
+    """Return the command that serves a WSGI module with gunicorn's defaults and the platform's process counts."""
     processes = ["--worker-class", "gthread", "--workers", str(WORKERS), "--threads", str(THREADS)]
-    # Without the control socket, whose path two servers of a user would share.
+    # The control socket is off, because two servers of a user would share its path.
     return [*_GUNICORN, *processes, "--no-control-socket", *options, module]
 
 
 def uvicorn(application: str) -> list[str]:
-    """Return the command that serves an ASGI application with this many processes, on the fastest loop and parser."""
+    """Return the command that serves an ASGI application with uvloop, httptools, and the platform's process count."""
     options = ["--port", "{port}", "--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"]
     return [sys.executable, "-m", "uvicorn", application, *options, "--no-access-log", "--log-level", "warning"]
 
@@ -71,9 +71,10 @@ def serve(
     output: IO[bytes] | None = None,
     folder: Path = ROOT,
 ) -> Iterator[Server]:
-    """Run a server until the block ends, with `{port}` replaced in its command; it responds when the block starts.
+    """Run a server until the block ends; it responds when the block starts.
 
-    Its program is in `folder`. It prints to `output`, or to a file, which is shown if it does not start (RuntimeError).
+    `{port}` in its command is replaced, and `folder` is its working directory. It prints to `output`, or to a temporary
+    file. If it does not start, `serve` raises RuntimeError with the last lines of the file.
     """
     port = port or free_port()
     command = [part.replace("{port}", str(port)) for part in command]
@@ -83,7 +84,7 @@ def serve(
             start_new_session=True,
         )  # fmt: skip
         try:
-            wait_until(lambda: process.poll() is not None or _answers(port))
+            wait_until(lambda: process.poll() is not None or _responds(port))
             if process.poll() is not None:
                 errors.seek(0)
                 printed = errors.read().decode(errors="replace").splitlines()[-20:]
@@ -93,7 +94,7 @@ def serve(
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(15)
-            # Kill its workers, too: one that outlives its master would keep its database connection.
+            # Also kill its workers: a worker that outlives its master would keep a database connection open.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -110,10 +111,10 @@ def worker(command: str, environment: dict[str, str]) -> Iterator[int]:
         process.wait(timeout=60)
 
 
-def _answers(port: int) -> bool:
-    """Return whether a server responds, with a request that is not counted."""
-    question = b"OPTIONS /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+def _responds(port: int) -> bool:
+    """Return whether a server responds. OPTIONS requests do not count in its metrics."""
+    ping = b"OPTIONS /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
-        connection.sendall(question)
+        connection.sendall(ping)
         return connection.recv(12).startswith(b"HTTP/1.")
     return False

@@ -1,6 +1,6 @@
-"""The platform's settings for a bench: rate limits are counted as usual, but very high.
+"""The platform's settings for benchmarks: requests count toward rate limits, which are too high to reach.
 
-The environment of the bench sets everything else: a development profile on PostgreSQL.
+`seeding.environment` sets the environment variables: the development profile on PostgreSQL.
 """
 
 from config import settings as platform

@@ -1,10 +1,10 @@
-"""Soak: the demo's kinds of callers at 70 % of capacity on PostgreSQL, with webhooks and anchors running.
+"""Soak test: the demo's kinds of callers at 70 % of capacity on PostgreSQL, while webhooks and anchors run.
 
-Capacity is measured first, with the same callers on the same connections without a pace. Then, for `--minutes`, calls
-come at a steady pace, and the memory of each process is sampled every few seconds.
+It first measures capacity with the same callers on the same connections, without a pace. For `--minutes`, it then sends
+calls at a steady pace, and samples the memory of each process every 5 s.
 
-Noise: a worker's memory may vary, but not grow. A line is fitted to the samples of the second half by least squares. It
-counts as flat if the 95 % interval of its slope contains zero; otherwise the slope must be below 1 MiB in ten minutes.
+A worker's memory may vary, but must not grow. A line is fitted by least squares to the samples of the second half. It
+counts as flat if the 95 % interval of its slope contains zero. Otherwise, the slope must be below 1 MiB in ten minutes.
 """
 
 import asyncio
@@ -61,21 +61,21 @@ class Soak:
         ledger = running.enter_context(serve("ledger", gunicorn("ledger.wsgi"), seeding.environment(ROWS, **plain)))
         more = {"WEBHOOK_ALLOW_PRIVATE": "1", "ANCHOR_DECISIONS": "1", "CHAIN_URL": f"http://127.0.0.1:{ledger.port}"}
         environment = seeding.environment(ROWS, **plain, **more)
-        people = seeding.printed_by("tests.bench.soak_callers", str(receiver.port), environment=environment)
+        tokens = seeding.printed_by("tests.bench.soak_callers", str(receiver.port), environment=environment)
         self.platform = running.enter_context(serve("platform", gunicorn("config.wsgi"), environment))
         workers = {name: running.enter_context(worker(name, environment)) for name in _COMMANDS}
         time.sleep(3)
         self.processes = {**_workers_of(self.platform), **_workers_of(ledger), **workers}
-        self.calls, self.tally = iter(Callers(facts, people)), Tally()
+        self.calls, self.tally = iter(Callers(facts, tokens)), Tally()
 
-    async def call(self, seconds: float, per_second: float | None) -> None:
-        """Call for so many seconds."""
+    async def send_calls(self, seconds: float, per_second: float | None) -> None:
+        """Send calls for this many seconds; without `per_second`, as fast as responses arrive."""
         pace = {"connections": CALLER_CONNECTIONS, "seconds": seconds, "per_second": per_second}
         await drive(self.platform.port, self.calls, self.tally, **pace)
 
-    async def call_and_watch(self, seconds: float, per_second: float) -> Samples:
-        """Call at a pace; return samples that were taken meanwhile."""
-        driving, started, samples = asyncio.create_task(self.call(seconds, per_second)), time.monotonic(), []
+    async def send_calls_and_sample(self, seconds: float, per_second: float) -> Samples:
+        """Send calls at a pace; return memory samples that were taken meanwhile."""
+        driving, started, samples = asyncio.create_task(self.send_calls(seconds, per_second)), time.monotonic(), []
         while not driving.done():
             await asyncio.wait([driving], timeout=SAMPLE_SECONDS)
             held = {name: cpu.largest_resident_mib([process]) for name, process in self.processes.items()}
@@ -84,7 +84,7 @@ class Soak:
         return samples
 
     def delivered_counts(self) -> dict[str, int]:
-        """Return the number of delivered webhooks and of anchored decisions."""
+        """Return the numbers of delivered webhooks and of anchored decisions."""
         counted = {
             "webhooks delivered": "webhooks_delivery WHERE status = 'delivered'",
             "decisions anchored": "credit_decisionanchor WHERE anchored_at IS NOT NULL",
@@ -94,34 +94,34 @@ class Soak:
 
 
 def _workers_of(server: Server) -> dict[str, int]:
-    """Return the worker processes of a server, without its arbiter, which serves no request."""
+    """Return the IDs of a server's worker processes, without its arbiter, which serves no request."""
     workers = sorted(process for process in server.processes() if process != server.group)
     return {f"{server.name} {number}": process for number, process in enumerate(workers, start=1)}
 
 
 def _ms(seconds: list[float], share: float) -> float:
-    """Return the latency in ms below which this share of calls is."""
+    """Return a quantile of latencies in ms; `share` is between 0 and 1."""
     ordered = sorted(seconds)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000 if ordered else 0.0
 
 
 def run(only: set[str], *, quick: bool, minutes: float) -> Iterator[Line]:
-    """Run the measurement when it is named."""
+    """Run the soak test if it is in `only`."""
     if not only & set(NAMES):
         return
     minutes = min(minutes, 1.0) if quick else minutes
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as running:
         soak = Soak(running, folder)
-        asyncio.run(soak.call(WARM_UP_SECONDS, None))
-        soak.tally.take()
+        asyncio.run(soak.send_calls(WARM_UP_SECONDS, None))
+        soak.tally.pop_latencies()
         measured = CAPACITY_SECONDS / (4 if quick else 1)
-        asyncio.run(soak.call(measured, None))
-        totals = soak.tally.take()
+        asyncio.run(soak.send_calls(measured, None))
+        totals = soak.tally.pop_latencies()
         capacity = len(totals) / measured
         yield Line("soak: capacity", f"{len(MIX)} kinds of callers", capacity, _ms(totals, 0.5), _ms(totals, 0.99))
         soak.tally.by_kind.clear()
-        samples = asyncio.run(soak.call_and_watch(minutes * 60, LOAD * capacity))
-        delivered_counts, totals = soak.delivered_counts(), soak.tally.take()
+        samples = asyncio.run(soak.send_calls_and_sample(minutes * 60, LOAD * capacity))
+        delivered_counts, totals = soak.delivered_counts(), soak.tally.pop_latencies()
     work, middle, tail = f"soak: {minutes:g} min at {LOAD:.0%}", _ms(totals, 0.5), _ms(totals, 0.99)
     ratio = {"value": tail / middle, "goal": TAIL_GOAL}
     yield Line(work, "all callers, p99 ÷ p50", len(totals) / (minutes * 60), middle, tail, **ratio)
@@ -135,5 +135,5 @@ def run(only: set[str], *, quick: bool, minutes: float) -> Iterator[Line]:
     late = [sample for sample in samples if sample[0] >= samples[-1][0] / 2]
     for name, last in late[-1][1].items():
         slope, around = slope_of([(at / 600, held[name]) for at, held in late])
-        shown, value = f"{name}, {last:.1f} MiB: {slope:+.2f} ± {around:.2f}", 0.0 if abs(slope) <= around else slope
-        yield Line("soak: memory per 10 min", shown, value=value, goal=SLOPE_GOAL_MIB, unit=" MiB")
+        subject, value = f"{name}, {last:.1f} MiB: {slope:+.2f} ± {around:.2f}", 0.0 if abs(slope) <= around else slope
+        yield Line("soak: memory per 10 min", subject, value=value, goal=SLOPE_GOAL_MIB, unit=" MiB")

@@ -1,7 +1,7 @@
-"""The callers of the soak: the demo's kinds of callers, mixed in a fixed proportion.
+"""The callers of the soak test: the demo's kinds of callers, mixed in a fixed proportion.
 
-Run as `python -m tests.bench.soak_callers RECEIVER_PORT` in the environment of a seeded database; prints the data for
-the callers as one line of JSON.
+`python -m tests.bench.soak_callers RECEIVER_PORT`, with the environment of a seeded database, creates their records. It
+prints their tokens as a line of JSON.
 """
 
 import itertools
@@ -21,16 +21,16 @@ from tests.bench.workloads import CONNECTIONS, get_by_key, get_signed, put_statu
 # The number of calls of each kind in one cycle.
 MIX = {
     "consumer reads": 30, "consumer lists": 14, "consumer applies": 8, "consumer edits": 4, "API key reads": 24,
-    "signed reads": 16, "reviewer decides": 10, "reviewer asks for documents": 8, "webhook receiver reads the feed": 3,
+    "signed reads": 16, "reviewer decides": 10, "reviewer requests documents": 8, "webhook receiver reads the feed": 3,
 }  # fmt: skip
-_RENEW_SECONDS = 240  # an access token expires after fifteen minutes
+_RENEW_SECONDS = 240  # an access token expires after 15 minutes
 
 
 class Callers:
-    """An endless mix of calls; responses determine later calls (a new application is reviewed, a token renewed)."""
+    """An endless mix of calls. Responses determine later calls: a new application is reviewed, a token is renewed."""
 
-    def __init__(self, facts: Facts, people: dict[str, str]) -> None:
-        self.facts, self.people = facts, people
+    def __init__(self, facts: Facts, tokens_by_name: dict[str, str]) -> None:
+        self.facts, self.tokens_by_name = facts, tokens_by_name
         self.new: deque[str] = deque(maxlen=10_000)
         self.reviewed: deque[str] = deque(maxlen=10_000)
         self.last_sequence = 0
@@ -54,21 +54,21 @@ class Callers:
             "API key reads": lambda: (next(self.keyed),),
             "signed reads": lambda: (next(self.signed),),
             "reviewer decides": self._decide,
-            "reviewer asks for documents": lambda: (self._with_token(next(self.moves)),),
+            "reviewer requests documents": lambda: (self._with_token(next(self.moves)),),
             "webhook receiver reads the feed": self._feed,
         }
-        # Evenly spread: the calls of each kind have steady intervals.
+        # The calls of each kind are evenly distributed over the cycle.
         order = sorted(((position + 0.5) / count, kind) for kind, count in MIX.items() for position in range(count))
         for _, kind in itertools.cycle(order):
             yield from self._renewals()
             yield Call(kind, *kinds[kind]())
 
     def _headers(self, who: str) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self.people[who]}"}
+        return {"Authorization": f"Bearer {self.tokens_by_name[who]}"}
 
     def _with_token(self, raw: bytes) -> bytes:
-        """Return a prepared request of the writer with the writer's current token."""
-        return raw.replace(self.facts.writer_token.encode(), self.people["writer"].encode())
+        """Replace the token in a prepared request with the writer's current token."""
+        return raw.replace(self.facts.writer_token.encode(), self.tokens_by_name["writer"].encode())
 
     def _get(self, who: str, target: str) -> tuple[bytes]:
         return (request("GET", target, self._headers(who)),)
@@ -87,7 +87,7 @@ class Callers:
         return (request("PUT", f"/v1/applications/{next(self.own)}", self._headers("writer"), body),)
 
     def _decide(self) -> tuple:
-        """Start the review of a new application, or decide an application under review. Each transition occurs once."""
+        """Approve an application under review. If none is left, start the review of a new application."""
         if self.reviewed:
             return self._move(self.reviewed.popleft(), "approved", None)
         if self.new:
@@ -116,15 +116,15 @@ class Callers:
 
             def keep(answer: bytes, who: str = who) -> None:
                 pair = orjson.loads(answer)
-                self.people[who] = pair["access_token"]
-                self.people[f"{who}_refresh"] = pair["refresh_token"]
+                self.tokens_by_name[who] = pair["access_token"]
+                self.tokens_by_name[f"{who}_refresh"] = pair["refresh_token"]
 
-            body = {"refresh_token": self.people[f"{who}_refresh"]}
+            body = {"refresh_token": self.tokens_by_name[f"{who}_refresh"]}
             yield Call("token renewal", request("POST", "/v1/auth/refresh", {}, orjson.dumps(body)), (200,), keep)
 
 
-def _inside(receiver_port: int) -> dict[str, str]:
-    """Create the records of the callers in the database of the environment."""
+def _create_callers(receiver_port: int) -> dict[str, str]:
+    """Create the callers' records in the database of the environment; return their tokens."""
     import django
 
     django.setup()
@@ -149,4 +149,4 @@ def _inside(receiver_port: int) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(_inside(int(sys.argv[1]))) + "\n")
+    sys.stdout.write(json.dumps(_create_callers(int(sys.argv[1]))) + "\n")

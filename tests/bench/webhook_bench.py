@@ -1,9 +1,9 @@
-"""Webhooks: deliveries per second against a bare loop of posts, and with two backlogs.
+"""Measure webhook deliveries per second: compared with a loop of POST requests, and with a short and a long backlog.
 
-The loop is `requests` with a shared session, which posts a body of the same size to the same receiver; it and a worker
-take turns. The full work of a delivery counts: numbering the event, creating the delivery, claiming, signing, sending,
-and storing the outcome. The receiver measures the rates. For the backlog, the queue has this many due deliveries, and
-the rates over the first of them are compared.
+The loop posts a body of the same size to the same receiver, with `requests` and a shared session. It and a worker take
+turns. The worker does the full work of a delivery: it numbers the event, creates, claims, signs, and sends the
+delivery, and stores the outcome. The receiver measures the rates. With a backlog, the rate covers the first 1,000
+deliveries.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ SELECT gen_random_uuid(), %(account)s, 'wallet.connected', '{"wallet_id":"019300
 FROM generate_series(1, %(count)s)
 """
 _BACKLOG = """
-WITH made AS (
+WITH created AS (
     INSERT INTO webhooks_event (id, account_id, type, object, request_id, created_at, sequence)
     SELECT gen_random_uuid(), %(account)s, 'wallet.connected', '{"wallet_id":"0193"}', '', now(),
            %(first)s + number
@@ -47,7 +47,7 @@ INSERT INTO webhooks_delivery
     (id, account_id, endpoint_id, event_id, event_type, status, attempts, due_at, is_redelivery, created_at)
 SELECT gen_random_uuid(), %(account)s, %(endpoint)s, id, 'wallet.connected', 'pending', '[]',
        now() - interval '1 hour' * random(), false, now()
-FROM made
+FROM created
 """
 
 
@@ -65,33 +65,33 @@ class Bench:
         code = _ENDPOINT.format(account=self.account, port=port)
         self.endpoint = manage(self.environment, "shell", "-v0", "-c", code)
 
-    def ask(self, path: str = "/") -> dict:
-        """Query the receiver for its counts."""
+    def query_receiver(self, path: str = "/") -> dict:
+        """Return the receiver's count and rate."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as answer:
             return json.load(answer)
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Empty the tables and reset the receiver."""
         self.connection.execute("TRUNCATE webhooks_event, webhooks_delivery, webhooks_eventfeed CASCADE")
-        self.ask("/?forget")
+        self.query_receiver("/?forget")
 
     @contextlib.contextmanager
     def worker(self) -> Iterator[None]:
         """Run a worker, which is ready when the block starts."""
         with worker("deliver_webhooks", self.environment):
-            # A working worker has a session in addition to this one.
+            # A second session in the database belongs to the worker.
             sessions = (
                 "SELECT count(*) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND backend_type = 'client backend'"
             )
             wait_until(lambda: self.connection.execute(sessions).fetchone()[0] > 1)
-            time.sleep(1)  # the worker's first turn compiles and loads
+            time.sleep(1)  # the worker's first iteration includes imports
             yield
 
-    def received(self, count: int) -> float:
-        """Wait for this many deliveries; return the deliveries per second."""
-        wait_until(lambda: self.ask()["count"] >= count)
-        return float(self.ask()["per_second"])
+    def wait_for_rate(self, count: int) -> float:
+        """Wait until the receiver has this many requests; return their rate per second."""
+        wait_until(lambda: self.query_receiver()["count"] >= count)
+        return float(self.query_receiver()["per_second"])
 
 
 _ENDPOINT = """
@@ -115,45 +115,45 @@ def bench(name: str) -> Iterator[Bench]:
         created.connection.close()
 
 
-def bare_loop(made: Bench, count: int) -> float:
-    """Post with a shared session, one request after another; return the posts per second."""
-    made.ask("/?forget")
+def bare_loop(setup: Bench, count: int) -> float:
+    """Send POST requests one after another with a shared session; return their rate per second."""
+    setup.query_receiver("/?forget")
     with requests.Session() as session:
         for _ in range(count):
-            session.post(f"http://127.0.0.1:{made.port}/", data=BODY)
-    return made.received(count)
+            session.post(f"http://127.0.0.1:{setup.port}/", data=BODY)
+    return setup.wait_for_rate(count)
 
 
-def deliveries(made: Bench, count: int) -> float:
-    """Record events together, deliver them with one worker; return the deliveries per second."""
-    made.forget()
-    with made.worker():
-        made.connection.execute(_EVENTS, {"account": made.account, "count": count})
-        return made.received(count)
+def deliveries(setup: Bench, count: int) -> float:
+    """Record all events, and deliver them with one worker; return the deliveries per second."""
+    setup.reset()
+    with setup.worker():
+        setup.connection.execute(_EVENTS, {"account": setup.account, "count": count})
+        return setup.wait_for_rate(count)
 
 
-def at_backlog(made: Bench, size: int) -> float:
-    """Fill the queue up to `size`, deliver some with one worker; return the deliveries per second."""
-    held, last = made.connection.execute(
+def at_backlog(setup: Bench, size: int) -> float:
+    """Fill the queue up to `size`, and deliver 1,000 with one worker; return the deliveries per second."""
+    held, last = setup.connection.execute(
         "SELECT (SELECT count(*) FROM webhooks_delivery WHERE status = 'pending'), "
         "(SELECT coalesce(max(sequence), 0) FROM webhooks_event)"
     ).fetchone()
-    values = {"account": made.account, "endpoint": made.endpoint, "count": max(0, size - held), "first": last}
-    made.connection.execute(
+    values = {"account": setup.account, "endpoint": setup.endpoint, "count": max(0, size - held), "first": last}
+    setup.connection.execute(
         "UPDATE webhooks_endpoint SET status = 'disabled', disabled_reason = 'disabled_by_operator'"
     )
-    made.connection.execute(_BACKLOG, values)
-    made.connection.execute("UPDATE webhooks_delivery SET due_at = now() - interval '1 hour' WHERE due_at > now()")
-    made.connection.execute("VACUUM ANALYZE webhooks_delivery")
-    made.connection.execute("CHECKPOINT")
-    made.connection.execute("UPDATE webhooks_endpoint SET status = 'enabled', disabled_reason = NULL")
-    made.ask("/?forget")
-    with made.worker():
-        return made.received(MEASURED_OF_BACKLOG)
+    setup.connection.execute(_BACKLOG, values)
+    setup.connection.execute("UPDATE webhooks_delivery SET due_at = now() - interval '1 hour' WHERE due_at > now()")
+    setup.connection.execute("VACUUM ANALYZE webhooks_delivery")
+    setup.connection.execute("CHECKPOINT")
+    setup.connection.execute("UPDATE webhooks_endpoint SET status = 'enabled', disabled_reason = NULL")
+    setup.query_receiver("/?forget")
+    with setup.worker():
+        return setup.wait_for_rate(MEASURED_OF_BACKLOG)
 
 
 def run(only: set[str], *, quick: bool) -> Iterator[Line]:
-    """Measure what `only` names, or everything; yield the table lines."""
+    """Run the measurements in `only`, or both of them; yield the table lines."""
     rounds = 1 if quick else 3
     if not only or "webhooks" in only:
         yield from _rate_lines(rounds, 500 if quick else 5_000)
@@ -162,25 +162,25 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
 
 
 def _rate_lines(rounds: int, count: int) -> Iterator[Line]:
-    """Measure the loop and one worker in turn."""
-    measured: dict[str, list[float]] = {"loop": [], "one": []}
+    """Measure the loop and a worker in turn."""
+    measured: dict[str, list[float]] = {"loop": [], "worker": []}
     with bench("bench_webhooks") as created:
         for _ in range(rounds):
             measured["loop"].append(bare_loop(created, count))
-            measured["one"].append(deliveries(created, count))
+            measured["worker"].append(deliveries(created, count))
     rate = {name: statistics.median(values) for name, values in measured.items()}
-    yield Line("webhook deliveries", "1 worker", per_second=rate["one"])
-    beside = rate["one"] / rate["loop"]
+    yield Line("webhook deliveries", "1 worker", per_second=rate["worker"])
+    share = rate["worker"] / rate["loop"]
     yield Line(
-        "webhook deliveries", "bare loop of posts", per_second=rate["loop"], value=beside, goal=0.8, at_most=False
+        "webhook deliveries", "loop of POST requests", per_second=rate["loop"], value=share, goal=0.8, at_most=False
     )
 
 
 def _backlog_lines(rounds: int, sizes: list[int]) -> Iterator[Line]:
-    """Measure one worker with a short queue and a long one in turn."""
+    """Measure a worker with a short and with a long queue, in turn."""
     measured: dict[int, list[float]] = {size: [] for size in sizes}
     with contextlib.ExitStack() as stack:
-        # Two databases: otherwise a round with the short queue would have to delete the long one.
+        # Each queue has its own database. Otherwise, rounds with the short queue would have to delete the long queue.
         benches = {size: stack.enter_context(bench(f"bench_backlog_{size}")) for size in sizes}
         for _ in range(rounds):
             for size in sizes:

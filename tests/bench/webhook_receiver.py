@@ -1,7 +1,7 @@
-"""The receiver of the webhook bench, a separate process: `python -m tests.bench.webhook_receiver PORT`.
+"""The receiver of the webhook benchmark, a separate process: `python -m tests.bench.webhook_receiver PORT`.
 
-It accepts everything and records the times. GET returns the number of deliveries and their rate: that between a tenth
-and nine tenths of them, so that neither start nor end counts. `GET /?forget` resets it.
+It accepts every delivery, and records the time. GET returns the number of deliveries and their rate per second. The
+rate excludes the first and the last tenth of the deliveries. `GET /?forget` resets the receiver.
 """
 
 import json
@@ -14,7 +14,7 @@ moments = array("d")
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Counts deliveries."""
+    """Accepts and counts deliveries."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
-        """Return the counts."""
+        """Return the count and the rate."""
         if self.path.endswith("?forget"):
             del moments[:]
         first, last = len(moments) // 10, len(moments) * 9 // 10

@@ -1,4 +1,4 @@
-"""The measured requests: for each kind an endless stream per connection, and its goals."""
+"""The measured kinds of requests: the stream of requests of each, and its goals."""
 
 import hashlib
 import hmac
@@ -18,25 +18,25 @@ CONNECTIONS = 8
 PAGE = 20
 DEEP_OFFSET = 10_000
 
-# A stream of requests for (facts, name of the server, number of the connection).
+# Returns an endless stream of requests for the facts, the name of the server, and the number of the connection.
 Stream = Callable[[Facts, str, int], Requests]
 
 
 @dataclass(frozen=True)
 class Workload:
-    """A kind of request; `goals` are the maximum ratios of our CPU time per request to that of each reference."""
+    """A kind of request. `goals` has, by reference, the maximum of our CPU time per request divided by its CPU time."""
 
     name: str
     label: str
     stream: Stream
     goals: dict[str, float]
     status: int = 200
-    # Fields of the response that differ between servers: ids and times.
+    # The fields of the response that differ between servers, such as IDs and times.
     own: frozenset[str] = field(default=frozenset())
 
 
 def request(method: str, target: str, headers: dict[str, str], body: bytes = b"") -> bytes:
-    """Return an HTTP/1.1 request."""
+    """Build an HTTP/1.1 request."""
     lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
     if body:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
@@ -48,14 +48,14 @@ def _bearer(token: str) -> dict[str, str]:
 
 
 def _addresses(facts: Facts, number: int) -> list[str]:
-    """Return paths of single applications, in an order that depends on the connection."""
+    """Return the paths of single applications, in an order that depends on the connection's number."""
     chosen = [f"/v1/applications/{identifier}" for identifier in facts.sample]
     random.Random(number).shuffle(chosen)
     return chosen
 
 
 def get_one(facts: Facts, _server: str, number: int) -> Requests:
-    """GET single applications from the whole table, with a JWT."""
+    """GET single applications from all parts of the table, with a JWT."""
     headers = _bearer(facts.reader_token)
     return itertools.cycle([request("GET", target, headers) for target in _addresses(facts, number)])
 
@@ -116,7 +116,7 @@ def get_signed(facts: Facts, _server: str, number: int) -> Requests:
 
 
 def get_fee(facts: Facts, _server: str, number: int) -> Requests:
-    """GET fee quotes over all tiers; no database."""
+    """GET fee quotes of all fee tiers, which read no table."""
     headers = _bearer(facts.reader_token)
     amounts = random.Random(number).sample(range(1, 20_000_000), 500)
     return itertools.cycle(
@@ -124,7 +124,7 @@ def get_fee(facts: Facts, _server: str, number: int) -> Requests:
     )
 
 
-# GETs of one application, with any credential; lists at any offset.
+# The goals for a GET of one application with any credential, and for a list at any offset.
 _ONE = {"bare": 1.35, "stock": 0.25, "fastapi": 0.88}
 _LIST = {"bare": 1.25, "stock": 0.24, "fastapi": 0.70}
 WORKLOADS = (

@@ -1,4 +1,4 @@
-"""Run the code samples of an OpenAPI document as a reader would: pasted, with `KEY` in the environment."""
+"""Run the code samples of an OpenAPI document unchanged, with `KEY` in the environment."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from config.api.samples import samples
 
 TOOLS = Path(__file__).parent / "clients" / "node_modules" / ".bin"
 DEADLINE_SECONDS = 120
-# The command for each language, and the code that prints the final response status.
+# The file and the command of each language, and the code that prints the status of the last response.
 _FILES = {"curl": "sample.sh", "Python": "sample.py", "TypeScript": "sample.ts"}
 _COMMANDS = {"curl": ["bash", "-eu"], "Python": [sys.executable], "TypeScript": [str(TOOLS / "tsx")]}
 _FIRST = {"curl": "curl() { command curl -sS -w '\\n%{http_code}\\n' \"$@\"; }\n"}
@@ -17,14 +17,14 @@ _LAST = {"Python": "\nprint(answer.status_code)\n", "TypeScript": "\nconsole.log
 
 
 def missing(language):
-    """Return what this machine lacks for the samples of a language; empty if it lacks nothing."""
+    """Return the requirement of a language that this machine lacks, or an empty string."""
     if language == "TypeScript" and not (TOOLS / "tsx").exists():
         return "needs the tools from npm: run `npm ci` in tests/system/clients"
     return ""
 
 
 class Reader:
-    """Runs the samples of one document in one language, with the ids of the target server."""
+    """Runs the samples of an OpenAPI document in one language, with the IDs of the target server."""
 
     def __init__(self, document, root, *, key, folder, language):
         self._document = {**document, "servers": [{"url": root}]}
@@ -33,15 +33,17 @@ class Reader:
         (folder / "package.json").write_text('{"type": "module"}')
 
     def run(self, operation_id, *, body=None, query=None, **path):
-        """Run an operation's sample; return its output. Fails unless the response is the documented success."""
+        """Run an operation's sample; return its output. Fails if the response is not a documented success."""
         address, method, operation = self._find(operation_id)
         for parameter in operation.get("parameters", ()):
             if parameter["name"] in path:
                 parameter["example"] = path[parameter["name"]]
         if body is not None:
             next(iter(operation["requestBody"]["content"].values()))["example"] = body
-        known = {sample["label"]: sample["source"] for sample in samples(self._document, address, method, query or {})}
-        printed, status = self._paste(known[self._language])
+        sources = {
+            sample["label"]: sample["source"] for sample in samples(self._document, address, method, query or {})
+        }
+        printed, status = self._paste(sources[self._language])
         assert status in operation["responses"], (operation_id, printed)
         assert status.startswith("2"), (operation_id, printed)
         self.statuses.append(status)

@@ -1,4 +1,4 @@
-"""A real gunicorn on 127.0.0.1, for behavior that only the server has."""
+"""Run gunicorn on 127.0.0.1, and send it raw requests."""
 
 import contextlib
 import os
@@ -13,18 +13,18 @@ from tests.processes import PATIENCE_SECONDS, free_port
 
 
 def environment_of(database_url, var_dir, **more):
-    """Return the environment of a process on a database, with the secrets in a folder."""
+    """Return the environment of a process that uses a database, and the secrets in a folder."""
     return {"PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir), **more}
 
 
 def manage(database_url, var_dir, *arguments):
-    """Run a management command on a database; return the last line of its output."""
+    """Run a management command with a database; return the last line of its output."""
     return processes.manage(environment_of(database_url, var_dir), *arguments)
 
 
 @contextlib.contextmanager
 def gunicorn(database_url, var_dir, **options):
-    """Serve the platform, or another module; yield its port, and stop it afterwards."""
+    """Run gunicorn with the platform or another module until the block ends; yield its port."""
     with running(database_url, var_dir, **options) as server:
         yield server.port
 
@@ -32,7 +32,7 @@ def gunicorn(database_url, var_dir, **options):
 def running(
     database_url, var_dir, *, stderr=None, workers=1, threads=4, graceful_seconds=3, module="config.wsgi", **environment
 ):
-    """Serve the platform, or another module; yield its `Server`, and stop it afterwards."""
+    """Run gunicorn with the platform or another module until the block ends; yield the `Server`."""
     port = free_port()
     own = {"SECRET_KEY": secrets.token_urlsafe(64), "BASE_URL": f"http://127.0.0.1:{port}/v1"}
     env = environment_of(database_url, var_dir, **own | environment)
@@ -42,7 +42,7 @@ def running(
 
 @contextlib.contextmanager
 def metrics_server(database_url, var_dir, **environment):
-    """Run `serve_metrics`; yield its port, and stop it afterwards."""
+    """Run `serve_metrics` until the block ends; yield its port."""
     port, command = free_port(), [sys.executable, "manage.py", "serve_metrics", "--json"]
     env = environment_of(database_url, var_dir, METRICS_PORT=str(port), **environment)
     with bench.serve("metrics", command, env, port=port):
@@ -50,7 +50,7 @@ def metrics_server(database_url, var_dir, **environment):
 
 
 def scrape(port):
-    """Return the values of a scrape, by name with labels."""
+    """Request the metrics; return the values by name with labels."""
     answer = exchange(port, request("GET", "/metrics"))
     assert status_of(answer) == 200, answer
     lines = [line for line in body_of(answer).decode().splitlines() if not line.startswith("#")]
@@ -58,7 +58,7 @@ def scrape(port):
 
 
 def workers_of(port):
-    """Return the process ids of the gunicorn workers that listen on a port."""
+    """Return the process IDs of the gunicorn workers that listen on a port."""
     results = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -73,7 +73,7 @@ def workers_of(port):
 
 
 def exchange(port, data, timeout=PATIENCE_SECONDS):
-    """Send bytes; return all bytes until the server closes or is silent."""
+    """Send bytes; return all received bytes until the server closes the connection or the timeout expires."""
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
         connection.sendall(data)
@@ -84,7 +84,7 @@ def exchange(port, data, timeout=PATIENCE_SECONDS):
 
 
 def request(method, target, body=b"", *headers, version="HTTP/1.1", host="127.0.0.1"):
-    """Return the bytes of a request that asks the server to close the connection."""
+    """Build an HTTP request with `Connection: close`."""
     lines = [f"{method} {target} {version}", *([f"Host: {host}"] if host is not None else []), *headers]
     if body:
         lines.append(f"Content-Length: {len(body)}")
@@ -92,7 +92,7 @@ def request(method, target, body=b"", *headers, version="HTTP/1.1", host="127.0.
 
 
 def status_of(answer):
-    """Return the status of the first response in some bytes; 0 if there is none."""
+    """Return the status of the first response in the received bytes, or 0 if there is no response."""
     return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/") else 0
 
 

@@ -1,4 +1,4 @@
-"""Items that kill their worker's process (by a real SIGKILL) become dead letters, and the others are processed."""
+"""Items that repeatedly kill their worker process become dead letters, and other items are processed."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from tests.processes import PATIENCE_SECONDS, ROOT
 from tests.system.webhooks.conftest import happen, make_endpoint, private_allowed  # noqa: F401  fixtures
 from tests.webhooks.receiver import Receiver
 
-# `expire_applications`, whose process is killed while it processes one of the applications.
+# Runs `expire_applications`, and kills the process while it processes a given application.
 EXPIRE = """
 import os, signal
 from django.core.management import call_command
@@ -43,7 +43,7 @@ def start(*arguments):
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
 
 
-def let_leases_end():
+def expire_leases():
     past = timezone.now() - timedelta(seconds=1)
     WorkMark.objects.update(ends_at=past)
     Delivery.objects.filter(status="pending").update(due_at=past)
@@ -57,8 +57,8 @@ def test_an_application_that_kills_three_processes_becomes_a_dead_letter(committ
     for _ in range(5):
         process = start("shell", "-v", "0", "-c", EXPIRE.format(key=str(poisoned.pk)))
         ends.append(process.wait(timeout=PATIENCE_SECONDS))
-        let_leases_end()
-    assert ends == [-signal.SIGKILL] * 3 + [1, 0]  # the run that finds the dead letter reports it
+        expire_leases()
+    assert ends == [-signal.SIGKILL] * 3 + [1, 0]  # the fourth run creates and reports the dead letter
     dead = dead_letters().get()
     assert (dead.kind, dead.key, dead.kills, dead.error) == ("idle_application", str(poisoned.pk), 3, KILLED)
     assert Application.objects.get(pk=poisoned.pk).status == "draft"
@@ -73,7 +73,7 @@ def test_a_delivery_that_kills_three_processes_becomes_a_dead_letter(
     workers = []
 
     class Kills(list):
-        """Kill the worker that sends a delivery before it gets a response."""
+        """A list that kills the worker before the worker gets a response to its delivery."""
 
         def append(self, request):
             super().append(request)
@@ -88,14 +88,14 @@ def test_a_delivery_that_kills_three_processes_becomes_a_dead_letter(
         for _ in range(4):
             workers.append(start("deliver_webhooks", "--once"))
             ends.append(workers[-1].wait(timeout=PATIENCE_SECONDS))
-            let_leases_end()
+            expire_leases()
     assert ends == [-signal.SIGKILL] * 3 + [0]
     poisoned = Delivery.objects.get(account=stranger)
     dead = dead_letters().get()
     assert (dead.kind, dead.key, dead.kills, dead.error) == ("delivery", str(poisoned.pk), 3, KILLED)
     assert len(killing.received) == 3
     assert set(Delivery.objects.filter(account=user).values_list("status", flat=True)) == {"delivered"}
-    # Deliveries that the killed worker had sent are sent again, with the same id.
+    # Deliveries that a killed worker had sent are sent again with the same ID.
     sent = Counter(receiver.ids)
     assert set(sent) == set(events)
     assert max(sent.values()) <= 2

@@ -1,4 +1,4 @@
-"""Set-up with only Python and make: the contents of the lock, and the state after a failed set-up."""
+"""Setup with only Python and make: required packages, and cleanup after a failed setup."""
 
 import re
 import shutil
@@ -10,12 +10,12 @@ import pytest
 from tests.processes import ROOT, run_python
 
 TOO_OLD = '#!/bin/sh\n[ "$1" != --version ] || echo Python 3.9.2\n[ "$1" = --version ]\n'
-# A Python that is new enough, starts an environment, and fails during it.
+# A Python that is new enough, starts to create an environment, and fails.
 HALF = (
     '#!/bin/sh\nif [ "$1" = -m ]; then mkdir -p .venv/bin; touch .venv/bin/python; chmod +x .venv/bin/python; '
     f'exit 1; fi\nexec {sys.executable} "$@"\n'
 )
-# Loads everything that a first use of each lazily loaded package loads; prints the distributions of all loaded modules.
+# Uses each lazily loaded package, and prints the distributions of all loaded modules.
 LOAD_ALL = """
 import importlib.metadata as metadata, sys
 import django
@@ -31,8 +31,8 @@ owners = metadata.packages_distributions()
 print(*{name for module in list(sys.modules) for name in owners.get(module.partition(".")[0], ())})
 """
 
-# Django, Django REST framework, requests, whitenoise and jsonschema use these if they are installed, and work without.
-TAKEN_WHERE_THEY_ARE = {"brotli", "chardet", "jinja2", "markupsafe", "pygments", "rfc3339-validator", "six"}
+# Django, Django REST framework, requests, whitenoise, and jsonschema use these packages only if they are installed.
+OPTIONAL = {"brotli", "chardet", "jinja2", "markupsafe", "pygments", "rfc3339-validator", "six"}
 
 
 def normal(name):
@@ -40,7 +40,7 @@ def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_runtime_code_needs_no_development_package(tmp_path):
+def test_the_platform_loads_only_packages_of_requirements_txt(tmp_path):
     done = run_python({"VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}, "-c", LOAD_ALL)
     assert done.returncode == 0, done.stderr
     loaded = {normal(name) for name in done.stdout.split()}
@@ -49,11 +49,11 @@ def test_runtime_code_needs_no_development_package(tmp_path):
         for name in re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==", (ROOT / "requirements.txt").read_text(), re.M)
     }
     assert {"django", "eth-hash", "pycryptodome"} <= loaded
-    assert loaded - locked - {"pip", "setuptools"} - TAKEN_WHERE_THEY_ARE == set()
+    assert loaded - locked - {"pip", "setuptools"} - OPTIONAL == set()
 
 
 def make(folder, program):
-    """Run `make run` in an empty folder with a given Python; return its status and output."""
+    """Run `make run` in an empty folder with a given Python; return the exit status and the output."""
     shutil.copy(ROOT / "Makefile", folder)
     (folder / "requirements.txt").touch()
     python = folder / "python"
@@ -65,23 +65,23 @@ def make(folder, program):
 
 
 @pytest.mark.parametrize(("program", "version"), [(TOO_OLD, "Python 3.9.2"), (None, "not to be found")])
-def test_make_run_rejects_an_old_python_and_leaves_no_environment(tmp_path, program, version):
-    status, written = make(tmp_path, program)
+def test_make_run_with_an_old_or_missing_python_fails_and_leaves_no_environment(tmp_path, program, version):
+    status, output = make(tmp_path, program)
     assert status == 2
-    assert written.splitlines()[0] == (
+    assert output.splitlines()[0] == (
         f"Python 3.11 or newer is needed, and {tmp_path}/python is {version}: make run PYTHON=python3.11"
     )
     assert not (tmp_path / ".venv").exists()
 
 
-def test_make_run_removes_an_incomplete_environment(tmp_path):
-    status, written = make(tmp_path, HALF)
+def test_make_run_removes_the_environment_of_a_failed_setup(tmp_path):
+    status, output = make(tmp_path, HALF)
     assert status == 2
-    assert "Creating .venv" in written
+    assert "Creating .venv" in output
     assert not (tmp_path / ".venv").exists()
 
 
-def test_make_run_restarts_a_killed_setup(tmp_path):
+def test_make_run_removes_the_environment_of_an_interrupted_setup(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     for name in (".unfinished", "bin/python", "left"):
         (tmp_path / ".venv" / name).touch(mode=0o755)

@@ -1,7 +1,7 @@
-"""Faults: responses to callers, stored data, and the time to recover. They are long, so they run only when named.
+"""Faults of servers and clients: check responses and stored data. They run only if `--only` lists them: they are long.
 
-`faults` runs all of them. Each starts what it breaks: a PostgreSQL cluster in a temporary folder, both services as in
-production (`config/gunicorn.py`), the workers, and nginx with the configuration of docs/operate/deploying.md.
+`faults` runs all of them. Each starts its own PostgreSQL cluster in a temporary folder, the platform as in production
+(`config/gunicorn.py`), and nginx with the configuration of docs/operate/deploying.md.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ NAMES = ("faults", *PARTS)
 
 
 def run(only: set[str], *, quick: bool) -> Iterator[Line]:
-    """Run the faults named in `only`, one after another."""
+    """Run the faults in `only`, one after another."""
     for name, part in PARTS.items():
         if only & {"faults", name}:
             yield from part(quick)

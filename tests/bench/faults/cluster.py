@@ -1,4 +1,4 @@
-"""A separate PostgreSQL cluster for the bench, which can be stopped, overloaded and filled."""
+"""A separate PostgreSQL cluster, which a benchmark can stop, overload, and fill."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ import psycopg
 
 from tests import clusters
 
-ROLE = "platform"  # not a superuser, for whom PostgreSQL reserves connections
+ROLE = "platform"  # not a superuser: PostgreSQL reserves connections for superusers
 
 
 class Cluster(clusters.Postgres):
-    """A server with only the platform's database."""
+    """A cluster whose only database is the platform's."""
 
     def address(self, database: str = ROLE, role: str = ROLE) -> str:
         """Return the address of a database."""
@@ -30,7 +30,7 @@ class Cluster(clusters.Postgres):
 def cluster(*, max_connections: int = 100, data: Path | None = None, fsync: str = "on") -> Iterator[Cluster]:
     """Run a cluster with an empty database, or a copy of one, until the block ends.
 
-    If a test crashes nothing, `fsync` may be off.
+    A test that crashes no server can turn `fsync` off.
     """
     with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
         place = Path(temporary)

@@ -1,6 +1,6 @@
-"""Servers are reloaded, stopped, restarted in turn, and get new keys, under load behind nginx.
+"""Reload, stop, and restart servers, and rotate their encryption key, under load behind nginx.
 
-Half of the callers send no Idempotency-Key: nginx may not repeat such a request, so a server that drops it loses it.
+Half of the callers send no Idempotency-Key. nginx does not repeat their requests, so a dropped request is lost.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from cryptography.fernet import Fernet
 
 from tests.bench.faults.cluster import cluster
 from tests.bench.faults.stand import Stand, stand
-from tests.bench.faults.traffic import Caller, Seen, Traffic, show
+from tests.bench.faults.traffic import Caller, RecordedResponse, Traffic, print_first
 from tests.bench.proxy import nginx, nginx_program
 from tests.bench.report import Line, counts
 from tests.bench.server import Server
@@ -26,37 +26,39 @@ CALLERS, KEYLESS = 4, 4
 
 
 def run(quick: bool) -> Iterator[Line]:
-    """Check that no request fails, on open and on new connections."""
+    """Count failed requests on open and on new connections."""
     if nginx_program() is None:
-        print("    nginx is not installed, so nothing is restarted behind it.", flush=True)
+        print("    nginx is not installed, so no server is restarted behind it.", flush=True)
         return
-    with cluster() as own, stand(own) as served:
-        yield from _reload(served, 1 if quick else 4)
-        yield from _stop(served)
-        yield from _restart_in_turn(served, 1 if quick else 4)
-        yield from _rotate(served, 1 if quick else 2)
+    with cluster() as own, stand(own) as services:
+        yield from _reload(services, 1 if quick else 4)
+        yield from _stop(services)
+        yield from _restart_in_turn(services, 1 if quick else 4)
+        yield from _rotate(services, 1 if quick else 2)
 
 
-def _lines(work: str, traffic: Traffic, **told: int) -> Iterator[Line]:
-    """Yield the table lines of the callers' responses."""
+def _lines(work: str, traffic: Traffic, **figures: int) -> Iterator[Line]:
+    """Yield the table lines for the callers' responses."""
     failed = [
-        response for response in traffic.seen if not response.proper or response.status >= 500 or response.status == 409
+        response
+        for response in traffic.responses
+        if not response.is_documented or response.status >= 500 or response.status == 409
     ]
-    slowest = max((response.seconds for response in traffic.seen), default=0.0)
-    yield from counts(work, {name.replace("_", " "): count for name, count in told.items()})
-    keyless = sum(response.work == "keyless" for response in traffic.seen)
-    yield from counts(work, {"requests": len(traffic.seen), "of them without a key": keyless})
-    yield Line(work, "slowest answer", value=slowest, unit=" s")
-    yield from counts(work, {"failed requests": len(show(failed)), **traffic.judge()}, goal=0.0)
+    slowest = max((response.seconds for response in traffic.responses), default=0.0)
+    yield from counts(work, {name.replace("_", " "): count for name, count in figures.items()})
+    keyless = sum(response.work == "keyless" for response in traffic.responses)
+    yield from counts(work, {"requests": len(traffic.responses), "requests without a key": keyless})
+    yield Line(work, "slowest response", value=slowest, unit=" s")
+    yield from counts(work, {"failed requests": len(print_first(failed)), **traffic.judge()}, goal=0.0)
 
 
-def _reload(made: Stand, times: int) -> Iterator[Line]:
-    """Send SIGHUP under load; some callers pause longer than a worker lingers."""
+def _reload(services: Stand, times: int) -> Iterator[Line]:
+    """Send SIGHUP under load; four callers pause for longer than an old worker keeps connections open."""
     with (
-        made.serve() as server,
+        services.serve() as server,
         nginx(server.port) as port,
-        Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic,
-        Traffic(made, port, callers=4, pause_seconds=2.5, seen=traffic.seen),
+        Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic,
+        Traffic(services, port, callers=4, pause_seconds=2.5, responses=traffic.responses),
     ):
         for _ in range(times):
             time.sleep(2.0)
@@ -65,13 +67,13 @@ def _reload(made: Stand, times: int) -> Iterator[Line]:
     yield from _lines("reload (SIGHUP)", traffic, reloads=times)
 
 
-def _stop(made: Stand) -> Iterator[Line]:
-    """Send SIGTERM to one of two servers: nginx sends every request to the other."""
+def _stop(services: Stand) -> Iterator[Line]:
+    """Send SIGTERM to one of two servers; nginx then sends every request to the other server."""
     with (
-        made.serve() as stopped,
-        made.serve() as other,
+        services.serve() as stopped,
+        services.serve() as other,
         nginx(stopped.port, other.port) as port,
-        Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic,
+        Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic,
     ):
         time.sleep(2.0)
         os.kill(stopped.group, signal.SIGTERM)
@@ -79,60 +81,60 @@ def _stop(made: Stand) -> Iterator[Line]:
     yield from _lines("stop (SIGTERM)", traffic)
 
 
-def _restart_in_turn(made: Stand, times: int) -> Iterator[Line]:
+def _restart_in_turn(services: Stand, times: int) -> Iterator[Line]:
     """Stop and start two servers behind nginx, one after the other."""
     with contextlib.ExitStack() as stack:
-        first, second = stack.enter_context(made.serve()), stack.enter_context(made.serve())
+        first, second = stack.enter_context(services.serve()), stack.enter_context(services.serve())
         port = stack.enter_context(nginx(first.port, second.port))
-        with Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic:
+        with Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic:
             for _ in range(times):
                 for server in (first, second):
                     time.sleep(1.0)
-                    restart(stack, made, server)
+                    restart(stack, services, server)
             time.sleep(1.0)
     yield from _lines("restart in turn behind nginx", traffic, restarts=2 * times)
 
 
-def _rotate(made: Stand, times: int) -> Iterator[Line]:
+def _rotate(services: Stand, times: int) -> Iterator[Line]:
     """Replace the encryption key as in docs/operate/keys.md: every server is restarted three times."""
     with contextlib.ExitStack() as stack:
-        servers = [stack.enter_context(made.serve()) for _ in range(2)]
+        servers = [stack.enter_context(services.serve()) for _ in range(2)]
         port = stack.enter_context(nginx(*(server.port for server in servers)))
-        with Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic:
-            endpoint = _encrypted(made, port, "", {"url": "https://receiver.example/"})["id"]
+        with Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic:
+            endpoint = _encrypted(services, port, "", {"url": "https://receiver.example/"})["id"]
             for _ in range(times):
-                old, new = made.environment["FIELD_ENCRYPTION_KEYS"], Fernet.generate_key().decode()
+                old, new = services.environment["FIELD_ENCRYPTION_KEYS"], Fernet.generate_key().decode()
                 for keys in (f"{old},{new}", f"{new},{old}", new):
                     if keys == new:
-                        made.manage("rotate_encryption_key")
-                    made.environment["FIELD_ENCRYPTION_KEYS"] = keys
+                        services.manage("rotate_encryption_key")
+                    services.environment["FIELD_ENCRYPTION_KEYS"] = keys
                     for server in servers:
-                        restart(stack, made, server)
-                        _encrypted(made, port, f"/{endpoint}/rotate-secret", {})
-                        _encrypted(made, port, f"/{endpoint}/test", {})
+                        restart(stack, services, server)
+                        _encrypted(services, port, f"/{endpoint}/rotate-secret", {})
+                        _encrypted(services, port, f"/{endpoint}/test", {})
             time.sleep(1.0)
     yield from _lines("rotation of the encryption key", traffic, rotations=times)
 
 
-def _encrypted(made: Stand, port: int, path: str, body: dict[str, str]) -> dict[str, Any]:
-    """Write or read a webhook secret, at the server that nginx chooses."""
+def _encrypted(services: Stand, port: int, path: str, body: dict[str, str]) -> dict[str, Any]:
+    """Send a request that encrypts or decrypts a webhook secret; nginx chooses the server."""
 
-    def ask() -> tuple[int, bytes] | None:
-        seen: list[Seen] = []
-        caller, who = Caller(port, seen), {"X-API-Key": made.api_key}
-        status, answer = caller.ask("secret", "POST", f"/v1/webhooks/endpoints{path}", body, who)
+    def send() -> tuple[int, bytes] | None:
+        responses: list[RecordedResponse] = []
+        caller, headers = Caller(port, responses), {"X-API-Key": services.api_key}
+        status, answer = caller.send("secret", "POST", f"/v1/webhooks/endpoints{path}", body, headers)
         caller.close()
-        return None if status == 503 else (status, answer)  # on overloaded cores, with a request to retry
+        return None if status == 503 else (status, answer)  # an overloaded server returns 503 with Retry-After
 
-    status, answer = wait_until(ask)
+    status, answer = wait_until(send)
     if status >= 300:
-        raise RuntimeError(f"a secret of a webhook: {status} {answer!r}")
+        raise RuntimeError(f"The request with the webhook secret failed: {status} {answer!r}")
     document: dict[str, Any] = json.loads(answer)
     return document
 
 
-def _lives(server: Server) -> bool:
-    """Return whether any process of a server still runs."""
+def _is_running(server: Server) -> bool:
+    """Return whether any process of the server still runs."""
     for process in server.processes():
         with contextlib.suppress(OSError):
             if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
@@ -140,8 +142,8 @@ def _lives(server: Server) -> bool:
     return False
 
 
-def restart(stack: contextlib.ExitStack, made: Stand, server: Server) -> None:
-    """Stop a server, wait for its end, and start another on its port."""
+def restart(stack: contextlib.ExitStack, services: Stand, server: Server) -> None:
+    """Stop a server, wait until its processes end, and start another server on its port."""
     os.kill(server.group, signal.SIGTERM)
-    wait_until(lambda: not _lives(server))
-    stack.enter_context(made.serve(port=server.port))
+    wait_until(lambda: not _is_running(server))
+    stack.enter_context(services.serve(port=server.port))

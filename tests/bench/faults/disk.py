@@ -1,4 +1,4 @@
-"""A small separate file system, and a file that fills it."""
+"""Mount a small file system, and fill it."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ def fill(folder: Path) -> Path:
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file:
         free = os.statvfs(folder)
-        # In a single step: piece by piece it would take long on a busy machine.
+        # A single step, because small writes take long on a busy machine.
         with contextlib.suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize)
         file.seek(0, os.SEEK_END)

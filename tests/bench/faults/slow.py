@@ -1,4 +1,4 @@
-"""Five hundred clients that never finish their requests, and their effect on others."""
+"""Measure how 500 clients that never finish their requests affect other clients."""
 
 import contextlib
 import socket
@@ -30,7 +30,7 @@ def _begin(port: int, number: int) -> socket.socket:
 
 @contextlib.contextmanager
 def crowd(port: int) -> Iterator[None]:
-    """Run clients that send half a request, then a byte every 5 s, and reconnect when the server closes."""
+    """Run clients that send half a request, then a byte every 5 s. They reconnect after a disconnect."""
     over, sockets = threading.Event(), [_begin(port, number) for number in range(SLOW_CLIENTS)]
 
     def stay() -> None:
@@ -61,19 +61,18 @@ def crowd(port: int) -> Iterator[None]:
 
 
 def run(quick: bool) -> Iterator[Line]:
-    """Measure other clients with the crowd and without it, in turn, behind nginx.
+    """Measure other clients behind nginx, alternating between runs with and without slow clients.
 
-    The crowd does not connect to gunicorn: eight half-sent bodies block its threads, which is why nginx is in front of
-    it.
+    The slow clients do not connect to gunicorn directly: eight half-sent bodies would block all its threads.
     """
     rounds, seconds = (1, 1.5) if quick else (5, 4.0)
     if nginx_program() is None:
-        print("    nginx is not installed, so slow clients are not measured behind it.", flush=True)
+        print("    nginx is not installed, so slow clients are not measured.", flush=True)
         return
-    turns = {"alone": contextlib.nullcontext, "with them": crowd}
+    turns = {"alone": contextlib.nullcontext, "with slow clients": crowd}
     outcomes_by_name = {name: load.Outcome() for name in turns}
-    with cluster() as own, stand(own) as served, served.serve() as platform, nginx(platform.port) as port:
-        listing = request("GET", "/v1/applications", {"X-API-Key": served.api_key})
+    with cluster() as own, stand(own) as services, services.serve() as platform, nginx(platform.port) as port:
+        listing = request("GET", "/v1/applications", {"X-API-Key": services.api_key})
 
         def others(length: float) -> load.Outcome:
             return load.run(port, [iter(lambda: listing, None) for _ in range(4)], status=200, seconds=length)

@@ -1,4 +1,4 @@
-"""Both services and the workers on a cluster, as in production, with an account for callers."""
+"""Run both services and the workers on a cluster, as in production, with an account for callers."""
 
 import contextlib
 import signal
@@ -22,7 +22,7 @@ WORKERS = ("deliver_webhooks", "reconcile_payments", "anchor_decisions")
 
 @dataclass
 class Stand:
-    """The services, workers and database of a fault test."""
+    """The services, workers, and database of a fault test."""
 
     cluster: Cluster
     folder: Path
@@ -33,7 +33,7 @@ class Stand:
     program: Path = ROOT
 
     def manage(self, *arguments: str) -> str:
-        """Run a management command; return the last line that it printed."""
+        """Run a management command; return the last line of its output."""
         return manage(self.environment, *arguments, folder=self.program)
 
     def make_account(self, name: str) -> None:
@@ -44,14 +44,14 @@ class Stand:
     def serve(
         self, module: str = "config.wsgi", *, port: int | None = None, output: IO[bytes] | None = None, **more: str
     ) -> "contextlib.AbstractContextManager[Server]":
-        """Serve the platform, or the ledger as `ledger.wsgi`, until the block ends."""
+        """Serve the platform, or with `ledger.wsgi` the ledger, until the block ends."""
         options = ("--workers", "1", "--threads", "32") if module == "ledger.wsgi" else ()
         environment = {**self.environment, **more}
         command = gunicorn(module, *options)
         return serve(module, command, environment, port=port, output=output, folder=self.program)
 
     def work(self, *names: str, output: IO[bytes] | int = subprocess.DEVNULL, **more: str) -> None:
-        """Start workers; they end with the stand."""
+        """Start workers, which `stop_workers` ends."""
         for name in names:
             self.workers.append(
                 subprocess.Popen(
@@ -65,14 +65,14 @@ class Stand:
         return self.cluster.connect()
 
     def stop_workers(self) -> int:
-        """Stop the workers in order; return how many had already ended or failed."""
+        """Stop the workers; return how many had already ended, or failed to stop."""
         ended = [worker.poll() is not None for worker in self.workers]
         for worker in self.workers:
             worker.send_signal(signal.SIGTERM)
         bad = 0
-        for worker, was_over in zip(self.workers, ended, strict=True):
+        for worker, had_ended in zip(self.workers, ended, strict=True):
             try:
-                bad += was_over or worker.wait(timeout=40) != 0
+                bad += had_ended or worker.wait(timeout=40) != 0
             except subprocess.TimeoutExpired:
                 worker.kill()
                 worker.wait()
@@ -83,10 +83,10 @@ class Stand:
 
 @contextlib.contextmanager
 def stand(cluster: Cluster, **more: str) -> Iterator[Stand]:
-    """Migrate the cluster's database, and create an account with a key and a folder for files."""
+    """Migrate the cluster's database, create an account with an API key, and stop the workers at the end."""
     with tempfile.TemporaryDirectory(prefix="faults-var-") as folder:
-        served = Stand(cluster, Path(folder))
-        served.environment = seeding.environment(
+        services = Stand(cluster, Path(folder))
+        services.environment = seeding.environment(
             0,
             DATABASE_URL=cluster.address(),
             VAR_DIR=folder,
@@ -95,9 +95,9 @@ def stand(cluster: Cluster, **more: str) -> Iterator[Stand]:
             LEDGER_ORIGIN="ledger.example/faults",
             **more,
         )
-        served.manage("migrate", "-v0")
-        served.make_account("faults")
+        services.manage("migrate", "-v0")
+        services.make_account("faults")
         try:
-            yield served
+            yield services
         finally:
-            served.stop_workers()
+            services.stop_workers()

@@ -1,7 +1,7 @@
-"""FastAPI with pydantic models, asynchronous SQLAlchemy 2, and asyncpg: one session per request.
+"""FastAPI with pydantic models, asynchronous SQLAlchemy 2, and asyncpg, with a session per request.
 
-Credentials are cached for the same time as in the platform. Served as `uvicorn tests.bench.references.fastapi_app:app`
-with two processes, uvloop and httptools.
+Credentials are cached for as long as in the platform. Run it with `uvicorn tests.bench.references.fastapi_app:app`, two
+processes, uvloop, and httptools.
 """
 
 import json
@@ -28,7 +28,7 @@ Status = Literal[
 ]
 Int64 = Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
 
-# As many connections as the platform has threads; a process opens them when needed.
+# Each process opens at most as many connections as a platform process has threads.
 engine = create_async_engine(
     "postgresql+asyncpg://" + os.environ["DATABASE_URL"].partition("://")[2], pool_size=8, max_overflow=0
 )
@@ -58,12 +58,12 @@ class ApplicationOut(BaseModel):
     @field_validator("consumer_id", mode="before")
     @classmethod
     def as_text(cls, value: Any) -> str:
-        """Return the account's id as a string."""
+        """Return the account ID as a string."""
         return str(value)
 
 
 class ApplicationIn(BaseModel):
-    """CreateApplication."""
+    """The request body that creates an application."""
 
     consumer_id: str = Field(min_length=1, max_length=255)
     offer_id: Int64
@@ -73,7 +73,7 @@ class ApplicationIn(BaseModel):
 
 
 class StatusIn(BaseModel):
-    """UpdateApplicationStatus."""
+    """The request body that changes the status of an application."""
 
     status: Status
     updated_by: str = Field(min_length=1, max_length=255)
@@ -91,7 +91,7 @@ class Fee(BaseModel):
 
 
 class Caller(BaseModel):
-    """The caller of a request."""
+    """The account and the credential of a request."""
 
     user_id: int
     label: str
@@ -120,7 +120,7 @@ async def check_token(text: str) -> tuple[Caller, float]:
 
 
 async def check_key(text: str) -> tuple[Caller, float]:
-    """Look an API key up."""
+    """Look up an API key, and check that it is valid."""
     now = datetime.now(UTC)
     async with sessions() as session:
         key = await session.get(Key, text[8:20])
@@ -136,7 +136,7 @@ async def check_key(text: str) -> tuple[Caller, float]:
 
 
 async def remember(text: str, check: Any) -> Caller:
-    """Return a cached check that is still valid, or run it."""
+    """Return the cached result of a check while it is valid; otherwise run the check."""
     response = _remembered.get(text)
     if response is None or response[1] <= time.monotonic():
         response = _remembered[text] = await check(text)
@@ -150,7 +150,7 @@ async def caller_of(
     x_service_timestamp: Annotated[str, Header()] = "",
     x_service_signature: Annotated[str, Header()] = "",
 ) -> Caller:
-    """Return the account and the name of its credential."""
+    """Authenticate a request; return its caller."""
     if x_api_key is not None:
         return await remember(x_api_key, check_key)
     scheme, _, text = (authorization or "").partition(" ")
@@ -180,7 +180,7 @@ Known = Annotated[Caller, Depends(caller_of)]
 
 @asynccontextmanager
 async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-    """Close the connections at the end."""
+    """Close the database connections when the server stops."""
     yield
     await engine.dispose()
 
@@ -189,7 +189,7 @@ app = FastAPI(lifespan=lifespan, openapi_url=None)
 
 
 @app.get("/v1/applications")
-async def many(
+async def list_applications(
     caller: Known,
     session: Session,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
@@ -204,7 +204,7 @@ async def many(
 
 
 @app.get("/v1/applications/{application_id}")
-async def one(application_id: UUID, caller: Known, session: Session) -> ApplicationOut:
+async def retrieve(application_id: UUID, caller: Known, session: Session) -> ApplicationOut:
     """Return an application."""
     response = await session.get(Application, application_id)
     if response is None or response.consumer_id != caller.user_id:
@@ -216,7 +216,7 @@ async def one(application_id: UUID, caller: Known, session: Session) -> Applicat
 async def create(
     body: ApplicationIn, request: Request, caller: Known, session: Session, idempotency_key: Annotated[UUID, Header()]
 ) -> ApplicationOut:
-    """Create an application, at most once per key."""
+    """Create an application, at most once per Idempotency-Key."""
     if body.consumer_id != str(caller.user_id):
         raise HTTPException(401, "user_mismatch")
     now = datetime.now(UTC)
@@ -246,8 +246,8 @@ async def create(
     session.add(event_of("created", application, now))
     await session.flush()
     content = ApplicationOut.model_validate(application).model_dump_json().encode()
-    kept = {"fingerprint": fingerprint, "status": 201, "body": content, "created_at": now}
-    session.add(Record(owner_id=caller.user_id, key=idempotency_key, **kept))
+    record = {"fingerprint": fingerprint, "status": 201, "body": content, "created_at": now}
+    session.add(Record(owner_id=caller.user_id, key=idempotency_key, **record))
     try:
         await session.commit()
     except IntegrityError as error:
@@ -256,7 +256,7 @@ async def create(
 
 
 def event_of(verb: str, application: Application, now: datetime) -> Event:
-    """Return the event about an application."""
+    """Build the event for a created or changed application."""
     return Event(
         account_id=application.consumer_id,
         type=f"application.{verb}",

@@ -1,4 +1,4 @@
-"""The platform's tables as SQLAlchemy's mapped classes."""
+"""The platform's tables as mapped classes of SQLAlchemy."""
 
 import json
 from datetime import datetime

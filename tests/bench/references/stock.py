@@ -1,7 +1,7 @@
-"""The usual way: ModelViewSet, ModelSerializer, default simplejwt, and an API-key class as in the guides.
+"""REST framework as in its guides: ModelViewSet, ModelSerializer, default simplejwt, and an API key class.
 
-It uses the platform's own models, so tables and constraints are the same. Database connections persist, which is not
-Django's default and favors this reference. Its settings are in `stock_settings`, its URLs at the end of this file.
+It uses the platform's models, so tables and constraints are the same. Database connections persist, which is not
+Django's default, and makes this reference faster. The settings are in `stock_settings`.
 """
 
 import hashlib
@@ -81,7 +81,7 @@ class IdempotentCreate(mixins.CreateModelMixin):
     """Returns the stored response to a repeated Idempotency-Key."""
 
     def create(self, request, *args, **kwargs):
-        """Create at most once per key."""
+        """Create an application, at most once per Idempotency-Key."""
         key = serializers.UUIDField().run_validation(request.headers.get("Idempotency-Key"))
         body = JSONRenderer().render(request.data)
         fingerprint = hashlib.sha256(f"{request.method}\n{request.path}\n".encode() + body).hexdigest()
@@ -98,28 +98,28 @@ class IdempotentCreate(mixins.CreateModelMixin):
                 return Response(serializers.json.loads(bytes(stored.body)), status=stored.status)
             response = super().create(request, *args, **kwargs)
             body = JSONRenderer().render(response.data)
-            kept = {"fingerprint": fingerprint, "status": response.status_code, "body": body}
-            IdempotencyRecord.objects.create(owner=request.user, key=key, created_at=timezone.now(), **kept)
+            record = {"fingerprint": fingerprint, "status": response.status_code, "body": body}
+            IdempotencyRecord.objects.create(owner=request.user, key=key, created_at=timezone.now(), **record)
         return response
 
 
 class Pages(pagination.LimitOffsetPagination):
-    """Limit and offset without a count: the response is a plain list."""
+    """Pagination by limit and offset without a count; the response is a list."""
 
     default_limit, max_limit = 20, 100
 
     def paginate_queryset(self, queryset, request, view=None):
-        """Slice."""
+        """Return the requested part of the list."""
         offset = self.get_offset(request)
         return list(queryset[offset : offset + self.get_limit(request)])
 
     def get_paginated_response(self, data):
-        """Return only the list."""
+        """Return the list without pagination fields."""
         return Response(data)
 
 
 class ApplicationViewSet(IdempotentCreate, viewsets.ModelViewSet):
-    """The caller's own applications."""
+    """The applications of the caller."""
 
     serializer_class = ApplicationSerializer
     pagination_class = Pages
@@ -134,7 +134,7 @@ class ApplicationViewSet(IdempotentCreate, viewsets.ModelViewSet):
 
     @action(detail=True, methods=["put"], url_path="status")
     def move(self, request, pk=None):
-        """Move the application to another status."""
+        """Change the status of the application."""
         body = StatusSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         wanted = body.validated_data
@@ -177,7 +177,7 @@ def write_event(verb, application):
 
 
 class FeeQuery(serializers.Serializer):
-    """The amount of a fee quote."""
+    """The query of a fee quote."""
 
     amount = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
 
@@ -192,7 +192,7 @@ class FeeSerializer(serializers.Serializer):
 
 
 class FeeView(APIView):
-    """The processing fee for an amount."""
+    """The endpoint that quotes the processing fee for an amount."""
 
     def get(self, request):
         """Quote the fee."""

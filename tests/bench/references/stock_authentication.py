@@ -1,4 +1,7 @@
-"""An API-key class as in the guides of REST framework; separate, because settings name it before views can load."""
+"""An API key class as in the guides of REST framework.
+
+It is a separate module, because the settings refer to it before views can be imported.
+"""
 
 import hashlib
 import hmac
@@ -13,7 +16,7 @@ from identity.models import ApiKey
 
 
 class ApiKeyAuthentication(BaseAuthentication):
-    """`X-API-Key`, or the key as a bearer token with a signature; one look-up per request."""
+    """Accepts `X-API-Key`, or the key as a bearer token with a signature. Looks the key up in each request."""
 
     def authenticate(self, request):
         """Return the key's owner and the key."""
@@ -39,7 +42,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         return key.owner, key
 
     def check_signature(self, request, secret):
-        """Compare the HMAC over timestamp, method, path and body."""
+        """Check the age of the timestamp, and the HMAC over timestamp, method, path, and body."""
         timestamp = request.headers.get("X-Service-Timestamp", "")
         if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
             raise exceptions.AuthenticationFailed("The timestamp is out of range.")

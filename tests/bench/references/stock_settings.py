@@ -18,7 +18,7 @@ MIDDLEWARE = [
 ]
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        # First, because simplejwt rejects every bearer token that is not a JWT.
+        # This class is first, because simplejwt rejects every bearer token that is not a JWT.
         "tests.bench.references.stock_authentication.ApiKeyAuthentication",
         "rest_framework_simplejwt.authentication.JWTAuthentication",
     ],

@@ -1,6 +1,6 @@
-"""Code that three of the references share: the statements, and the checks that do not depend on a framework.
+"""Code that references share: SQL statements, and checks that do not depend on a framework.
 
-Placeholders are numbered as in asyncpg, each used once and in order; `for_django` converts them to Django's.
+Placeholders are numbered in order, as in asyncpg, and each is used once. `for_django` converts them to Django's form.
 """
 
 import hashlib
@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 BASE_URL = "http://127.0.0.1:8000/v1"
 PUBLIC_KEY = load_pem_public_key(os.environ["BENCH_PUBLIC_KEY"].encode())
 FERNET = Fernet(os.environ["FIELD_ENCRYPTION_KEYS"])
-REMEMBERED_SECONDS = 3.0  # as long as the platform caches a credential
-KEPT_HOURS = 72
+REMEMBERED_SECONDS = 3.0  # the time for which the platform caches a credential
+RETENTION_HOURS = 72
 TRANSITIONS = {
     "draft": {"submitted", "withdrawn"},
     "submitted": {"under_review", "pending_documents", "withdrawn"},
@@ -28,11 +28,11 @@ TRANSITIONS = {
     "rejected": {"under_review"},
 }
 STATUSES = {*TRANSITIONS, "withdrawn", "expired"}
-SHOWN = (
+RETURNED = (
     "id", "consumer_id", "offer_id", "provider_id", "status", "created_at", "updated_at", "application_data",
     "applicants", "share", "notes", "reviewed_at", "reviewed_by", "status_reason", "submitted_at",
 )  # fmt: skip
-COLUMNS = ", ".join(SHOWN)
+COLUMNS = ", ".join(RETURNED)
 
 
 def _insert(table: str, columns: str, constants: str = "") -> str:
@@ -74,12 +74,12 @@ STATEMENTS = {
 
 
 def for_django() -> dict[str, str]:
-    """Return the statements in the form of Django's cursor."""
+    """Return the statements with the placeholders of Django's cursor."""
     return {name: re.sub(r"\$\d+", "%s", text) for name, text in STATEMENTS.items()}
 
 
 def claims_of(token: str) -> dict[str, Any] | None:
-    """Return the claims of a valid access token; the database decides whether its log-in is still valid."""
+    """Return the claims of a valid access token, or None. The caller checks that its log-in is still valid."""
     try:
         claims: dict[str, Any] = jwt.decode(
             token, PUBLIC_KEY, algorithms=["ES256"], audience=BASE_URL, issuer=BASE_URL,
@@ -91,7 +91,7 @@ def claims_of(token: str) -> dict[str, Any] | None:
 
 
 def remembered_until(claims: dict[str, Any] | None = None) -> float:
-    """Return the time (monotonic) until which a check is valid; for a token at most its lifetime."""
+    """Return the monotonic time at which a cached check expires: for a token, at most the token's expiry."""
     left = claims["exp"] - time.time() if claims else REMEMBERED_SECONDS
     return time.monotonic() + min(REMEMBERED_SECONDS, left)
 
@@ -114,7 +114,7 @@ def fingerprint_of(method: str, path: str, canonical: bytes) -> str:
 
 
 def lock_of(user_id: int, key: bytes) -> int:
-    """Return the number of the advisory lock for an Idempotency-Key."""
+    """Return the advisory lock number for an account and its Idempotency-Key."""
     return int.from_bytes(hashlib.sha256(b"%d:%b" % (user_id, key)).digest()[:8], "big", signed=True)
 
 

@@ -1,1 +1,1 @@
-"""The primary is killed, paused, filled, cut off and switched over during writes; histories record what callers saw."""
+"""Tests of database failover: nodes fail during writes, and the callers' requests and responses are checked."""

@@ -1,8 +1,8 @@
 """Callers that share a few applications, and record each request and its response.
 
-Each application is a register: created as a draft, moved by compare-and-set, read. A write with an unknown outcome
-(503, 409 of a first attempt that still runs, no response) is retried with its key. If the retries give no outcome
-either, it is recorded as unknown.
+Each application is a register: it is created as a draft, moved by compare-and-set, and read. The outcome of a write is
+unknown after 503, after a missing response, and after 409 for a first attempt that still runs. The caller retries such
+a write with the same key. If the outcome is still unknown after all retries, the caller records it as unknown.
 """
 
 import hashlib
@@ -15,14 +15,14 @@ import uuid
 from collections import deque
 from dataclasses import dataclass, field
 
-from tests.bench.faults.traffic import Caller, Seen
+from tests.bench.faults.traffic import Caller, RecordedResponse
 
-# The target status of a caller, and the statuses from which it is allowed.
+# The target statuses, and the statuses from which each is allowed.
 MOVES = {"submitted": "draft", "under_review": "submitted|approved|rejected", "approved": "under_review"}
-SHARED, OPERATIONS = 3, 4  # applications that a group shares, and the maximum of operations on each
-INSIST_SECONDS = 45.0
+SHARED, OPERATIONS = 3, 4  # applications that a group shares, and the maximum number of operations on each
+RETRY_SECONDS = 45.0
 PAUSE_SECONDS = 0.02
-REPEATED, ANCHORED = 0.05, 0.1  # the share of acknowledged writes that are repeated, and of turns at the ledger
+REPEATED, ANCHORED = 0.05, 0.1  # the share of repeated writes among acknowledged writes, and of turns with an anchor
 _UNKNOWN = {0, 409, 429, 500, 502, 503, 504}
 
 
@@ -31,7 +31,7 @@ class Records:
     """The records of all callers, in order of time."""
 
     lines: list[str] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
+    responses: list[RecordedResponse] = field(default_factory=list)
     acknowledged: list[float] = field(default_factory=list)  # the times (monotonic) of acknowledged writes
     anchored: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Records:
             self.lines.append(f"{name} - {process} :{event} :{kind} {value}\n")
 
     def process(self) -> int:
-        """Return a process number for one operation. A process with an unknown outcome executes nothing more."""
+        """Return a new process number. Each operation has its own, because a process ends with an unknown outcome."""
         return next(self._numbers)
 
     @property
@@ -60,21 +60,21 @@ class Shared:
     left: int = field(default_factory=lambda: random.randint(1, OPERATIONS))
 
 
-class Group(threading.Thread):
-    """A caller; callers with the same `shared` form a group."""
+class GroupCaller(threading.Thread):
+    """A caller thread. Callers with the same `shared` form a group."""
 
     def __init__(self, crowd: "Crowd", shared: deque[Shared], number: int) -> None:
         super().__init__(daemon=True)
         self._crowd, self._shared, self._records = crowd, shared, crowd.records
-        self._callers = [Caller(port, self._records.seen) for port in crowd.ports]
-        self._ledgers = [Caller(port, self._records.seen) for port in crowd.ledger_ports]
+        self._callers = [Caller(port, self._records.responses) for port in crowd.ports]
+        self._ledgers = [Caller(port, self._records.responses) for port in crowd.ledger_ports]
         self._turns = itertools.count(number)
         self._anchors = number % 2 == 0
 
     def run(self) -> None:
         while not self._crowd.over.is_set():
             if len(self._shared) < SHARED:
-                self._make()
+                self._create()
             else:
                 self._work_on(random.choice(list(self._shared)))
             if self._anchors and random.random() < ANCHORED:
@@ -83,12 +83,14 @@ class Group(threading.Thread):
         for caller in (*self._callers, *self._ledgers):
             caller.close()
 
-    def _ask(self, callers: list[Caller], method: str, path: str, body: object, key: str) -> tuple[int, bytes]:
-        """Send a write until its outcome is known; return status 0 if it stays unknown."""
+    def _send_until_known(
+        self, callers: list[Caller], method: str, path: str, body: object, key: str
+    ) -> tuple[int, bytes]:
+        """Send a write until its outcome is known. Return status 0 if the outcome is unknown after 45 s."""
         head = {"X-API-Key": self._crowd.api_key, "Idempotency-Key": key} if callers is self._callers else {}
-        until = time.monotonic() + INSIST_SECONDS
+        until = time.monotonic() + RETRY_SECONDS
         while True:
-            status, answer = callers[next(self._turns) % len(callers)].ask("write", method, path, body, head)
+            status, answer = callers[next(self._turns) % len(callers)].send("write", method, path, body, head)
             if status not in _UNKNOWN:
                 if status < 300:
                     self._records.acknowledged.append(time.monotonic())
@@ -98,78 +100,80 @@ class Group(threading.Thread):
             time.sleep(0.1)
 
     def _write(self, method: str, path: str, body: object, key: str) -> tuple[int, bytes]:
-        """Send a write; repeat a share of the successful ones, whose responses must be the same."""
-        status, answer = self._ask(self._callers, method, path, body, key)
+        """Send a write, and repeat some successful writes. Record a repetition with a different response as wrong."""
+        status, answer = self._send_until_known(self._callers, method, path, body, key)
         if status in {200, 201} and random.random() < REPEATED:
-            then, again = self._ask(self._callers, method, path, body, key)
-            if then and (then, again) != (status, answer):
-                self._records.wrong.append(f"key {key}: {status} {answer[:200]!r}, then {then} {again[:200]!r}")
+            next_status, next_answer = self._send_until_known(self._callers, method, path, body, key)
+            if next_status and (next_status, next_answer) != (status, answer):
+                self._records.wrong.append(
+                    f"key {key}: {status} {answer[:200]!r}, then {next_status} {next_answer[:200]!r}"
+                )
         return status, answer
 
-    def _make(self) -> None:
+    def _create(self) -> None:
         key, process = str(uuid.uuid4()), self._records.process()
         body = {"consumer_id": self._crowd.user_id, "offer_id": 1, "provider_id": 2, "application_data": {"key": key}}
         self._records.note(key, process, "invoke", "write", "draft")
         status, answer = self._write("POST", "/v1/applications", body, key)
         if status != 201:
             self._records.note(key, process, "info", "write", "timed-out")
-            self._suspect(status, answer)
+            self._record_if_wrong(status, answer)
             return
         self._records.note(key, process, "ok", "write", "draft")
         self._shared.append(Shared(key, json.loads(answer)["id"]))
 
-    def _work_on(self, one: Shared) -> None:
-        one.left -= 1
-        if one.left < 0:
-            if one in self._shared:
-                self._shared.remove(one)
+    def _work_on(self, application: Shared) -> None:
+        application.left -= 1
+        if application.left < 0:
+            if application in self._shared:
+                self._shared.remove(application)
             return
         if random.random() < 0.5:
-            self._read(one)
+            self._read(application)
         else:
-            self._move(one, random.choice(list(MOVES)))
+            self._move(application, random.choice(list(MOVES)))
 
-    def _read(self, one: Shared) -> None:
+    def _read(self, application: Shared) -> None:
         process = self._records.process()
-        self._records.note(one.name, process, "invoke", "read", "nil")
+        self._records.note(application.name, process, "invoke", "read", "nil")
         caller = self._callers[next(self._turns) % len(self._callers)]
-        path, head = f"/v1/applications/{one.identifier}", {"X-API-Key": self._crowd.api_key}
-        status, answer = caller.ask("read", "GET", path, None, head)
+        path, head = f"/v1/applications/{application.identifier}", {"X-API-Key": self._crowd.api_key}
+        status, answer = caller.send("read", "GET", path, None, head)
         if status == 200:
-            self._records.note(one.name, process, "ok", "read", json.loads(answer)["status"])
+            self._records.note(application.name, process, "ok", "read", json.loads(answer)["status"])
         elif status == 404:
-            self._records.note(one.name, process, "ok", "read", "nil")
+            self._records.note(application.name, process, "ok", "read", "nil")
         else:
-            self._records.note(one.name, process, "fail", "read", "timed-out")
-            self._suspect(status, answer)
+            self._records.note(application.name, process, "fail", "read", "timed-out")
+            self._record_if_wrong(status, answer)
 
-    def _move(self, one: Shared, to: str) -> None:
+    def _move(self, application: Shared, to: str) -> None:
         key, process, change = str(uuid.uuid4()), self._records.process(), f"[{MOVES[to]} {to}]"
-        self._records.note(one.name, process, "invoke", "cas", change)
-        path = f"/v1/applications/{one.identifier}/status"
+        self._records.note(application.name, process, "invoke", "cas", change)
+        path = f"/v1/applications/{application.identifier}/status"
         status, answer = self._write("PUT", path, {"status": to, "updated_by": "caller", "reason": key}, key)
-        refused = status == 400 and json.loads(answer)["code"] == "E3001"
-        event = "ok" if status == 200 else "fail" if refused else "info"
-        self._records.note(one.name, process, event, "cas", "timed-out" if event == "info" else change)
+        is_rejected = status == 400 and json.loads(answer)["code"] == "E3001"
+        event = "ok" if status == 200 else "fail" if is_rejected else "info"
+        self._records.note(application.name, process, event, "cas", "timed-out" if event == "info" else change)
         if event == "info":
-            self._suspect(status, answer)
+            self._record_if_wrong(status, answer)
 
     def _anchor(self) -> None:
         data = uuid.uuid4().hex
         body = {"user_id": self._crowd.user_id, "report_type": "fault", "report_data": data}
-        status, answer = self._ask(self._ledgers, "POST", "/anchor", body, "")
+        status, answer = self._send_until_known(self._ledgers, "POST", "/anchor", body, "")
         if status == 200:
             self._records.anchored.add(hashlib.sha256(data.encode()).hexdigest())
         else:
-            self._suspect(status, answer)
+            self._record_if_wrong(status, answer)
 
-    def _suspect(self, status: int, answer: bytes) -> None:
+    def _record_if_wrong(self, status: int, answer: bytes) -> None:
         if status not in _UNKNOWN:
             self._records.wrong.append(f"{status} {answer[:300]!r}")
 
 
 class Crowd:
-    """Groups of callers that work while the block runs."""
+    """Groups of callers that send requests during the block."""
 
     def __init__(
         self, ports: list[int], ledger_ports: list[int], *, user_id: str, api_key: str, groups: int = 3, size: int = 3
@@ -177,10 +181,10 @@ class Crowd:
         self.ports, self.ledger_ports = ports, ledger_ports
         self.user_id, self.api_key = user_id, api_key
         self.records, self.over = Records(), threading.Event()
-        self._callers: list[Group] = []
+        self._callers: list[GroupCaller] = []
         for _ in range(groups):
             shared: deque[Shared] = deque()
-            self._callers += [Group(self, shared, number) for number in range(size)]
+            self._callers += [GroupCaller(self, shared, number) for number in range(size)]
 
     def __enter__(self) -> Records:
         for caller in self._callers:
@@ -190,4 +194,4 @@ class Crowd:
     def __exit__(self, *_caught: object) -> None:
         self.over.set()
         for caller in self._callers:
-            caller.join(INSIST_SECONDS + 60)
+            caller.join(RETRY_SECONDS + 60)

@@ -1,6 +1,6 @@
-"""The faults of nodes while callers write, and their effects.
+"""Run faults of database nodes while callers write, and check the effects.
 
-Each fault starts while all three nodes are well, and ends when they are well again and writes are acknowledged.
+Before each fault all three nodes are healthy. A fault ends when they are healthy again and writes are acknowledged.
 """
 
 import itertools
@@ -21,25 +21,25 @@ from tests.system.availability.callers import Crowd, Records
 from tests.system.availability.nodes import DATABASES, Node, Nodes, nodes
 
 TTL_SECONDS = 20
-# With `waits`, the lease of a silent primary has to expire first; the other faults are detected immediately.
+# If a fault has `waits`, the lease of a silent primary must expire first. Patroni detects other faults immediately.
 PROMISED_SECONDS, WAITS_SECONDS = 10.0, 30.0
-WELL_SECONDS = 240.0
-# Earlier, Patroni may still report that all is well.
+HEALTHY_SECONDS = 240.0
+# Before this time, Patroni may not have noticed the fault.
 NOTICED_SECONDS = 4.0
 
 
 def kill_postgres(rig: Nodes, victim: Node) -> None:
-    """Kill every process of PostgreSQL with SIGKILL; Patroni detects it."""
+    """Kill every PostgreSQL process of the node with SIGKILL; Patroni restarts PostgreSQL."""
     victim.signal(signal.SIGKILL, victim.postgres_processes())
 
 
 def kill_node(rig: Nodes, victim: Node) -> None:
-    """Kill every process of the machine with SIGKILL; the machine restarts later."""
+    """Kill every process of the machine with SIGKILL; `play` restarts the machine."""
     victim.kill()
 
 
 def pause_node(rig: Nodes, victim: Node) -> None:
-    """Stop every process of the machine with SIGSTOP for longer than its lease, then continue them."""
+    """Pause every process of the machine with SIGSTOP for longer than its lease, then continue the processes."""
     stopped = victim.stop_processes()
     time.sleep(TTL_SECONDS + 5)
     victim.signal(signal.SIGCONT, stopped)
@@ -51,7 +51,7 @@ def switch_over(rig: Nodes, victim: Node) -> None:
 
 
 def fill_disk(rig: Nodes, victim: Node) -> None:
-    """Fill the machine's disk until another node leads."""
+    """Fill the machine's disk, and empty it when another node leads."""
     filler = fill(victim.disk.parent)
     with suppress(RuntimeError):
         wait_until(lambda: not rig.leads(victim))
@@ -66,7 +66,7 @@ def cut_network(rig: Nodes, victim: Node) -> None:
 
 
 def cut_network_shortly(rig: Nodes, victim: Node) -> None:
-    """Disconnect the machine for less than its lease."""
+    """Disconnect the machine for 4 s, less than its lease."""
     rig.network.pull(victim.number)
     time.sleep(4)
     rig.network.plug(victim.number)
@@ -74,7 +74,7 @@ def cut_network_shortly(rig: Nodes, victim: Node) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """A kind of fault: its function, whether it affects the primary or the standby, and whether a lease expires."""
+    """A kind of fault. It affects the primary, or with `to_standby` the standby; with `waits`, a lease must expire."""
 
     name: str
     do: Callable[[Nodes, Node], None]
@@ -103,7 +103,7 @@ FAULTS = (
 
 @dataclass
 class Outcome:
-    """The result of a run."""
+    """The counts and problems of a run."""
 
     back_seconds: dict[str, list[float]] = field(default_factory=dict)
     late: list[str] = field(default_factory=list)
@@ -113,33 +113,33 @@ class Outcome:
     not_linearizable: list[str] = field(default_factory=list)
     operations: int = 0
     anchors: int = 0
-    improper: list[str] = field(default_factory=list)
-    slowest_answer: float = 0.0
+    undocumented: list[str] = field(default_factory=list)
+    slowest_response: float = 0.0
     restarted: int = 0
     ledger_ok: bool = False
     faults: int = 0
-    lines: list[str] = field(default_factory=list)  # of all histories
+    lines: list[str] = field(default_factory=list)  # the lines of all histories
 
 
 @dataclass
 class Scene:
-    """The nodes, and two servers of each service on them."""
+    """The nodes, and two servers of each service that use them."""
 
     rig: Nodes
-    made: Stand
+    services: Stand
     platforms: list[Server]
     ledgers: list[Server]
 
     def crowd(self, **options: int) -> Crowd:
         return Crowd(
             [platform.port for platform in self.platforms], [ledger.port for ledger in self.ledgers],
-            user_id=self.made.user_id, api_key=self.made.api_key, **options,
+            user_id=self.services.user_id, api_key=self.services.api_key, **options,
         )  # fmt: skip
 
 
 @contextmanager
-def scene() -> Iterator[Scene]:
-    """Start everything: the nodes, the tables, two servers of each service, the workers."""
+def start_scene() -> Iterator[Scene]:
+    """Start the nodes, migrate the databases, and start two servers of each service and the workers."""
     with nodes() as rig, ExitStack() as running:
         ledger = rig.address(DATABASES[1])
         printed = running.enter_context((rig.folder / "services.log").open("ab"))
@@ -169,14 +169,14 @@ Plan = Callable[[Nodes], list[Fault]]
 
 
 def is_possible(fault: Fault, rig: Nodes) -> bool:
-    """Return whether this machine supports a fault: disconnecting needs network namespaces, a small disk a mount."""
+    """Return whether this machine supports a fault, which may need network namespaces or mounted disks."""
     if fault.do in (cut_network, cut_network_shortly):
         return bool(rig.network.namespaces)
     return rig.has_disks or fault.do is not fill_disk
 
 
 def shuffled(count: int, *, seed: int = 1) -> Plan:
-    """Return a function that plans `count` faults: each kind equally often, in random order."""
+    """Return a function that plans `count` faults in random order, with each kind equally often."""
 
     def plan(rig: Nodes) -> list[Fault]:
         possible = [fault for fault in FAULTS if is_possible(fault, rig)]
@@ -187,19 +187,19 @@ def shuffled(count: int, *, seed: int = 1) -> Plan:
     return plan
 
 
-def play(one: Scene, plan: list[Fault], outcome: Outcome, records: Records) -> None:
-    """Run each fault, and measure how long no write was acknowledged."""
+def play(scene: Scene, plan: list[Fault], outcome: Outcome, records: Records) -> None:
+    """Run each fault, and measure the time without acknowledged writes."""
     for number, fault in enumerate(plan, 1):
-        victim = one.rig.standby() if fault.to_standby else one.rig.primary()
+        victim = scene.rig.standby() if fault.to_standby else scene.rig.primary()
         time.sleep(0.5)
         began = time.monotonic()
-        fault.do(one.rig, victim)
+        fault.do(scene.rig, victim)
         if victim.patroni is None:
-            with suppress(RuntimeError):  # a machine starts again only after another node leads
-                wait_until(lambda victim=victim: not one.rig.leads(victim))
+            with suppress(RuntimeError):  # the machine restarts after another node has become the leader
+                wait_until(lambda victim=victim: not scene.rig.leads(victim))
             victim.start()
         time.sleep(max(0.0, began + NOTICED_SECONDS - time.monotonic()))
-        one.rig.wait_until_well(WELL_SECONDS)
+        scene.rig.wait_until_healthy(HEALTHY_SECONDS)
         since = time.monotonic()
         wait_until(lambda since=since: any(at > since for at in records.acknowledged[-20:]))
         back = longest_gap(records.acknowledged, began)
@@ -207,61 +207,65 @@ def play(one: Scene, plan: list[Fault], outcome: Outcome, records: Records) -> N
         outcome.back_seconds.setdefault(fault.name, []).append(back)
         if back > fault.promised_seconds:
             outcome.late.append(f"{fault.name}: {back:.1f} s")
-        all_well = time.monotonic() - began
-        print(f"    {number}: {fault.name}: writes are back after {back:.1f} s, all after {all_well:.1f} s", flush=True)
+        healthy = time.monotonic() - began
+        print(
+            f"    {number}: {fault.name}: writes succeed after {back:.1f} s, nodes are healthy after {healthy:.1f} s",
+            flush=True,
+        )
 
 
 def longest_gap(acknowledged: list[float], began: float) -> float:
-    """Return the seconds from `began` to the end of the longest time without an acknowledged write."""
+    """Return the seconds from `began` to the end of the longest gap between acknowledged writes, or 0 below 0.5 s."""
     moments = [began, *sorted(at for at in acknowledged if at >= began)]
     gaps = [(after - before, after) for before, after in itertools.pairwise(moments)]
     length, end = max(gaps, default=(0.0, time.monotonic()))
     return end - began if length > 0.5 else 0.0
 
 
-def judge(one: Scene, outcome: Outcome, records: Records) -> None:
-    """Check the responses of callers against each other and against the stored rows."""
-    with one.rig.connect() as session:
+def judge(scene: Scene, outcome: Outcome, records: Records) -> None:
+    """Check the callers' responses against each other and against the stored rows."""
+    with scene.rig.connect() as session:
         stored = dict(session.execute("SELECT application_data::jsonb ->> 'key', status FROM credit_application"))
         twice = session.execute(
             "SELECT count(*) FROM (SELECT 1 FROM credit_application GROUP BY application_data::jsonb ->> 'key'"
-            " HAVING count(*) > 1) AS made"
+            " HAVING count(*) > 1) AS created"
         ).fetchone()[0]
         moved_twice = session.execute(
             "SELECT count(*) FROM (SELECT 1 FROM credit_applicationhistory GROUP BY reason"
             " HAVING count(*) > 1) AS moved"
         ).fetchone()[0]
-    with one.rig.connect(DATABASES[1]) as session:
+    with scene.rig.connect(DATABASES[1]) as session:
         hashes = {bytes(row[0]).hex() for row in session.execute("SELECT hash FROM ledger_entry").fetchall()}
     acknowledged = {line.partition(" ")[0] for line in records.lines if ":ok :write" in line}
     outcome.lost = len(acknowledged - stored.keys()) + len(records.anchored - hashes)
     outcome.doubled = twice + moved_twice
-    # A final read of each register: a lost acknowledged write makes its history not linearizable.
+    # Add a final read of each register. If an acknowledged write is lost, this read makes its history not linearizable.
     for name in acknowledged:
         process = records.process()
         records.note(name, process, "invoke", "read", "nil")
         records.note(name, process, "ok", "read", stored.get(name, "nil"))
-    settings_read = histories.read(records.lines)
-    outcome.histories = len(settings_read)
-    outcome.not_linearizable = [name for name, history in settings_read.items() if not history.is_linearizable()]
-    outcome.operations, outcome.anchors = len(records.seen), len(records.anchored)
-    outcome.improper = [seen.text for seen in records.seen if not seen.proper] + records.wrong
-    outcome.slowest_answer = max(seen.seconds for seen in records.seen)
-    outcome.ledger_ok = json.loads(one.made.manage("verify_ledger", "--json"))["ok"]
+    read_histories = histories.read(records.lines)
+    outcome.histories = len(read_histories)
+    outcome.not_linearizable = [name for name, history in read_histories.items() if not history.is_linearizable()]
+    outcome.operations, outcome.anchors = len(records.responses), len(records.anchored)
+    undocumented = [response.text for response in records.responses if not response.is_documented]
+    outcome.undocumented = undocumented + records.wrong
+    outcome.slowest_response = max(response.seconds for response in records.responses)
+    outcome.ledger_ok = json.loads(scene.services.manage("verify_ledger", "--json"))["ok"]
 
 
 def run(plan: Plan, *, groups: int = 3) -> Outcome:
-    """Run the faults of a plan while groups of callers write, and check the records."""
+    """Run the faults of a plan while groups of callers write; return the checked outcome."""
     outcome = Outcome()
-    with scene() as first_scene:
-        servers = (*first_scene.platforms, *first_scene.ledgers)
+    with start_scene() as scene:
+        servers = (*scene.platforms, *scene.ledgers)
         before = [set(server.processes()) for server in servers]
-        with first_scene.crowd(groups=groups) as records:
+        with scene.crowd(groups=groups) as records:
             time.sleep(1.0)
-            play(first_scene, plan(first_scene.rig), outcome, records)
+            play(scene, plan(scene.rig), outcome, records)
             time.sleep(1.0)
-        judge(first_scene, outcome, records)
+        judge(scene, outcome, records)
         outcome.restarted = sum(old != set(server.processes()) for old, server in zip(before, servers, strict=True))
-        outcome.restarted += first_scene.made.stop_workers()
+        outcome.restarted += scene.services.stop_workers()
         outcome.lines = records.lines
     return outcome

@@ -1,14 +1,15 @@
-"""Check whether histories are linearizable: `python -m tests.system.availability.histories FILE…`.
+"""Check that histories are linearizable: `python -m tests.system.availability.histories FILE…`.
 
-A file has the lines that Jepsen writes: `NAME - PROCESS :invoke|:ok|:fail|:info :read|:write|:cas VALUE`, in order of
-time. Each name is a separate register, initially empty (`nil`). A `:cas [from to]`, also `[from|from to]`, that ended
-with `:fail` found another value. An operation that ended with `:info`, or never ended, took effect at any time after
-its invocation, or not at all.
+A file contains lines in the format of Jepsen, in order of time: `NAME - PROCESS :invoke|:ok|:fail|:info
+:read|:write|:cas VALUE`. Each name is a separate register, which is initially empty (`nil`). A `:cas [from to]` or
+`:cas [from|from to]` ends with `:fail` if the register has another value. An operation that ends with `:info`, or does
+not end, may take effect at any time after its invocation, or not at all.
 
-The exit status is 0 if every history is linearizable. Otherwise it is 1, and the first other history is printed.
+If every history is linearizable, the exit status is 0. Otherwise, it is 1, and the first history that is not
+linearizable is printed.
 
-The search is that of Wing and Gong: it first takes an operation that no other operation precedes, and continues with
-the rest. It visits no set of taken operations twice with the same value in the register (Lowe).
+The search is the algorithm of Wing and Gong: it takes an operation that no other operation precedes, and continues with
+the remaining operations. As in Lowe's improvement, it visits each pair of taken operations and register value once.
 """
 
 import re
@@ -27,7 +28,7 @@ class Operation:
     outcome: str = "info"  # until it returns
 
 
-Events = list[tuple[int, bool]]  # number of an operation, and whether this is its return
+Events = list[tuple[int, bool]]  # the number of an operation, and True for its return, False for its call
 
 
 class History:
@@ -55,22 +56,24 @@ class History:
             self._events.append((number, True))
 
     def is_linearizable(self) -> bool:
-        """Return whether one order explains all responses."""
-        # A read without a result gives no information.
-        dumb = {
+        """Return whether a single order of the operations explains all responses."""
+        # A read without a result does not restrict the order.
+        without_result = {
             at
             for at, operation in enumerate(self._operations)
             if (operation.kind, operation.outcome) == ("read", "info")
         }
         unknown = [
-            at for at, operation in enumerate(self._operations) if operation.outcome == "info" and at not in dumb
+            at
+            for at, operation in enumerate(self._operations)
+            if operation.outcome == "info" and at not in without_result
         ]
-        events = [event for event in self._events if event[0] not in dumb] + [(at, True) for at in unknown]
+        events = [event for event in self._events if event[0] not in without_result] + [(at, True) for at in unknown]
         return _search(self._operations, events)
 
 
 def _step(value: str, operation: Operation) -> str | None:
-    """Return the value of the register after an operation; None if the operation's outcome is impossible."""
+    """Return the register's value after an operation, or None if the operation's outcome is impossible."""
     if operation.kind == "write":
         return operation.value
     if operation.kind == "read":
@@ -103,7 +106,7 @@ def _search(operations: list[Operation], events: Events) -> bool:
     way: list[tuple[int, str]] = []
     while following[0]:
         number, is_return = events[at - 1]
-        if is_return:  # every earlier operation was tried: backtrack
+        if is_return:  # all candidates were tried: backtrack
             if not way:
                 return False
             at, value = way.pop()
@@ -112,25 +115,25 @@ def _search(operations: list[Operation], events: Events) -> bool:
             put_back(returns[number], at)
             at = following[at]
             continue
-        then = _step(value, operations[number])
-        if then is not None and (taken | 1 << number, then) not in seen:
+        next_value = _step(value, operations[number])
+        if next_value is not None and (taken | 1 << number, next_value) not in seen:
             taken |= 1 << number
-            seen.add((taken, then))
+            seen.add((taken, next_value))
             way.append((at, value))
             take(at, returns[number])
-            value, at = then, following[0]
+            value, at = next_value, following[0]
         else:
             at = following[at]
     return True
 
 
 def read(lines: Iterable[str]) -> dict[str, History]:
-    """Return the histories by name; raises ValueError for a line of another format."""
+    """Parse lines into histories by name. Raises ValueError for a line of another format."""
     result: dict[str, History] = {}
     for line in lines:
         match = _LINE.fullmatch(line.rstrip("\n"))
         if match is None:
-            raise ValueError(f"not a line of a history: {line!r}")
+            raise ValueError(f"This line is not in the format of a history: {line!r}")
         name, *event = match.groups()
         result.setdefault(name, History()).add(*event)
     return result

@@ -1,7 +1,7 @@
-"""etcd, three PostgreSQL nodes under Patroni, HAProxy and PgBouncer, with the files of `deploy/patroni/`.
+"""Run etcd, three PostgreSQL nodes under Patroni, HAProxy, and PgBouncer with the files of `deploy/patroni/`.
 
-If the machine allows network namespaces, each node has its own, so that it can be disconnected; otherwise all nodes
-listen on loopback. If the tests run as root, PostgreSQL's processes run as the user `postgres`.
+If the machine allows network namespaces, each node has its own namespace, so that a test can disconnect the node.
+Otherwise, all nodes listen on loopback. If the tests run as root, PostgreSQL runs as the user `postgres`.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ NODES = 3
 DISK_MIB, FREE_MIB = 600, 100
 PROGRAMS = ("etcd", "patroni", "haproxy", "pgbouncer")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin"
-# Small values, so that the disk fills up soon, and three nodes fit on one machine.
+# Small values, so that the disk fills soon, and three nodes fit on one machine.
 _SMALL = {
     "max_connections": "150", "shared_buffers": "16MB", "max_wal_size": "32MB", "min_wal_size": "4MB",
     "wal_keep_size": "48MB", "max_slot_wal_keep_size": "96MB", "fsync": "off",
@@ -39,7 +39,7 @@ _SMALL = {
 
 
 def missing() -> str:
-    """Return the requirements that this machine lacks; empty if it has all."""
+    """Return the requirements that this machine lacks, or an empty string if it meets all."""
     lacking = [program for program in PROGRAMS if shutil.which(program, path=_PATH) is None]
     if lacking:
         return f"needs {', '.join(lacking)}"
@@ -63,7 +63,7 @@ def _ip(*arguments: str) -> bool:
 
 
 class Network:
-    """A bridge, and a namespace for each node; `namespaces` is empty if the machine does not allow them."""
+    """A bridge, and a namespace for each node. `namespaces` is empty if the machine does not allow namespaces."""
 
     def __init__(self) -> None:
         self._name = f"av{os.getpid() % 100_000}"
@@ -71,10 +71,10 @@ class Network:
         self.namespaces: list[str] = []
         if os.geteuid() or shutil.which("ip", path=_PATH) is None:
             return
-        if not (_ip("link", "add", self._name, "type", "bridge") and self._lead()):
+        if not (_ip("link", "add", self._name, "type", "bridge") and self._create_links()):
             self.close()
 
-    def _lead(self) -> bool:
+    def _create_links(self) -> bool:
         done = _ip("addr", "add", f"{self._prefix}.1/24", "dev", self._name) and _ip("link", "set", self._name, "up")
         for number in range(NODES):
             space, cable = f"{self._name}n{number}", f"{self._name}v{number}"
@@ -176,7 +176,7 @@ class Node:
                 os.kill(pid, number)
 
     def stop_processes(self) -> list[int]:
-        """Send SIGSTOP to all processes of the machine, also to newly started ones; return their ids."""
+        """Send SIGSTOP to all processes of the machine, including new processes; return their IDs."""
         stopped: list[int] = []
         while started := [pid for pid in self.processes() if pid not in stopped]:
             self.signal(signal.SIGSTOP, started)
@@ -193,15 +193,15 @@ class Node:
 
 
 class Nodes:
-    """The cluster. `address` leads to its primary through HAProxy, `pooled` also through PgBouncer."""
+    """The cluster. `address` connects to its primary through HAProxy, `pooled` through PgBouncer and HAProxy."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.network = Network()
         self._port, self._pool_port, self._etcd_port = free_port(), free_port(), free_port()
         self.nodes: list[Node] = []
-        self.beside: list[subprocess.Popen[bytes]] = []
-        self.has_disks = False  # separate disks that can be filled
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self.has_disks = False  # whether each node has a separate disk that a test can fill
 
     def address(self, database: str = DATABASES[0], role: str = ROLE) -> str:
         return f"postgres://{role}@127.0.0.1:{self._port}/{database}"
@@ -213,12 +213,12 @@ class Nodes:
         return psycopg.connect(self.address(database, "postgres"), autocommit=True, connect_timeout=5)
 
     def start(self, disks: list[Path]) -> None:
-        """Start everything, and wait until all three nodes are well."""
+        """Start all processes, wait until all three nodes are healthy, and create the databases."""
         middle, etcd_peers = self.network.middle, free_port()
         client, peer = f"http://{middle}:{self._etcd_port}", f"http://{middle}:{etcd_peers}"
         urls = ["--listen-client-urls", client, "--advertise-client-urls", client, "--listen-peer-urls", peer]
         urls += ["--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}"]
-        self._beside(
+        self._start_process(
             "etcd", ["etcd", "--data-dir", str(self.folder / "etcd"), "--enable-v2", "--unsafe-no-fsync", *urls]
         )
         for number, disk in enumerate(disks):
@@ -242,29 +242,29 @@ class Nodes:
             self.nodes.append(node)
             node.start()
         (self.folder / "haproxy.cfg").write_text(self._haproxy())
-        self._beside("haproxy", ["haproxy", "-db", "-f", str(self.folder / "haproxy.cfg")])
-        self.wait_until_well(240)
-        wait_until(self._answers)
+        self._start_process("haproxy", ["haproxy", "-db", "-f", str(self.folder / "haproxy.cfg")])
+        self.wait_until_healthy(240)
+        wait_until(self._accepts_connections)
         with self.connect("postgres") as session:
             session.execute(f"CREATE ROLE {ROLE} LOGIN")
             for database in DATABASES:
                 session.execute(f"CREATE DATABASE {database} OWNER {ROLE}")
         (self.folder / "users").write_text(f'"{ROLE}" ""\n')
         (self.folder / "pgbouncer.ini").write_text(self._pgbouncer())
-        self._beside("pgbouncer", _unprivileged(["pgbouncer", str(self.folder / "pgbouncer.ini")]))
+        self._start_process("pgbouncer", _unprivileged(["pgbouncer", str(self.folder / "pgbouncer.ini")]))
 
-    def _answers(self) -> bool:
+    def _accepts_connections(self) -> bool:
         with contextlib.suppress(psycopg.OperationalError), self.connect("postgres"):
             return True
         return False
 
-    def _beside(self, name: str, command: list[str]) -> None:
+    def _start_process(self, name: str, command: list[str]) -> None:
         log = (self.folder / f"{name}.log").open("ab")
         environment = {"PATH": _PATH, "ETCD_UNSUPPORTED_ARCH": ""}
-        self.beside.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd="/"))
+        self.processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd="/"))
 
     def _patroni(self, node: Node) -> str:
-        """Return the file of `deploy/` with our addresses, no passwords, and small limits."""
+        """Return `deploy/patroni/patroni.yml` with the node's addresses, no passwords, and small limits."""
         text = (DEPLOY / "patroni.yml").read_text().replace("name: node1", f"name: {node.name}")
         text = re.sub(r"hosts: .*", f"hosts: {self.network.middle}:{self._etcd_port}", text)
         text = text.replace("10.0.0.11:8008", f"{node.host}:{node.rest_port}")
@@ -295,7 +295,7 @@ class Nodes:
         return re.sub(r"auth_type.*\nauth_file.*\n", trusting, text)
 
     def members(self, without: Node | None = None) -> dict[str, dict[str, object]]:
-        """Return Patroni's state of each node, by name; empty if no node responds."""
+        """Return Patroni's state of each node by name, or an empty dictionary if no node responds."""
         for node in self.nodes:
             if node is without:
                 continue
@@ -310,36 +310,36 @@ class Nodes:
         return self.members(without=node).get(node.name, {}).get("role") == "leader"
 
     def primary(self) -> Node:
-        """Return the leading node according to Patroni; raises RuntimeError if there is none for long."""
+        """Return the leader according to Patroni. Raises RuntimeError if there is no leader for too long."""
         return self._in_role("leader")
 
     def standby(self) -> Node:
-        """Return the synchronous standby, which acknowledges every COMMIT."""
+        """Return the synchronous standby, which must acknowledge every COMMIT."""
         return self._in_role("sync_standby")
 
     def _in_role(self, role: str) -> Node:
-        def found() -> Node | None:
+        def node_in_role() -> Node | None:
             members = self.members()
             return next((node for node in self.nodes if members.get(node.name, {}).get("role") == role), None)
 
-        node: Node = wait_until(found)
+        node: Node = wait_until(node_in_role)
         return node
 
-    def is_well(self) -> bool:
-        """Return whether one node leads, another is its synchronous standby, and the third follows."""
+    def is_healthy(self) -> bool:
+        """Return whether the nodes are a leader, a synchronous standby, and a replica, running on one timeline."""
         members = self.members()
         states = sorted((str(member.get("role")), str(member.get("state"))) for member in members.values())
         return len({member.get("timeline") for member in members.values()}) == 1 and states == [
             ("leader", "running"), ("replica", "running"), ("sync_standby", "running"),
         ]  # fmt: skip
 
-    def wait_until_well(self, seconds: float) -> None:
+    def wait_until_healthy(self, seconds: float) -> None:
         until = time.monotonic() + seconds
-        while not self.is_well():
+        while not self.is_healthy():
             started = [(node.name, process) for node in self.nodes for process in (node.patroni, node.watcher)]
             ended = [name for name, process in started if process is not None and process.poll() is not None]
             if ended or time.monotonic() > until:
-                raise RuntimeError(f"the nodes are not well: {self.members()}\n{self.last_words()}")
+                raise RuntimeError(f"the nodes are not healthy: {self.members()}\n{self.log_ends()}")
             time.sleep(0.2)
 
     def switch_over(self, to: Node) -> None:
@@ -352,7 +352,7 @@ class Nodes:
         with urllib.request.urlopen(urllib.request.Request(url, body, head), timeout=60) as answer:
             answer.read()
 
-    def last_words(self) -> str:
+    def log_ends(self) -> str:
         logs = sorted(self.folder.glob("**/*.log"))
         return "\n".join(f"== {log.name}\n{log.read_text(errors='replace')[-9000:]}" for log in logs)
 
@@ -360,7 +360,7 @@ class Nodes:
         for node in self.nodes:
             self.network.plug(node.number)
             node.kill()
-        for process in self.beside:
+        for process in self.processes:
             process.kill()
             process.wait()
         self.network.close()

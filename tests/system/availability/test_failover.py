@@ -1,4 +1,4 @@
-"""Faults while callers write. `make nightly` runs every kind, and checks durations against goals."""
+"""Faults of database nodes while callers write: three kinds. `make nightly` runs every kind, and checks durations."""
 
 import pytest
 
@@ -10,11 +10,11 @@ KINDS = {fault.name: fault for fault in faults.FAULTS}
 SHORT_FORM = ("switch-over", "cable of the primary pulled for 4 s", "machine of the primary killed")
 
 
-def test_faults_lose_no_write_repeat_no_write_and_end():
+def test_writes_are_neither_lost_nor_repeated_during_faults_of_database_nodes():
     outcome = faults.run(
         plan=lambda rig: [item for item in map(KINDS.get, SHORT_FORM) if faults.is_possible(item, rig)]
     )
     assert outcome.not_linearizable == []
     assert outcome.histories > 10
-    assert (outcome.lost, outcome.doubled, outcome.improper[:3]) == (0, 0, [])
+    assert (outcome.lost, outcome.doubled, outcome.undocumented[:3]) == (0, 0, [])
     assert (outcome.restarted, outcome.ledger_ok) == (0, True)

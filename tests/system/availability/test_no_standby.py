@@ -1,4 +1,4 @@
-"""Without a standby every COMMIT waits. Writers get 503 in the end; readers do not wait."""
+"""Requests while PostgreSQL has no synchronous standby, so that every COMMIT waits."""
 
 import hashlib
 import json
@@ -19,29 +19,29 @@ ACKNOWLEDGED_BY = "ALTER SYSTEM SET synchronous_standby_names = '{}'"
 
 @contextmanager
 def without_a_standby(server):
-    """Require an acknowledgment by a standby that does not exist."""
+    """Configure PostgreSQL to wait for a standby that does not exist, until the block ends."""
 
-    def say(name):
+    def wait_for_standby(name):
         with server.connect() as session:
             session.execute(ACKNOWLEDGED_BY.format(name))
             session.execute("SELECT pg_reload_conf()")
 
-    say("nobody")
+    wait_for_standby("missing")
     try:
         yield
     finally:
-        say("")
+        wait_for_standby("")
 
 
 def send_request(port, key, method, path, body=None, head=()):
-    """Send a request; return its status, its body, and whether it has `Retry-After`."""
+    """Send a request; return status, body, and whether the response has `Retry-After`."""
     raw = json.dumps(body).encode() if body is not None else b""
     headers = [f"X-API-Key: {key}"] if key else []
     answer = exchange(port, request(method, path, raw, *headers, "Content-Type: application/json", *head))
     return status_of(answer), json.loads(body_of(answer)), b"\r\nRetry-After: " in answer
 
 
-def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tmp_path):
+def test_writes_return_503_and_reads_succeed_without_a_database_standby(inhabited, tmp_path):
     me, key = inhabited.account
     once = f"Idempotency-Key: {uuid.uuid4()}"
     wanted = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {"key": once}}
@@ -66,17 +66,17 @@ def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tm
                     thread.start()
                 _wait_for_commits(server, len(writes))
                 second = send_request(port, key, "POST", "/v1/applications", wanted, [once])
-                # Reads by the same account: each call is counted, and marks the key as used.
+                # Reads by the same account, although each request updates its counter and the last use of its key.
                 read = [send_request(port, key, "GET", "/v1/applications") for _ in range(3)]
                 read += [send_request(ledger, "", "GET", "/blocks") for _ in range(3)]
                 for thread in threads:
                     thread.join()
-            # Until its session ends, a write that got 503 still holds the idempotency key.
+            # After 503, the session of a write locks the idempotency key until the COMMIT ends.
             _wait_for_commits(server, 0)
             again = [send_request(port, key, "POST", "/v1/applications", wanted, [once]) for _ in range(2)]
             anchored = [send_request(ledger, "", "POST", "/anchor", report) for _ in range(2)]
         with server.connect() as session:
-            kept = session.execute("SELECT count(*) FROM credit_application").fetchone()[0]
+            stored = session.execute("SELECT count(*) FROM credit_application").fetchone()[0]
             hashes = session.execute("SELECT encode(hash, 'hex') FROM ledger_entry").fetchall()
     assert [item[0] for item in read] == [200] * 6
     assert (second[0], second[1]["code"]) == (409, "E3010")
@@ -84,10 +84,10 @@ def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tm
         "application": (503, "E5030"), "anchor": (503, "E7002"),
     }  # fmt: skip
     assert all(may_be_repeated for _, _, may_be_repeated in sent.values()), sent
-    # The unknown writes were committed: the same request returns them, and repeats nothing.
+    # The writes were committed after the 503 responses, so that the same requests return the stored responses.
     assert [item[0] for item in again] == [201, 201]
     assert again[0][1] == again[1][1]
-    assert kept == 1
+    assert stored == 1
     assert [item[0] for item in anchored] == [200, 200]
     assert hashes == [(hashlib.sha256(b"kept or not").hexdigest(),)]
 

@@ -100,7 +100,7 @@ def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, t
         service = Service(f"http://127.0.0.1:{port}", "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
         log = Service(fields["CHAIN_URL"], "/openapi.json", {"X-API-Key": fields["LEDGER_CLIENT_KEY"]})
         called = Commands(fields, server.address("creditplatform", "platform_owner"))
-        platform.let_time_go_by(service, commands.key_of_new_account(called, "newcomer"))
+        platform.advance_clock(service, commands.key_of_new_account(called, "newcomer"))
         platform.hold(service, commands.key_of_new_account(called, "operator", "--staff", "--group", "Operations"))
         log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})
         endpoint, bundle = platform.walk(service, demo)

@@ -8,7 +8,7 @@ from tests.payments.http_double import Reply, unused_address
 from tests.payments.wallet_support import connected
 
 
-def test_initiate_on_a_chain_returns_the_transfer_to_sign(payer, node):
+def test_initiate_on_a_chain_returns_an_unsigned_transfer(payer, node):
     body = payer.initiate()
     transaction = body["transaction"]
     assert (body["simulated"], body["network"]) == (False, "eip155:31337")
@@ -23,25 +23,25 @@ def test_initiate_on_a_chain_returns_the_transfer_to_sign(payer, node):
     assert node.broadcasts == 0
 
 
-def test_the_nonce_counts_pending_transactions(payer):
+def test_the_nonce_of_a_new_payment_includes_pending_transactions(payer):
     payer.chain.mine_by_hand()
     payer.pay()
     assert payer.initiate()["transaction"]["nonce"] == 1
 
 
-def test_initiate_with_too_little_balance_is_rejected(api, user, evm, node):
+def test_initiate_without_sufficient_balance_returns_400(api, user, evm, node):
     wallet = connected(user, evm.new_account().address, network="eip155:31337")
     assert_error(initiate(api, user, wallet), 400, "E3017")
     assert not CryptoPayment.objects.exists()
 
 
-def test_without_eip_1559_both_fees_are_the_gas_price(payer, node):
+def test_both_fees_are_the_gas_price_on_a_chain_without_eip_1559(payer, node):
     node.faults["eth_getBlockByNumber"] = {"result": {"number": "0x1"}}
     transaction = payer.initiate()["transaction"]
     assert transaction["max_fee_per_gas"] == transaction["max_priority_fee_per_gas"] > 0
 
 
-def test_initiate_with_a_failing_node_stores_no_payment(payer, node, settings):
+def test_initiate_with_a_failing_node_returns_502_and_stores_no_payment(payer, node, settings):
     for method in ("eth_getTransactionCount", "eth_getBlockByNumber", "eth_estimateGas"):
         for fault in ("before", Reply(status=503, content={}), Reply(raw=b"{")):
             node.faults = {method: fault}
@@ -51,5 +51,5 @@ def test_initiate_with_a_failing_node_stores_no_payment(payer, node, settings):
     assert not CryptoPayment.objects.exists()
 
 
-def test_initiate_accepts_only_the_settlement_network(payer):
+def test_initiate_on_a_network_other_than_the_settlement_network_returns_400(payer):
     assert_error(initiate(payer.api, payer.user, payer.wallet, network="base"), 400, "E1001")

@@ -1,4 +1,4 @@
-"""Payments on a real chain: accepted transactions, rejected transactions, and that no rejected one is ever sent."""
+"""Payments on a real chain: accepted transactions are sent, and rejected transactions are not sent."""
 
 import pytest
 import rlp
@@ -60,23 +60,23 @@ def test_every_transaction_type_that_wallets_sign_is_accepted(payer, kind):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_transaction_with_other_fees_and_gas_is_accepted(payer):
+def test_a_transaction_with_changed_fees_and_gas_is_accepted(payer):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"], gas=90_000, maxFeePerGas=3 * 10**10, maxPriorityFeePerGas=2 * 10**9)
     assert payer.confirm(payment, signed).status_code == 200
 
 
-def test_an_amount_of_zero_can_be_paid(payer):
+def test_a_payment_of_zero_is_accepted_and_verified(payer):
     paid = payer.pay(amount_usdc=0)
     payer.chain.mined(paid["tx_hash"])
     assert payer.api.read(f"/payments/crypto/receipt/{paid['tx_hash']}").json()["verified"] is True
 
 
-# --- Different transactions are rejected, and not sent ---------------------------------------------------------------
+# --- Rejections of changed transactions ------------------------------------------------------------------------------
 
 
 def tampered(payer, stranger_account):
-    """Return every way in which a signed transaction can differ: (changes, fields named in the rejection)."""
+    """Return the changes of a signed transaction by name, each with the fields in the error response."""
     elsewhere = stranger_account.address
     data = transfer_call_data(payer.recipient, AMOUNT)
     approve = "0x095ea7b3" + data[10:]
@@ -94,7 +94,7 @@ def tampered(payer, stranger_account):
         "transferFrom instead of transfer": ({"data": from_call}, {"data"}),
         "no call": ({"data": "0x"}, {"data"}),
         "data after the call": ({"data": data + "00"}, {"data"}),
-        "dirt in the address": ({"data": data[:10] + "01" + data[12:]}, {"data"}),
+        "nonzero padding of the address": ({"data": data[:10] + "01" + data[12:]}, {"data"}),
         "everything": (
             {"data": "0x", "to": elsewhere, "chainId": 5, "value": 2, "by": stranger_account},
             {"data", "asset", "chain", "value", "sender"},
@@ -110,7 +110,7 @@ def test_a_changed_transaction_is_rejected_and_not_sent(payer, node):
         assert node.broadcasts == 0, difference
     assert payer.balances() == before
     assert not CryptoTransaction.objects.exists()
-    # The payment stays open: the original transaction can still be signed.
+    # The payment stays open, so that the payer can still sign the original transaction.
     assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
 
 
@@ -125,9 +125,9 @@ def test_a_transaction_without_a_chain_id_is_rejected_and_not_sent(payer, node):
 def test_an_invalid_signature_is_rejected_and_not_sent(payer, node):
     payment = payer.initiate()
     raw = bytes.fromhex(payer.sign(payment["transaction"])[2:])
-    members = rlp.decode(raw[1:])
-    members[-1] = bytes(31) + b"\1"
-    for encoded in (rlp.encode([*members[:-1], b"\1"]), rlp.encode([*members[:-2], b"", b""])):
+    fields = rlp.decode(raw[1:])
+    fields[-1] = bytes(31) + b"\1"
+    for encoded in (rlp.encode([*fields[:-1], b"\1"]), rlp.encode([*fields[:-2], b"", b""])):
         assert_error(payer.confirm(payment, "0x" + (raw[:1] + encoded).hex()), 400, "E3007")
     assert node.broadcasts == 0
 
@@ -171,7 +171,7 @@ def test_another_transaction_for_a_submitted_payment_is_rejected_and_not_sent(pa
     assert node.broadcasts == 1
 
 
-def test_one_transaction_cannot_pay_two_payments(payer, node):
+def test_a_transaction_of_another_payment_is_rejected_and_not_sent(payer, node):
     first, second = payer.initiate(), payer.initiate()
     signed = payer.sign(first["transaction"])
     assert payer.confirm(first, signed).status_code == 200
@@ -180,8 +180,8 @@ def test_one_transaction_cannot_pay_two_payments(payer, node):
     assert stored(second["payment_id"]).status == "awaiting_signature"
 
 
-def test_an_earlier_transfer_does_not_pay_a_new_payment(payer, node):
-    """The same recipient and amount, signed and mined before the payment was created."""
+def test_a_transaction_mined_before_the_payment_is_rejected_and_not_sent(payer, node):
+    """The transfer has the same recipient and amount, and was mined before the payment was created."""
     data = transfer_call_data(payer.recipient, AMOUNT)
     earlier = payer.chain.sign(payer.account, to=payer.chain.token, data=data)
     payer.chain.mined(payer.chain.rpc("eth_sendRawTransaction", earlier))
@@ -190,8 +190,8 @@ def test_an_earlier_transfer_does_not_pay_a_new_payment(payer, node):
     assert node.broadcasts == 0
 
 
-def test_another_payers_transaction_is_rejected(payer, evm, node):
-    """A wallet is only a reference: another user can connect the same address, and gains nothing."""
+def test_a_transaction_of_another_payer_is_rejected(payer, evm, node):
+    """Another user can connect the same wallet address, but can't use its transactions."""
     other_user = UserFactory()
     other = client_of(other_user)
     copy = connected(other_user, payer.account.address, network="eip155:31337")
@@ -206,15 +206,15 @@ def test_another_payers_transaction_is_rejected(payer, evm, node):
 # --- Rejections by the node -------------------------------------------------------------------------------------------
 
 
-def refused(response):
-    """Return the node's message in a rejection."""
+def rejection_message(response):
+    """Check that the node rejected the transaction; return the error message."""
     return assert_error(response, 400, "E3009")["message"]
 
 
 def test_a_used_nonce_is_rejected_and_the_payment_stays_open(payer, node):
     payment = payer.initiate()
     payer.chain.mined(payer.chain.send(payer.account, to=payer.recipient, data="0x"))
-    assert "nonce too low" in refused(payer.confirm(payment, payer.sign(payment["transaction"])))
+    assert "nonce too low" in rejection_message(payer.confirm(payment, payer.sign(payment["transaction"])))
     assert statuses(payment["payment_id"]) == ["broadcasting", "awaiting_signature"]
     assert stored(payment["payment_id"]).history.last().reason == "nonce too low"
     response = payer.confirm(payment, payer.sign(payment["transaction"], nonce=1))
@@ -227,33 +227,35 @@ def test_a_transaction_without_funds_for_fees_is_accepted_after_funding(payer):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     payer.chain.rpc("anvil_setBalance", payer.account.address, "0x0")
-    assert "funds" in refused(payer.confirm(payment, signed)).lower()
+    assert "funds" in rejection_message(payer.confirm(payment, signed)).lower()
     payer.chain.rpc("anvil_setBalance", payer.account.address, hex(10**18))
     assert payer.confirm(payment, signed).status_code == 200
 
 
-def test_fees_below_the_base_fee_are_rejected_and_can_be_replaced_at_the_same_nonce(payer):
+def test_a_transaction_rejected_for_low_fees_can_be_replaced_with_higher_fees(payer):
     payment = payer.initiate()
     cheap = payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)
-    refused(payer.confirm(payment, cheap))
+    rejection_message(payer.confirm(payment, cheap))
     assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
 
 
 def test_a_second_transaction_with_another_nonce_is_rejected(payer, node):
     payment = payer.initiate()
-    refused(payer.confirm(payment, payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)))
+    rejection_message(
+        payer.confirm(payment, payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1))
+    )
     sent = node.broadcasts
     body = assert_error(payer.confirm(payment, payer.sign(payment["transaction"], nonce=1)), 400, "E3007")
     assert body["details"] == [{"field": "nonce", "message": "Must be 0."}]
     assert node.broadcasts == sent
 
 
-def test_a_rejected_transaction_that_is_mined_is_not_paid_again(payer, node):
-    """The bytes of a transaction can be sent again, even if the node rejected them."""
+def test_a_payment_whose_rejected_transaction_is_mined_is_not_paid_again(payer, node):
+    """A transaction that the node rejected can still be sent and mined elsewhere."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": "not today"}}
-    assert "not today" in refused(payer.confirm(payment, signed))
+    assert "not today" in rejection_message(payer.confirm(payment, signed))
     node.faults.clear()
     payer.chain.mined(payer.chain.rpc("eth_sendRawTransaction", signed))
     sent = node.broadcasts
@@ -263,16 +265,16 @@ def test_a_rejected_transaction_that_is_mined_is_not_paid_again(payer, node):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_nodes_message_is_shown_without_invalid_characters(payer, node):
+def test_a_nodes_error_message_is_returned_without_invalid_characters(payer, node):
     payment = payer.initiate()
     words = "no\0 \ud800way" + "!" * 1000
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": words}}
-    message = refused(payer.confirm(payment, payer.sign(payment["transaction"])))
+    message = rejection_message(payer.confirm(payment, payer.sign(payment["transaction"])))
     assert "no ?way!" in message
     assert len(message) < 300
 
 
-def test_another_spelling_of_an_address_is_the_same_wallet(evm, node, api, user):
+def test_connecting_a_wallet_address_in_lowercase_returns_the_existing_wallet(evm, node, api, user):
     payer = Payer(evm, api, user)
     again = api.send(
         "/wallet/connect/walletconnect", {"address": payer.account.address.lower(), "network": "eip155:31337"}

@@ -62,7 +62,7 @@ def test_the_receipt_of_a_transaction_without_a_transfer_is_not_verified(payer, 
 
 
 @BOTH
-def test_a_transfer_of_another_token_is_not_verified(payer, settings, ending):
+def test_the_receipt_of_a_transfer_of_another_token_is_not_verified(payer, settings, ending):
     paid = payer.pay()
     payer.chain.mined(paid["tx_hash"])
     settings.SETTLEMENT_TOKEN_ADDRESS = payer.recipient
@@ -77,11 +77,11 @@ def test_a_reverted_transaction_has_a_receipt_and_is_not_verified(payer):
 
 
 @BOTH
-def test_an_unknown_hash_is_not_verified(api, node, ending):
+def test_the_receipt_of_an_unknown_transaction_hash_is_not_verified(api, node, ending):
     assert read(api, HASH, ending).json()["verified"] is False
 
 
-def test_an_unreadable_receipt_of_the_node_is_502(api, node):
+def test_a_malformed_receipt_from_the_node_returns_502(api, node):
     for receipt in (
         "x",
         {},
@@ -98,7 +98,7 @@ def test_an_unreadable_receipt_of_the_node_is_502(api, node):
 ZEROES = "0x" + "00" * 32
 
 
-def test_other_event_logs_are_ignored(api, node, evm):
+def test_a_receipt_with_other_or_malformed_event_logs_is_not_verified(api, node, evm):
     ours = {"address": evm.token, "data": ZEROES}
     receipt = {"transactionHash": HASH, "blockNumber": "0x1", "status": "0x1", "gasUsed": 2**70, "type": "\ud800\0"}
     for log in (
@@ -120,6 +120,6 @@ def test_other_event_logs_are_ignored(api, node, evm):
 
 
 @BOTH
-def test_a_receipt_from_an_unreachable_node_is_502(api, node, settings, ending):
+def test_a_receipt_request_with_an_unreachable_node_returns_502(api, node, settings, ending):
     settings.SETTLEMENT_RPC_URL = unused_address()
     assert_error(read(api, HASH, ending), 502, "E5003")

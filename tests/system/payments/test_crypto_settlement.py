@@ -1,4 +1,4 @@
-"""The worker: it follows submitted payments to their end, and expires unsigned payments."""
+"""`settle_crypto` settles submitted payments, and expires unsigned payments."""
 
 from datetime import timedelta
 
@@ -47,7 +47,7 @@ def test_a_pending_payment_is_checked_every_ten_seconds(payer, node, monkeypatch
     assert crypto.settle_crypto(now=now + timedelta(seconds=10)) == {**NOTHING, "confirmed": 1}
 
 
-def test_a_repeated_confirmation_returns_the_outcome(payer):
+def test_a_repeated_confirmation_of_a_settled_payment_returns_its_status(payer):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     tx_hash = payer.confirm(payment, signed).json()["tx_hash"]
@@ -57,7 +57,7 @@ def test_a_repeated_confirmation_returns_the_outcome(payer):
 
 
 def test_a_payment_with_a_reverted_transfer_fails(payer):
-    """The payer spends the token before the block is mined."""
+    """The payer spends the tokens before the transfer is mined."""
     payer.chain.mine_by_hand()
     payment = payer.initiate()
     spent = transfer_call_data(payer.chain.issuer.address, 10 * AMOUNT)
@@ -72,8 +72,8 @@ def test_a_payment_with_a_reverted_transfer_fails(payer):
     assert len(events(payer.user, "payment.crypto.failed")) == 1
 
 
-def test_a_payment_whose_transaction_transferred_nothing_fails(payer, node):
-    """As with a token that returns false instead of reverting."""
+def test_a_payment_whose_receipt_has_no_transfer_fails(payer, node):
+    """Some tokens return false instead of reverting the transaction."""
     paid = payer.pay()
     receipt = payer.chain.mined(paid["tx_hash"])
     node.faults["eth_getTransactionReceipt"] = {"result": {**receipt, "logs": []}}
@@ -112,7 +112,7 @@ def test_a_dropped_transaction_is_sent_again(payer, node):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_dropped_transaction_that_the_node_now_rejects_waits(payer):
+def test_a_payment_stays_submitted_while_the_node_rejects_its_dropped_transaction(payer):
     payer.chain.mine_by_hand()
     paid = payer.pay()
     payer.chain.rpc("anvil_dropTransaction", paid["tx_hash"])
@@ -121,7 +121,7 @@ def test_a_dropped_transaction_that_the_node_now_rejects_waits(payer):
     assert stored(paid["payment_id"]).status == "submitted"
 
 
-def test_a_replaced_transaction_fails_after_enough_blocks(payer, settings):
+def test_a_payment_whose_transaction_was_replaced_fails_after_enough_blocks(payer, settings):
     """The payer sends another transaction with the same nonce and a higher fee."""
     settings.SETTLEMENT_CONFIRMATIONS = 2
     payer.chain.mine_by_hand()
@@ -130,7 +130,7 @@ def test_a_replaced_transaction_fails_after_enough_blocks(payer, settings):
         payer.account, to=payer.recipient, data="0x", nonce=0, maxFeePerGas=10**11, maxPriorityFeePerGas=10**11
     )
     payer.chain.mine()
-    assert settle()["failed"] == 0  # the single block may still be replaced
+    assert settle()["failed"] == 0  # the block of the replacement may still be replaced
     payer.chain.mine()
     assert settle() == {**NOTHING, "failed": 1}
     failed = stored(paid["payment_id"])
@@ -138,8 +138,8 @@ def test_a_replaced_transaction_fails_after_enough_blocks(payer, settings):
     assert payer.balances()[1] == 0
 
 
-def test_mined_transaction_of_two_with_the_same_nonce_settles_the_payment(payer, node):
-    """The first was rejected and another one sent; then the first was sent elsewhere, and was mined."""
+def test_a_payment_with_two_transactions_settles_with_the_mined_transaction(payer, node):
+    """The node rejects the first transaction. The payer sends a second, but the first is sent elsewhere and mined."""
     payer.chain.mine_by_hand()
     payment = payer.initiate()
     first = payer.sign(payment["transaction"], maxFeePerGas=10**11, maxPriorityFeePerGas=10**11)
@@ -157,7 +157,7 @@ def test_mined_transaction_of_two_with_the_same_nonce_settles_the_payment(payer,
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_payment_not_signed_in_time_expires(payer):
+def test_a_payment_without_a_signature_expires_after_15_minutes(payer):
     payment = payer.initiate()
     assert settle(minutes=14) == NOTHING
     assert settle(minutes=15) == {**NOTHING, "expired": 1}
@@ -179,21 +179,21 @@ def test_a_payment_whose_rejected_transaction_is_mined_does_not_expire(payer, no
     assert settle(minutes=20)["confirmed"] == 1
 
 
-def test_an_unreachable_node_changes_nothing_and_is_reported(payer, settings):
+def test_settlement_with_an_unreachable_node_changes_no_payment_and_reports_it(payer, settings):
     paid = payer.pay()
     settings.SETTLEMENT_RPC_URL = unused_address()
     assert settle(minutes=20) == {**NOTHING, "unreachable": 1}
     assert stored(paid["payment_id"]).status == "submitted"
 
 
-def test_payments_wait_while_the_chain_is_disabled(payer, settings):
+def test_a_submitted_payment_waits_while_the_chain_is_disabled(payer, settings):
     paid = payer.pay()
     settings.SETTLEMENT_RPC_URL = ""
     assert settle(minutes=20) == {**NOTHING, "waiting": 1}
     assert stored(paid["payment_id"]).status == "submitted"
 
 
-def test_the_database_rejects_changes_of_history_and_transactions(payer):
+def test_the_database_rejects_changes_of_payment_history_and_transactions(payer):
     payment = payer.pay()["payment_id"]
     for rows in (CryptoPaymentHistory.objects.all(), CryptoTransaction.objects.all()):
         for change in (rows.delete, lambda rows=rows: rows.update(payment=payment)):

@@ -41,6 +41,6 @@ def test_the_status_of_an_unknown_hash_is_not_found(api, node):
     }
 
 
-def test_the_status_from_an_unreachable_node_is_502(api, node, settings):
+def test_a_status_request_with_an_unreachable_node_returns_502(api, node, settings):
     settings.SETTLEMENT_RPC_URL = unused_address()
     assert_error(api.read(f"/payments/crypto/status/{HASH}"), 502, "E5003")

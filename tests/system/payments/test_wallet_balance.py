@@ -1,4 +1,4 @@
-"""GET /v1/wallet/balance/{wallet_id}; the balances of Circle are in test_wallet_circle.py."""
+"""GET /v1/wallet/balance/{wallet_id} on a chain. test_wallet_circle.py tests balances from Circle."""
 
 from tests.api import assert_error
 from tests.payments.http_double import HTML, Reply, unused_address
@@ -13,14 +13,14 @@ def test_the_balance_of_a_wallet_comes_from_its_chain(api, user, evm, node):
     assert body["amount_usdc"] == 12_345_678
 
 
-def test_a_wallet_on_another_network_has_no_balance(api, user, node):
+def test_the_balance_of_a_wallet_on_another_network_is_unavailable(api, user, node):
     wallet = connected(user, network="eip155:1")
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
     assert (body["source"], body["amount"], body["amount_usdc"]) == ("unavailable", None, None)
     assert not node.received
 
 
-def test_a_balance_from_a_node_without_a_usable_response_is_502(api, user, node, settings):
+def test_a_balance_request_returns_502_if_the_node_returns_no_valid_response(api, user, node, settings):
     wallet = connected(user, network="eip155:31337")
     for fault in (
         "before",
@@ -39,7 +39,7 @@ def test_a_balance_from_a_node_without_a_usable_response_is_502(api, user, node,
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
 
 
-def test_a_balance_from_a_node_of_another_chain_is_502(api, user, node):
+def test_a_balance_request_returns_502_if_the_node_serves_another_chain(api, user, node):
     wallet = connected(user, network="eip155:31337")
     node.faults["eth_chainId"] = {"result": "0x1"}
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")

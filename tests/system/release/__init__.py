@@ -1,1 +1,1 @@
-"""The output of `make release`, and its verification."""
+"""Tests of the output of `make release` and of its verification."""

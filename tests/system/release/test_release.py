@@ -1,4 +1,4 @@
-"""make_release: a clone produces five files that verify, and another clone the same bytes."""
+"""`make_release` creates five files that verify, and its archive, SBOM, and statement are reproducible."""
 
 import io
 import json
@@ -15,30 +15,30 @@ from tests.processes import ROOT, run_python
 
 
 def clone(folder, *, of=ROOT):
-    """Clone the commit of this repository, or of another clone."""
+    """Clone this repository, or another clone; return the folder."""
     subprocess.run(["git", "clone", "--quiet", str(of), str(folder)], check=True)
     return folder
 
 
 def make(folder, *arguments, **environment):
-    """Run `make_release` in a clone; the last line of its output is its JSON."""
+    """Run `make_release` in a clone; the last line of its output is JSON."""
     env = {"VAR_DIR": f"{folder}-var", **environment}
     return run_python(env, "manage.py", "make_release", "--json", *arguments, folder=folder)
 
 
 @pytest.fixture(scope="session")
-def made(made_once):
-    """A clone with a release in `dist/`, and the output of the command."""
+def release(made_once):
+    """A clone with a release in `dist/`, the JSON of the command, and its standard error."""
 
     def build(place):
         place.mkdir()
-        done = make(clone(place / "one"))
+        done = make(clone(place / "clone"))
         assert done.returncode == 0, done.stdout + done.stderr
-        (place / "said.json").write_text(json.dumps([done.stdout.strip().rpartition("\n")[2], done.stderr]))
+        (place / "output.json").write_text(json.dumps([done.stdout.strip().rpartition("\n")[2], done.stderr]))
 
     place = made_once("release", build)
-    answer, warning = json.loads((place / "said.json").read_text())
-    return place / "one", json.loads(answer), warning
+    answer, warning = json.loads((place / "output.json").read_text())
+    return place / "clone", json.loads(answer), warning
 
 
 def read(folder):
@@ -46,36 +46,36 @@ def read(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_the_five_files_of_a_release_verify_offline(made):
-    root, said, warning = made
+def test_the_files_of_a_release_verify_offline(release):
+    root, result, warning = release
     names = Names(Source.of(root).version())
     assert read(root / "dist").keys() == {*names.summed, "SHA256SUMS"}
     assert "has no value for others" in warning
-    assert said["ledger"] is None
-    output, shown = io.StringIO(), io.StringIO()
+    assert result["ledger"] is None
+    output, errors = io.StringIO(), io.StringIO()
     call_command(
-        "verify", root / "dist" / names.archive, "--ledger-key", said["key"], "--json", stdout=output, stderr=shown
+        "verify", root / "dist" / names.archive, "--ledger-key", result["key"], "--json", stdout=output, stderr=errors
     )
     assert json.loads(output.getvalue())["verified"] is True
     proof, statement = (str(root / "dist" / name) for name in (names.proof, names.statement))
-    call_command("verify", proof, "--report", statement, "--ledger-key", said["key"], stdout=output, stderr=shown)
+    call_command("verify", proof, "--report", statement, "--ledger-key", result["key"], stdout=output, stderr=errors)
     assert "verified: True" in output.getvalue()
 
 
-def test_another_clone_produces_the_same_release(made, tmp_path):
-    root, said, _warning = made
-    source = Source.of(clone(tmp_path / "somewhere else", of=root))
+def test_a_release_from_another_clone_has_identical_files(release, tmp_path):
+    root, result, _warning = release
+    source = Source.of(clone(tmp_path / "other", of=root))
     names = Names(source.version())
     files = {names.archive: source.archive(names), names.sbom: source.sbom()}
     files[names.statement] = source.statement(names, digests_of(files))
-    kept = read(root / "dist")
-    assert files == {name: kept[name] for name in files}
-    assert said["sha256"] == sha256(files[names.archive]).hexdigest()
-    assert said["commit"] == source.commit
+    original = read(root / "dist")
+    assert files == {name: original[name] for name in files}
+    assert result["sha256"] == sha256(files[names.archive]).hexdigest()
+    assert result["commit"] == source.commit
 
 
-def test_the_sbom_is_valid_and_lists_every_locked_package(made):
-    root, *_said = made
+def test_the_sbom_of_a_release_is_valid_and_lists_every_locked_package(release):
+    root, *_ = release
     text = (root / "dist" / Names(Source.of(root).version()).sbom).read_text()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     document = json.loads(text)
@@ -87,8 +87,8 @@ def test_the_sbom_is_valid_and_lists_every_locked_package(made):
     assert document["metadata"]["component"]["name"] == "credit-platform"
 
 
-def test_a_release_from_a_changed_tree_is_rejected(made, tmp_path):
-    root = clone(tmp_path / "changed", of=made[0])
+def test_a_release_from_a_tree_with_uncommitted_changes_is_rejected(release, tmp_path):
+    root = clone(tmp_path / "changed", of=release[0])
     (root / "README.md").write_text("Something else.")
     (root / "left").touch()
     with pytest.raises(CannotRelease, match=r"README\.md and 1 more"):
@@ -97,8 +97,8 @@ def test_a_release_from_a_changed_tree_is_rejected(made, tmp_path):
         Source.of(tmp_path)
 
 
-def test_a_release_fails_without_a_ledger(made, tmp_path):
-    root, *_said = made
+def test_a_release_with_an_unreachable_ledger_fails_and_writes_no_file(release, tmp_path):
+    root, *_ = release
     done = make(root, "--sbom", "README.md", "--to", str(tmp_path), CHAIN_URL="http://127.0.0.1:9")
     assert done.returncode == 1
     assert "The ledger at http://127.0.0.1:9 does not answer (connect)." in done.stderr

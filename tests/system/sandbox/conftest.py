@@ -1,3 +1,3 @@
-"""Clients whose keys outlive every test, as in the in-process tests of the sandbox."""
+"""Reuses fixtures of the in-process sandbox tests."""
 
 from tests.sandbox.conftest import api, stranger_api, wait  # noqa: F401  fixtures

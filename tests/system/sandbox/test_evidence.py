@@ -1,4 +1,4 @@
-"""Moving the clock leaves the proofs of anchored records unchanged."""
+"""Advancing the sandbox clock does not change the proofs of anchored records."""
 
 import json
 from io import StringIO
@@ -16,7 +16,7 @@ from tests.sandbox.conftest import seconds_of
 
 @pytest.fixture
 def anchored(committed, live_server, settings, tmp_path, user, api):
-    """The id of an approved application, anchored in a separate ledger."""
+    """The ID of an approved application whose decision is anchored in a separate ledger."""
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
     settings.CHAIN_URL, settings.ANCHOR_DECISIONS = live_server.url, True
@@ -29,7 +29,7 @@ def anchored(committed, live_server, settings, tmp_path, user, api):
 
 
 def anchor():
-    """Anchor the waiting records; return their number."""
+    """Anchor the pending records; return their number."""
     out = StringIO()
     with override_settings(ROOT_URLCONF="ledger.urls"):
         call_command("anchor_decisions", once=True, as_json=True, stdout=out)
@@ -37,23 +37,23 @@ def anchor():
 
 
 def verified():
-    """Verify all proofs of the ledger and the platform; return them."""
+    """Verify the ledger and the platform's proofs; return the proofs."""
     out = StringIO()
     with override_settings(ROOT_URLCONF="ledger.urls"):
         call_command("verify_ledger", as_json=True, stdout=out)
     assert json.loads(out.getvalue().splitlines()[-1])["ok"]
-    kept = list(DecisionAnchor.objects.order_by("pk"))
-    for record in kept:
+    anchors = list(DecisionAnchor.objects.order_by("pk"))
+    for record in anchors:
         leaf = bytes.fromhex(record.proof["leaf_hash"])
         assert foreign.accepts_proof_file(record.proof_file, leaf, signer().verifier.vkey)
-    return [(item.record, item.proof, item.proof_file, item.anchored_at) for item in kept]
+    return [(item.record, item.proof, item.proof_file, item.anchored_at) for item in anchors]
 
 
-def test_moving_the_clock_changes_no_proof(anchored, api):
-    before, shown = verified(), api.read(f"/applications/{anchored}/proof").json()
+def test_advancing_the_sandbox_clock_changes_no_proof_of_anchored_records(anchored, api):
+    before, proof = verified(), api.read(f"/applications/{anchored}/proof").json()
     bundle = api.read(f"/applications/{anchored}/decision-bundle").json()
     done = api.send("/sandbox/clock", {"advance_seconds": seconds_of(days=40)}).json()["done"]
     assert done["applications_expired"] == 1
     assert verified() == before
-    assert api.read(f"/applications/{anchored}/proof").json() == shown
+    assert api.read(f"/applications/{anchored}/proof").json() == proof
     assert api.read(f"/applications/{anchored}/decision-bundle").json() == bundle

@@ -1,8 +1,8 @@
 """Migrate a database of an earlier version, and report every problem: `python -m tests.system.upgrade.judge`.
 
-Runs in the environment of the database, and prints one line of JSON: the findings of the linter, and the changes that
-no migration declares. A migration declares the tables and columns that its operations add, alter or delete, and its
-`changes` list ("table.column", or "table" for rows), for example if it recomputes values.
+It requires the environment of the database, and prints a line of JSON: the findings of the linter, and the changes that
+no migration declares. A migration declares the tables and columns that its operations alter or delete. If it changes
+values or rows, its `changes` list declares the "table.column" or the "table".
 """
 
 import argparse
@@ -16,10 +16,14 @@ import django
 
 
 def main() -> None:
-    """Check every database of the environment."""
+    """Migrate and check every database of the environment."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--serves-before", action="store_true", help="Demand what the version before needs.")
-    parser.add_argument("--evidence", type=Path, metavar="FOLDER", help="Verify the ledger, a decision, a proof there.")
+    parser.add_argument(
+        "--serves-before", action="store_true", help="Also report changes that break the previous version."
+    )
+    parser.add_argument(
+        "--evidence", type=Path, metavar="FOLDER", help="Verify the ledger, and the decision and the proof in FOLDER."
+    )
     arguments = parser.parse_args()
     django.setup()
     from django.core.management import call_command
@@ -33,12 +37,12 @@ def main() -> None:
         connection = connections[alias]
         executor = MigrationExecutor(connection)
         plan = [item for item, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
-        named = {name for migration in plan for name in names(migration, executor.loader)}
+        declared = {name for migration in plan for name in declared_by(migration, executor.loader)}
         before = take_snapshot(connection)
         call_command("migrate", database=alias, verbosity=0)
         fields["migrations"] += [f"{item.app_label}.{item.name}" for item in plan]
         fields["changes"] += compare(
-            before, take_snapshot(connection, before), named, serves_before=arguments.serves_before
+            before, take_snapshot(connection, before), declared, serves_before=arguments.serves_before
         )
     if arguments.evidence:
         fields["verified"] = verify(arguments.evidence)
@@ -46,7 +50,7 @@ def main() -> None:
 
 
 def verify(folder: Path) -> list[str]:
-    """Verify the evidence of a version with the commands of this one; raises CommandError for a failure."""
+    """Verify the evidence in a folder; return the verified items. Raises CommandError for a failure."""
     from django.core.management import call_command
 
     key = (folder / "ledger.vkey").read_text()
@@ -63,16 +67,16 @@ def lint() -> list[str]:
     """Return the findings of django-migration-linter with the options of pyproject.toml, as in `make lint`."""
     from django.core.management import call_command
 
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         try:
             call_command("lintmigrations")
         except SystemExit:
-            return [line.strip() for line in said.getvalue().splitlines() if line.startswith("\t")]
+            return [line.strip() for line in output.getvalue().splitlines() if line.startswith("\t")]
     return []
 
 
-def names(migration: Any, loader: Any) -> set[str]:
+def declared_by(migration: Any, loader: Any) -> set[str]:
     """Return the tables and columns that a migration declares as changed."""
     rows = set(getattr(migration, "changes", ()))
     state = loader.project_state((migration.app_label, migration.name), at_end=False)
@@ -86,14 +90,14 @@ def names(migration: Any, loader: Any) -> set[str]:
             name = getattr(operation, "old_name", None) or operation.name
             if kind == "AlterField" and _stored(model._meta.get_field(name)) == _stored(operation.field):
                 operation.state_forwards(migration.app_label, state)
-                continue  # another help text or label changes no value
+                continue  # a changed help text or label changes no value
             rows.add(f"{model._meta.db_table}.{model._meta.get_field(name).column}")
         operation.state_forwards(migration.app_label, state)
     return rows
 
 
 def _stored(field: Any) -> tuple[Any, ...]:
-    """Return a field as written in a migration, without help text and labels."""
+    """Return the definition of a field in a migration, without help text and label."""
     _, path, arguments, options = field.deconstruct()
     return (
         path,

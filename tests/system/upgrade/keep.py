@@ -1,7 +1,7 @@
-"""Declare a version and store its data: `python -m tests.system.upgrade.keep 1.0.0`, from a commit.
+"""Store the data of a version: `python -m tests.system.upgrade.keep 1.0.0`, in a tree without changes.
 
-Both services run on PostgreSQL and then on SQLite, with the demo and the end-to-end test. The resulting database and
-its secrets are written to `tests/system/upgrade/1.0.0/`. The script writes the date into the changelog.
+It runs both services with the demo and the end-to-end test, on PostgreSQL and then on SQLite. It writes the resulting
+databases and their secrets to `tests/system/upgrade/1.0.0/`, and the date into the changelog.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ from tests.system.walk import ledger, platform
 from tests.system.walk.service import Service
 
 WORKERS = ("ask_witnesses", "anchor_decisions", "decide_applications", "issue_notices")
-# Excluded from the stored folder of secrets: request counters, static files, and the database itself.
-LEFT_OUT = re.compile(r"metrics|static|.*\.sqlite3(-wal|-shm)?|witness.*|tests")
+# Files that the stored archive excludes, such as request counters, static files, and the database.
+EXCLUDED = re.compile(r"metrics|static|.*\.sqlite3(-wal|-shm)?|witness.*|tests")
 REPORT = ledger.REPORT
 
 
 @contextlib.contextmanager
 def databases(kind: str, folder: Path) -> Iterator[str]:
-    """Run an empty database of a kind; yield its URL."""
+    """Create an empty database of a kind; yield its URL."""
     if kind == "sqlite":
         yield f"sqlite:///{folder}/platform.sqlite3"
         return
@@ -45,13 +45,13 @@ def databases(kind: str, folder: Path) -> Iterator[str]:
 
 
 def fill(address: str, var: Path) -> None:
-    """Run both services on an empty database, call each operation once, and store a decision and a proof."""
+    """Run both services on an empty database, call each operation once, and write a decision and a proof to `var`."""
     origin, port, ledger_port = "kept.invalid", free_port(), free_port()
     env = {
         "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "WEBHOOK_ALLOW_PRIVATE": "1",
         "BASE_URL": f"http://127.0.0.1:{port}/v1", "CHAIN_URL": f"http://127.0.0.1:{ledger_port}",
         "LEDGER_ORIGIN": origin, "WITNESS_POLICY": str(var / "witness-policy"),
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # its rate limits are too high to reach
     }  # fmt: skip
     with watched_log(var, origin), contextlib.ExitStack() as running:
         manage(env, "migrate", "-v0")
@@ -69,7 +69,7 @@ def fill(address: str, var: Path) -> None:
         service = Service(env["BASE_URL"].removesuffix("/v1"), "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
         log = Service(env["CHAIN_URL"], "/openapi.json", {})
         log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})
-        service.called.add("POST /v1/sandbox/clock")  # would age the demo's records
+        service.called.add("POST /v1/sandbox/clock")  # skipped, because it would age the demo's records
         _endpoint, bundle = platform.walk(service, demo)
         report_hash = ledger.walk(log)
         (var / "decision.json").write_text(json.dumps(bundle))
@@ -81,7 +81,7 @@ def fill(address: str, var: Path) -> None:
 
 
 def dump(kind: str, address: str) -> bytes:
-    """Return the whole database, as SQL or as SQLite's file."""
+    """Return all content of the database, as SQL or as a SQLite file."""
     if kind == "sqlite":
         file = address.removeprefix("sqlite:///")
         with contextlib.closing(sqlite3.connect(file)) as database:
@@ -89,21 +89,23 @@ def dump(kind: str, address: str) -> bytes:
         return Path(f"{file}.kept").read_bytes()
     command = [f"{folder_of('pg_dump')}/pg_dump", "--no-owner", "--no-privileges", address]
     sql = subprocess.run(command, capture_output=True, check=True).stdout
-    return re.sub(rb"(?m)^\\(un)?restrict .*\n", b"", sql)  # lines of newer minor versions, which an older psql rejects
+    return re.sub(
+        rb"(?m)^\\(un)?restrict .*\n", b"", sql
+    )  # newer minor versions write these lines, which an older psql rejects
 
 
 def pack(folder: Path) -> bytes:
-    """Return an archive of a folder, without the excluded files."""
+    """Return an archive of a folder without the files in EXCLUDED."""
     packed = BytesIO()
     with tarfile.open(mode="w:xz", fileobj=packed) as archive:
         for path in sorted(folder.iterdir()):
-            if not LEFT_OUT.fullmatch(path.name):
+            if not EXCLUDED.fullmatch(path.name):
                 archive.add(path, path.name)
     return packed.getvalue()
 
 
 def keep(kind: str, database: Path, secrets: Path) -> None:
-    """Write one kind of database and its files."""
+    """Create a database of a kind, and write its dump and the archive of its files."""
     with tempfile.TemporaryDirectory() as place, databases(kind, Path(place)) as address:
         var = Path(place, "var")
         var.mkdir(mode=0o700)
@@ -113,15 +115,15 @@ def keep(kind: str, database: Path, secrets: Path) -> None:
 
 
 def declare(number: str, log: Path) -> None:
-    """Replace `unreleased` by today's date."""
+    """Replace `unreleased` in the changelog with today's date."""
     today = datetime.now(UTC).date().isoformat()
     log.write_text(log.read_text().replace(f"## {number} — unreleased\n", f"## {number} — {today}\n"))
 
 
 def main(number: str) -> None:
-    """Store the version's data."""
+    """Store the data of the version, and declare it in the changelog."""
     if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, check=True).stdout:
-        raise SystemExit("Commit first: a version that is kept names the commit of its program.")
+        raise SystemExit("Commit your changes first: the stored data refers to the commit of its program.")
     folder = HERE / number
     folder.mkdir(exist_ok=True)
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=True, text=True).stdout

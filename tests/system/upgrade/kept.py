@@ -1,4 +1,4 @@
-"""The stored data of released versions, and their restoration: databases, secrets, programs."""
+"""Restore the stored databases, secrets, and programs of released versions."""
 
 import functools
 import lzma
@@ -12,29 +12,29 @@ from tests.clusters import folder_of
 from tests.processes import ROOT
 
 HERE = Path(__file__).parent
-# The database of each kind; `KIND-var.tar.xz` has its secrets, the evidence, and its verifiers.
+# The database file of each kind. `KIND-var.tar.xz` contains its secrets, the evidence, and the verification keys.
 DUMPS = {"postgresql": "postgresql.sql.xz", "sqlite": "sqlite3.xz"}
 
 
 @dataclass(frozen=True)
 class Version:
-    """A released version, by its number."""
+    """A released version and its stored data."""
 
     number: str
     folder: Path
 
     @property
     def commit(self) -> str:
-        """Return the commit of its program."""
+        """Return the commit of the version's program."""
         return (self.folder / "COMMIT").read_text().strip()
 
     def unpack(self, kind: str, into: Path) -> None:
-        """Unpack the files next to its database: secrets, a decision, a report and its proof."""
+        """Unpack the files that belong to a database: secrets, a decision, a report, and the report's proof."""
         with tarfile.open(self.folder / f"{kind}-var.tar.xz") as archive:
             archive.extractall(into, filter="data")
 
     def restore(self, address: str) -> None:
-        """Restore into an empty PostgreSQL database."""
+        """Restore the version's data into an empty PostgreSQL database."""
         dump = lzma.decompress((self.folder / DUMPS["postgresql"]).read_bytes())
         program = f"{folder_of('psql')}/psql"
         command = [program, "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-d", address]
@@ -43,11 +43,11 @@ class Version:
             raise RuntimeError(f"psql: {done.stderr.decode(errors='replace')}")
 
     def write_sqlite(self, file: Path) -> None:
-        """Write its SQLite file."""
+        """Write the version's SQLite database to a file."""
         file.write_bytes(lzma.decompress((self.folder / DUMPS["sqlite"]).read_bytes()))
 
     def program(self, into: Path) -> Path:
-        """Check out its program; raises RuntimeError if the history lacks its commit."""
+        """Write the version's program into a folder. Raises RuntimeError if this clone lacks its commit."""
         command = ["git", "archive", "--format=tar", self.commit]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
         if done.returncode:
@@ -59,6 +59,6 @@ class Version:
 
 @functools.cache
 def versions() -> list[Version]:
-    """Return the stored versions, the oldest first."""
+    """Return the stored versions, oldest first."""
     result = [Version(file.parent.name, file.parent) for file in HERE.glob("*/COMMIT")]
     return sorted(result, key=lambda version: [int(part) for part in version.number.split(".")])

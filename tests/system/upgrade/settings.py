@@ -1,6 +1,6 @@
-"""The platform's settings for checking migrations: with the linter, and with a migration under test, if there is one.
+"""The platform's settings for checks of migrations, with the linter, and optionally with a migration under test.
 
-WRONG_MIGRATIONS is a folder with the migrations of `claims` and one more (`test_upgrade.py` creates it).
+WRONG_MIGRATIONS is a folder with the migrations of `claims` and a further migration. `test_upgrade.py` creates it.
 """
 
 import os

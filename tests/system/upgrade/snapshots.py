@@ -1,28 +1,28 @@
-"""The content of a database as a hash per column: comparing two snapshots shows the effect of a migration."""
+"""Hash each column of a database, and compare two such snapshots to find the effects of a migration."""
 
 import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-# Django adds rows for new models here; existing rows stay.
+# Django adds rows to these tables for new models. Existing rows do not change.
 GROWING = {"django_migrations", "django_content_type", "auth_permission", "auth_group_permissions"}
 
 
 @dataclass
 class Table:
-    """The hashes of a table's columns, its number of rows, and PostgreSQL's data about it."""
+    """A table's number of rows, the hashes of its columns, and its data file in PostgreSQL."""
 
     rows: int
     columns: dict[str, str]
-    required: set[str] = field(default_factory=set)  # NOT NULL without a default
-    file: int = 0  # changes when PostgreSQL rewrites all rows
+    required: set[str] = field(default_factory=set)  # columns with NOT NULL and without a default
+    file: int = 0  # this number changes when PostgreSQL rewrites all rows
 
 
 Snapshot = dict[str, Table]
 
 
 def take_snapshot(connection: Any, known: Snapshot | None = None) -> Snapshot:
-    """Hash every table; in a growing table, only the rows of an earlier snapshot."""
+    """Hash every table. In a growing table, hash only the rows of the earlier snapshot `known`."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             return _of_postgresql(cursor, known or {})
@@ -69,7 +69,7 @@ def _of_sqlite(cursor: Any, known: Snapshot) -> Snapshot:
     for (table,) in cursor.fetchall():
         cursor.execute(f"SELECT name, \"notnull\", dflt_value, pk FROM pragma_table_info('{table}')")
         columns = cursor.fetchall()
-        keys, names = [name for name, *_told, pk in columns if pk], [name for name, *_told in columns]
+        keys, names = [name for name, *_rest, pk in columns if pk], [name for name, *_rest in columns]
         required = {name for name, not_null, default, pk in columns if not_null and default is None and not pk}
         wanted = ", ".join(f'"{name}"' for name in names)
         cursor.execute(f'SELECT {wanted} FROM "{table}" {_first(table, keys, known)}')
@@ -85,44 +85,48 @@ def _of_sqlite(cursor: Any, known: Snapshot) -> Snapshot:
 
 
 def _first(table: str, keys: list[str], known: Snapshot) -> str:
-    """Return the SQL that selects the earlier rows of a growing table."""
+    """Return the SQL clause that selects the earlier rows of a growing table; empty for other tables."""
     if table not in GROWING or table not in known:
         return ""
     return f'ORDER BY "{keys[0]}" LIMIT {known[table].rows}'
 
 
-def compare(before: Snapshot, after: Snapshot, named: set[str], *, serves_before: bool) -> list[str]:
-    """Return a sentence for each change that no migration declares as `table` or `table.column`.
+def compare(before: Snapshot, after: Snapshot, declared: set[str], *, serves_before: bool) -> list[str]:
+    """Return a sentence for each change that is not in `declared`, as `table` or `table.column`.
 
-    With `serves_before`, also report changes that break the program of the earlier version: it reads the columns that
-    it knows, and writes no other column.
+    With `serves_before`, also report changes that break the program of the previous version. It reads the old columns,
+    and writes no new column.
     """
     faults = []
     for name, table in before.items():
         now = after.get(name)
         if now is None:
-            faults += [f"{name} is gone, and the version before reads it"] if serves_before or name not in named else []
+            faults += (
+                [f"{name} is missing, and the previous version reads it"]
+                if serves_before or name not in declared
+                else []
+            )
             continue
-        if now.rows != table.rows and name not in named:
-            faults.append(f"{name} has {now.rows} rows instead of {table.rows}, and no migration names it")
+        if now.rows != table.rows and name not in declared:
+            faults.append(f"{name} has {now.rows} rows instead of {table.rows}, and no migration declares the change")
         if now.file != table.file:
-            faults.append(f"{name} was written anew, row by row, while nobody could use it")
-        faults += _columns(name, table, now, named, serves_before=serves_before)
+            faults.append(f"{name} was rewritten, which locked the table")
+        faults += _columns(name, table, now, declared, serves_before=serves_before)
     return faults
 
 
-def _columns(name: str, before: Table, now: Table, named: set[str], *, serves_before: bool) -> list[str]:
+def _columns(name: str, before: Table, now: Table, declared: set[str], *, serves_before: bool) -> list[str]:
     faults = []
     for column, content in before.columns.items():
         own = f"{name}.{column}"
         if column not in now.columns:
-            if serves_before or own not in named:
-                faults.append(f"{own} is gone, and the version before reads it")
-        elif now.columns[column] != content and own not in named and name not in named:
-            faults.append(f"{own} has other values, and no migration names it")
+            if serves_before or own not in declared:
+                faults.append(f"{own} is missing, and the previous version reads it")
+        elif now.columns[column] != content and own not in declared and name not in declared:
+            faults.append(f"{own} has other values, and no migration declares the change")
     if serves_before:
         unfilled = now.required - before.required
         faults += [
-            f"{name}.{column} has no default, and the version before does not write it" for column in sorted(unfilled)
+            f"{name}.{column} has no default, and the previous version does not write it" for column in sorted(unfilled)
         ]
     return faults

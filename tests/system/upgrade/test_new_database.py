@@ -1,4 +1,4 @@
-"""Tables created at once in an empty database equal the tables of the single migrations."""
+"""`migrate` creates all tables of an empty database directly. They equal the tables after all migrations."""
 
 import re
 import sqlite3
@@ -12,8 +12,8 @@ from tests import clusters
 from tests.bench.faults.cluster import cluster
 from tests.processes import create_database, manage
 
-# With the name of an app, Django runs the migrations; the existing tables of contenttypes then do not prevent the
-# creation of all others at once.
+# If the command names an app, Django runs its migrations. The tables of contenttypes then exist, so that `migrate` runs
+# all other migrations one by one.
 WAYS = {"at_once": [["migrate"]], "one_by_one": [["migrate", "contenttypes"], ["migrate"]]}
 GRANTS = """
     SELECT app_label, model, codename, auth_permission.name, auth_group.name FROM auth_permission
@@ -30,20 +30,20 @@ def migrate(address, folder, way):
 
 
 def rows_of(database, tables):
-    """Return the permissions with their groups, the applied migrations, and the number of rows of each table."""
+    """Return the row count of each table, the permissions with their groups, and the applied migrations."""
     parts = [f"SELECT '{table}', count(*) FROM \"{table}\"" for table in tables]
     counts = [row for part in parts for row in database.execute(part).fetchall()]
     return sorted(counts), *(sorted(database.execute(text).fetchall(), key=repr) for text in (GRANTS, MIGRATIONS))
 
 
 def definition(sql):
-    """Return a statement, for a table with sorted columns and constraints: SQLite moves changed columns to the end."""
+    """Return a statement; for a table, its sorted columns and constraints: SQLite moves changed columns to the end."""
     if not sql or not sql.startswith("CREATE TABLE"):
         return sql
     return sorted(re.split(r", (?=\"|CONSTRAINT)", sql.partition(" (")[2].removesuffix(")")))
 
 
-def test_tables_created_at_once_equal_those_of_the_migrations_on_sqlite(tmp_path):
+def test_a_new_sqlite_database_equals_a_migrated_database(tmp_path):
     results = []
     for way in WAYS:
         file = tmp_path / f"{way}.sqlite3"
@@ -57,7 +57,7 @@ def test_tables_created_at_once_equal_those_of_the_migrations_on_sqlite(tmp_path
 
 
 @pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
-def test_tables_created_at_once_equal_those_of_the_migrations_on_postgresql(tmp_path):
+def test_a_new_postgresql_database_equals_a_migrated_database(tmp_path):
     results = []
     with cluster(fsync="off") as server:
         for way in WAYS:
@@ -68,7 +68,7 @@ def test_tables_created_at_once_equal_those_of_the_migrations_on_postgresql(tmp_
             sql = subprocess.run(command, capture_output=True, check=True, text=True).stdout
             with psycopg.connect(address) as database:
                 rows = rows_of(database, re.findall(r"(?m)^CREATE TABLE public\.(\w+)", sql))
-            # A random word of newer minor versions, and names that PostgreSQL or Django generates for `unique=True`.
+            # Remove a random word of newer minor versions, and names that are generated for `unique=True`.
             sql = re.sub(r"(?m)^\\(un)?restrict .*\n", "", sql)
             sql = re.sub(r"(accesstoken_token_checksum)_(key|\w{8}_uniq)\b", r"\1", sql)
             results.append((sql.splitlines(), rows))

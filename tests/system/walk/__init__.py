@@ -1,6 +1,6 @@
-"""The end-to-end test of a new user: `python3 -m tests.system.walk` in a checkout, with only the standard library.
+"""The end-to-end test of a new user: `python3 -m tests.system.walk` in a checkout. It needs no packages.
 
-It clones the checkout, lets `make run` set everything up from requirements.txt, runs the printed `curl`, and calls
-every operation of both OpenAPI documents and every management command once. A 5xx response, a "Traceback", or an
-operation or command without an entry here fails the test.
+It clones the checkout, starts `make run`, runs the printed `curl`, and calls every operation of both OpenAPI documents
+and every management command once. The test fails for an unexpected response, a "Traceback" in the output, and a command
+that the test does not call.
 """

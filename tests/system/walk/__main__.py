@@ -1,4 +1,4 @@
-"""Clone, `make run`, run printed commands, call everything, Ctrl-C; prints its steps, and exits with 1 at a failure."""
+"""Run the end-to-end test, and print its steps. The exit status is 1 if a step fails."""
 
 import contextlib
 import os
@@ -17,20 +17,20 @@ from tests.processes import free_port
 from tests.system.walk import commands, ledger, platform
 from tests.system.walk.service import Service, WalkFailed
 
-START_SECONDS = 300  # far longer than needed: a slow package mirror must not fail the test
+START_SECONDS = 300  # long, so that a slow package mirror does not fail the test
 STOP_SECONDS = 120
 ROOT = Path(__file__).resolve().parents[3]
-_begun = time.monotonic()
+_started = time.monotonic()
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     """Print a line with the seconds since the start."""
-    print(f"[{time.monotonic() - _begun:5.1f} s] {text}", flush=True)
+    print(f"[{time.monotonic() - _started:5.1f} s] {text}", flush=True)
 
 
 @contextlib.contextmanager
 def make_run(root: Path, log: Path) -> Iterator[str]:
-    """Start everything as a user would; yield the output. At the end send SIGINT, like Ctrl-C."""
+    """Start `make run`; yield its output up to the `curl`. At the end, send SIGINT like Ctrl-C, and check the log."""
     with log.open("w") as output:
         process = subprocess.Popen(
             ["make", "--no-print-directory", "run"], cwd=root, env=commands.environment() | free_ports(),
@@ -46,22 +46,22 @@ def make_run(root: Path, log: Path) -> Iterator[str]:
             process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired as error:
             os.killpg(process.pid, signal.SIGKILL)
-            raise WalkFailed(f"Ctrl-C did not end everything within {STOP_SECONDS} s.") from error
-        say(f"Ctrl-C ended it in {time.monotonic() - stopping:.1f} s")
+            raise WalkFailed(f"`make run` did not end within {STOP_SECONDS} s after Ctrl-C.") from error
+        report(f"`make run` ended after Ctrl-C in {time.monotonic() - stopping:.1f} s")
     written = log.read_text()
     if not re.search(r"^[\d:]{8} platform GET /v1/applications 200 in [\d.]+ ms by api_key:", written, re.MULTILINE):
-        raise WalkFailed("`make run` does not show requests.")
+        raise WalkFailed("`make run` does not print requests.")
     if "Traceback" in written:
-        raise WalkFailed(f"The services wrote:\n{written[-5000:]}")
+        raise WalkFailed(f"The services printed a traceback:\n{written[-5000:]}")
 
 
 def free_ports() -> dict[str, str]:
-    """Return the variables with free ports."""
+    """Return the port variables of `make run`, with free ports."""
     return {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
 
 
 def read_welcome(process: "subprocess.Popen[bytes]", log: Path) -> str:
-    """Return and print the output of `make run` up to its `curl`."""
+    """Print the output of `make run` up to its `curl`; return the output."""
     deadline, printed = time.monotonic() + START_SECONDS, ""
     while time.monotonic() < deadline:
         has_ended = process.poll() is not None
@@ -85,7 +85,7 @@ def paste(printed: str) -> None:
 
 
 def find(pattern: str, printed: str) -> str:
-    """Return the part of the output that a user would copy."""
+    """Return the first group of a pattern in the output. Raises WalkFailed if the pattern does not match."""
     match = re.search(pattern, printed)
     if match is None:
         raise WalkFailed(f"`make run` does not print {pattern}.")
@@ -93,7 +93,7 @@ def find(pattern: str, printed: str) -> str:
 
 
 def follow(root: Path, page: str) -> int:
-    """Run a page's blocks in one shell; return their number."""
+    """Run the blocks of a documentation page in a single shell; return their number."""
     blocks = re.findall(r"^```sh\n(.*?)^```", (root / "docs" / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     script = "\n".join(blocks)
     command = ["bash", "-euo", "pipefail", "-c", script]
@@ -111,20 +111,20 @@ def wait_for_documentation(address: str) -> None:
             urllib.request.urlopen(address, timeout=STOP_SECONDS).close()
         except urllib.error.HTTPError as error:
             if error.code != 503 or time.monotonic() > deadline:
-                raise WalkFailed(f"{address} answers {error.code}.") from error
+                raise WalkFailed(f"{address} returns {error.code}.") from error
             time.sleep(1)
         else:
             return
 
 
 def walk(root: Path, folder: Path) -> None:
-    """Run all steps in a new clone, with a folder for written files."""
+    """Run all steps in a new clone; `folder` is for temporary files."""
     starting = time.monotonic()
     with make_run(root, folder / "log") as printed:
-        say(f"It runs after {time.monotonic() - starting:.1f} s")
+        report(f"`make run` is ready after {time.monotonic() - starting:.1f} s")
         find("Both services respond: (.+) Creating demo data", printed)
         paste(printed)
-        say("The printed curl answers")
+        report("The printed curl command succeeds")
         account = re.search(r"Demo account (\S+) \(user (\d+)\), password (\S+)", printed)
         if account is None:
             raise WalkFailed("`make run` does not print the demo account.")
@@ -133,21 +133,21 @@ def walk(root: Path, folder: Path) -> None:
         service = Service(find(r"API +(\S+)/v1", printed), "/v1/openapi.json", key)
         log = Service(find(r"Ledger +(\S+)/\n", printed), "/openapi.json", {})
         called = commands.Commands(root, {"BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root})
-        # First, so that the examples use the demo's account.
-        platform.let_time_go_by(service, commands.key_of_new_account(called, "newcomer"))
+        # These calls need other accounts. They are first, so that the examples use the demo's account.
+        platform.advance_clock(service, commands.key_of_new_account(called, "newcomer"))
         platform.hold(service, commands.key_of_new_account(called, "operator", "--staff", "--group", "Operations"))
         endpoint, bundle = platform.walk(service, demo)
         report_hash = ledger.walk(log)
         log.call_rest()
-        say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
+        report(f"Every operation succeeds: {len(service.called)} of the platform, {len(log.called)} of the ledger")
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
-        say(f"Every command works: {len(called.called)}")
+        report(f"Every command succeeds: {len(called.called)}")
         for page in ("tutorial.md", "guides/scores.md", "guides/webhooks.md"):
             blocks = follow(root, page)
-            say(f"The blocks of {page} work: {blocks}")
+            report(f"The blocks of {page} succeed: {blocks}")
         wait_for_documentation(f"{service.root}/docs/")
-        say("The documentation is built")
+        report("The documentation is built")
         paste(printed)
 
 
@@ -156,13 +156,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="credit-platform-walk-") as folder:
         root = Path(folder) / "clone"
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(root)], check=True)
-        say("make run, in a fresh clone")
+        report("Start make run in a new clone")
         try:
             walk(root, Path(folder))
         except WalkFailed as failure:
             print(f"FAILED: {failure}", file=sys.stderr, flush=True)
             return 1
-    say("Walked")
+    report("The end-to-end test passed")
     return 0
 
 

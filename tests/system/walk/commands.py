@@ -1,4 +1,4 @@
-"""Every management command of ours, in an order in which each finds the records that it needs."""
+"""Call every management command of the platform, each after the commands that create its records."""
 
 import json
 import os
@@ -17,13 +17,13 @@ PASSWORD = "a walker walks far"
 
 
 def environment() -> dict[str, str]:
-    """Return the environment without variables of our settings: a new user has set none."""
-    kept = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TMPDIR|PIP_.*|SSL_.*|.*_PROXY", re.IGNORECASE)
-    return {name: value for name, value in os.environ.items() if kept.fullmatch(name)}
+    """Return the environment of a new user, without variables of the platform's settings."""
+    inherited = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TMPDIR|PIP_.*|SSL_.*|.*_PROXY", re.IGNORECASE)
+    return {name: value for name, value in os.environ.items() if inherited.fullmatch(name)}
 
 
 class Commands:
-    """Runs commands in a checkout prepared by `make run`, with the settings of the running services."""
+    """Runs commands in the checkout of `make run`, with the settings of the running services."""
 
     def __init__(self, root: Path, settings: dict[str, str]) -> None:
         self.root, self.environment = root, environment() | settings
@@ -43,8 +43,8 @@ class Commands:
             timeout=COMMAND_SECONDS,
         )  # fmt: skip
         if done.returncode or "Traceback" in done.stdout + done.stderr:
-            said = f"{done.stdout}{done.stderr}"[-3000:]
-            raise WalkFailed(f"manage.py {' '.join(arguments)} ended with {done.returncode}:\n{said}")
+            output = f"{done.stdout}{done.stderr}"[-3000:]
+            raise WalkFailed(f"manage.py {' '.join(arguments)} ended with {done.returncode}:\n{output}")
         return done
 
     def call(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
@@ -61,14 +61,14 @@ class Commands:
         return done.stdout
 
     def fetch(self, path: str, file: Path, service: str = "CHAIN_URL") -> str:
-        """Store a response of the ledger, or of the platform (BASE_URL), in a file; return its name."""
+        """Store a response of the ledger, or with BASE_URL of the platform, in a file; return the file name."""
         address = self.environment[service].removesuffix("/v1") + path
         with urllib.request.urlopen(address, timeout=COMMAND_SECONDS) as answer:
             file.write_bytes(answer.read())
         return str(file)
 
     def scrape_metrics(self) -> None:
-        """Run `serve_metrics` next to that of `make run`, read it once, and end it."""
+        """Run a second `serve_metrics`, request the metrics once, and stop it."""
         port = free_port()
         server = subprocess.Popen(
             [".venv/bin/python", "manage.py", "serve_metrics"],
@@ -78,7 +78,7 @@ class Commands:
             wait_until(lambda: listens(port) or server.poll() is not None)
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=COMMAND_SECONDS) as answer:
                 if b"# TYPE" not in answer.read():
-                    raise WalkFailed("serve_metrics does not serve.")
+                    raise WalkFailed("serve_metrics returns no metrics.")
         finally:
             server.terminate()
             server.wait(COMMAND_SECONDS)
@@ -91,19 +91,19 @@ class Commands:
 
 
 def policy_key(file: Path) -> str:
-    """Return the key of the log in a policy."""
+    """Return the log's key from a witness policy file."""
     return next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("log "))
 
 
 def key_of_new_account(commands: Commands, name: str, *options: str) -> str:
-    """Create an account that nothing else uses; return its API key."""
+    """Create a separate account; return its API key."""
     commands.call("create_user", name, "--password-stdin", *options, stdin=PASSWORD)
     key: str = commands.call("create_api_key", name, "--name", "Walk")["key"]
     return key
 
 
 def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_hash: str, folder: Path) -> None:
-    """Call every command. The called operations created its webhook endpoint, decision, and anchored report."""
+    """Call every command. Earlier API calls created the webhook endpoint, the decision, and the anchored report."""
     run = commands.call
     run("seed_demo")
     walker = run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
@@ -132,7 +132,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("rotate_signing_key")
     run("rotate_record_key")
     run("rotate_encryption_key")
-    card, model = "tests/credit/scoring/german/summary.csv", "1"  # of the demo
+    card, model = "tests/credit/scoring/german/summary.csv", "1"  # the model of the demo
     run("import_scorecard", card, "--model", model, "--user", "walker", "--outcome", "approve=550")
     proof, report = folder / "walker.tlog-proof", folder / "report"
     policy = commands.fetch("/policy", folder / "policy")
@@ -174,7 +174,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
 
 
 def _release(commands: Commands, folder: Path) -> None:
-    """Create a release of the commit, and verify it, with a short SBOM: the tool for a real one is for developers."""
+    """Create and verify a release of the commit. Its SBOM is minimal: the SBOM tool is a development dependency."""
     subprocess.run(["git", "clone", "--quiet", str(commands.root), str(folder / "tree")], check=True)
     lock = (folder / "tree" / "requirements.txt").read_text()
     packages = re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", lock, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""A running service: its document, and a record of the called operations."""
+"""A client of a running service that records the called operations."""
 
 import json
 import re
@@ -18,7 +18,7 @@ class WalkFailed(Exception):
 
 
 def file_form(content: bytes) -> bytes:
-    """Return the body of a form with one file, in its field `file`."""
+    """Encode a multipart form with a file in the field `file`."""
     head = 'Content-Disposition: form-data; name="file"; filename="walk.pdf"'
     return f"--{BOUNDARY}\r\n{head}\r\n\r\n".encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
 
@@ -39,41 +39,41 @@ class Service:
             f"{method.upper()} {path}": item[method] for path, item in paths.items() for method in METHODS & item.keys()
         }
         self.operations = {name: described["operationId"] for name, described in self.described.items()}
-        # The last successful request of each operation, by operationId.
+        # The last request of each operation by operationId; successful requests are preferred.
         self.exchanges: dict[str, dict[str, Any]] = {}
 
     def call(
         self, operation: str, body: Any = None, *, query: dict[str, Any] | None = None, status: int = 0, **path: Any
     ) -> Any:
-        """Call an operation and return its parsed response; `status` is the expected status, 0 for any success.
+        """Call an operation; return its parsed response. `status` is the expected status, or 0 for any success.
 
-        A body of bytes is sent as a file, in a form.
+        If the body is bytes, it is sent as a file in a form.
         """
         if operation not in self.operations:
-            raise WalkFailed(f"{operation} is not in the document of {self.root}: correct tests/system/walk.")
+            raise WalkFailed(f"{operation} is not in the OpenAPI document of {self.root}: correct tests/system/walk.")
         response, content, media_type = self.send(operation, body, query, path)
         if response != status if status else not 200 <= response < 300:
-            raise WalkFailed(f"{operation} answered {response}: {content[:1000]!r}")
+            raise WalkFailed(f"{operation} returned {response}: {content[:1000]!r}")
         self.called.add(operation)
         is_json = content and "json" in media_type
         answer = json.loads(content) if is_json else content.decode() if media_type.startswith("text/") else ""
-        seen = {"path": path, "query": query or {}, "request": body}
+        exchange = {"path": path, "query": query or {}, "request": body}
         if response < 300:
-            self.exchanges[self.operations[operation]] = seen
+            self.exchanges[self.operations[operation]] = exchange
         else:
-            self.exchanges.setdefault(self.operations[operation], seen)
+            self.exchanges.setdefault(self.operations[operation], exchange)
         return answer
 
     def send(
         self, operation: str, body: Any, query: dict[str, Any] | None, path: dict[str, Any]
     ) -> tuple[int, bytes, str]:
-        """Call an operation without a check; return the status, the content and its media type."""
+        """Call an operation without checks; return the status, the content, and the media type."""
         method, template = operation.split(" ", 1)
         address = re.sub(r"\{(\w+)\}", lambda name: quote(str(path[name[1]])), template)
         return self._send(method, address + (f"?{urlencode(query)}" if query else ""), body)
 
     def _send(self, method: str, address: str, body: Any) -> tuple[int, bytes, str]:
-        """Send a request; return the status, the content and its media type."""
+        """Send a request; return the status, the content, and the media type."""
         data, sent = None, self.headers
         if isinstance(body, bytes):
             data, sent = file_form(body), sent | {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
@@ -83,13 +83,13 @@ class Service:
         try:
             with urllib.request.urlopen(request, timeout=DEADLINE_SECONDS) as answer:
                 return answer.status, answer.read(), answer.headers.get("Content-Type", "")
-        except urllib.error.HTTPError as refused:
-            return refused.code, refused.read(), refused.headers.get("Content-Type", "")
+        except urllib.error.HTTPError as error:
+            return error.code, error.read(), error.headers.get("Content-Type", "")
 
     def call_rest(self, names: re.Pattern[str] = ANY) -> None:
-        """Call each remaining operation whose id matches, with the example of its document.
+        """Call each remaining operation whose operationId matches, with the example of the OpenAPI document.
 
-        Reads are called first, deletions last.
+        Calls reads first, and deletions last.
         """
         for operation in sorted(self.operations.keys() - self.called, key=_order):
             if not names.match(self.operations[operation]):

@@ -1,3 +1,3 @@
-"""Endpoints and a receiver, as in the in-process tests of webhooks."""
+"""Reuses the endpoint and receiver fixtures of the in-process webhook tests."""
 
 from tests.webhooks.conftest import happen, make_endpoint, private_allowed, receiver, work  # noqa: F401  fixtures

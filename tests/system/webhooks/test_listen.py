@@ -1,4 +1,4 @@
-"""manage.py listen: print and forward the events of an account."""
+"""`manage.py listen` prints and forwards the events of an account."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from tests.webhooks.receiver import Receiver
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_listen_prints_events_until_sigterm(migrated, tmp_path, number):
+def test_listen_prints_and_forwards_events_until_a_stop_signal(migrated, tmp_path, number):
     environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     manage(environment, "create_user", "ada", "--password", "a walker walks far", "--json")

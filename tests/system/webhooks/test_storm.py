@@ -1,6 +1,6 @@
-"""Four workers deliver 1,000 events; eight kills of workers lose none.
+"""Four workers deliver 1,024 events, although eight workers are killed.
 
-STORM_EVENTS and STORM_KILLS change the numbers.
+STORM_EVENTS sets the number of events, and STORM_KILLS the number of killed workers.
 """
 
 import os
@@ -21,12 +21,12 @@ from tests.webhooks.receiver import Receiver
 
 WORKERS, ACCOUNTS = 4, 4
 EVENTS, KILLS = int(os.environ.get("STORM_EVENTS", "1024")), int(os.environ.get("STORM_KILLS", "8"))
-LEASE_SECONDS = 10  # longer than a live worker needs for its claimed deliveries, even on a busy machine
+LEASE_SECONDS = 10  # longer than a worker on a busy machine needs for its claimed deliveries
 
 
 @pytest.fixture
 def nursery(committed):
-    """Return a function that starts a worker on this test's database and returns its process id."""
+    """A function that starts a worker on this test's database, and returns the worker's process ID."""
     environment = {
         **os.environ,
         "DATABASE_URL": own_database_url(),
@@ -80,6 +80,6 @@ def test_every_event_is_delivered_despite_killed_workers(
     for request in receiver.received:
         bodies[request.headers["webhook-id"]].add(request.body)
     assert all(len(same) == 1 for same in bodies.values())
-    # Only deliveries claimed by a killed worker are sent twice.
+    # Only deliveries that a killed worker had claimed can be sent twice.
     assert len(receiver.received) - EVENTS <= KILLS * 100
     assert Delivery.objects.count() == EVENTS

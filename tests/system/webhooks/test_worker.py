@@ -1,4 +1,4 @@
-"""The webhook commands, and the end of a worker."""
+"""`deliver_webhooks` as a separate process."""
 
 import json
 import os
@@ -11,8 +11,9 @@ from tests.databases import own_database_url
 from tests.processes import PATIENCE_SECONDS, ROOT, wait_until
 
 
-def test_a_webhook_worker_process_runs_until_sigterm(committed, receiver, make_endpoint, happen):
-    """Started as an operator does, it delivers new events while it runs, and exits with status 0."""
+def test_a_webhook_worker_delivers_events_until_sigterm_and_exits_with_status_0(
+    committed, receiver, make_endpoint, happen
+):
     make_endpoint(receiver.url)
     environment = {**os.environ, "DATABASE_URL": own_database_url(), "WEBHOOK_ALLOW_PRIVATE": "1"}
     command = [sys.executable, "-W", "ignore", "manage.py", "deliver_webhooks", "--json"]

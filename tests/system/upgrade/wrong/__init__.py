@@ -1,1 +1,1 @@
-"""Five migrations that must fail, each with the expected finding. PREDECESSOR is replaced for each test."""
+"""Five wrong migrations that the upgrade tests must report. Tests replace PREDECESSOR."""

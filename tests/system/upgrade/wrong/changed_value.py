@@ -1,4 +1,4 @@
-"""Makes private claims public without declaring it."""
+"""Changes the visibility of claims without declaring the change."""
 
 from django.db import migrations
 

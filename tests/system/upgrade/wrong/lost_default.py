@@ -1,4 +1,4 @@
-"""Only Django has the default: the previous version, which does not know the column, cannot insert a row."""
+"""Adds a column without a database default, so that the previous version cannot insert rows."""
 
 from django.db import migrations, models
 

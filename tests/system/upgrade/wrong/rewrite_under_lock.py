@@ -1,4 +1,4 @@
-"""Gives every row a different value, so PostgreSQL rewrites all rows and blocks readers meanwhile."""
+"""Adds a random default, so that PostgreSQL rewrites all rows and blocks readers meanwhile."""
 
 from django.db import migrations, models
 from django.db.models.functions import Random
