@@ -1,4 +1,4 @@
-"""A reviewer's work in a real browser, in light and dark, with every page checked by axe-core."""
+"""The back office in a real browser, in light and dark; axe-core checks its pages."""
 
 from datetime import timedelta
 from io import StringIO
@@ -23,19 +23,19 @@ from tests.credit.scoring.past import model_of, version_of
 from tests.factories import PASSWORD, OfferFactory, UserFactory
 from tests.ledger.conftest import SIGNING_KEY
 from tests.processes import wait_until
-from tests.system.browsing import add_app, fits, look_at_widths, noted
+from tests.system.browsing import add_app, check_at_widths, collect_errors, fits
 
 
 class Visit:
-    """A user's browser window, which records every error."""
+    """A browser window that records every error and every request to other servers."""
 
     def __init__(self, browser, server, **options):
         self.server = server.url
         self.page = browser.new_context(base_url=server.url, accept_downloads=True, **options).new_page()
-        self.complaints, self.steps = noted(self.page), 0
-        self.page.on("request", self._note_foreign)
+        self.complaints, self.steps = collect_errors(self.page), 0
+        self.page.on("request", self._record_foreign)
 
-    def _note_foreign(self, request):
+    def _record_foreign(self, request):
         if not request.url.startswith((self.server, "data:", "blob:")):
             self.complaints.append(request.url)
 
@@ -44,39 +44,39 @@ class Visit:
         with self.page.expect_navigation():
             self.page.click(selector)
 
-    def look(self, name, *widths):
-        """Check that the page has a title and a heading, fits the window at these widths, and passes axe."""
+    def check_page(self, name, *widths):
+        """Check that the page has a title and one heading, fits the window at these widths, and passes axe."""
         self.steps += 1
         assert self.page.title().partition("|")[0].strip()
         assert self.page.locator("h1").count() == 1, name
         assert self.complaints == [], name
-        look_at_widths(self.page, f"{self.steps:02d}-{name}", widths or [self.page.viewport_size["width"]])
-        self.complaints.clear()  # axe adds styles that the policy rejects
+        check_at_widths(self.page, f"{self.steps:02d}-{name}", widths or [self.page.viewport_size["width"]])
+        self.complaints.clear()  # axe adds styles, which the content security policy rejects
 
-    def log_in(self, username, *, looking=False):
+    def log_in(self, username, *, checks_pages=False):
         """Enter the password, add an authenticator app, and open the back office."""
         self.page.goto("/admin/")
-        if looking:
-            self.look("log-in")
-        self.enter(username, self.look if looking else lambda _name: None)
+        if checks_pages:
+            self.check_page("log-in")
+        self.enter(username, self.check_page if checks_pages else lambda _name: None)
         self.go("a:has-text('Back office')")
 
-    def enter(self, username, look=lambda _name: None):
+    def enter(self, username, check=lambda _name: None):
         self.page.fill("#id_login", username)
         self.page.fill("#id_password", PASSWORD)
         self.go("button.primary")
-        add_app(self.page, PASSWORD, look)
+        add_app(self.page, PASSWORD, check)
 
 
 def anchor_decisions(live_server):
-    """Anchor the decisions at the ledger, which this server runs during the call."""
+    """Anchor the decisions in a ledger, which the live server serves during the call."""
     with override_settings(ROOT_URLCONF="ledger.urls", CHAIN_URL=live_server.url):
         call_command("anchor_decisions", once=True, stdout=StringIO())
 
 
 @pytest.fixture
-def morning(settings, transactional_db, tmp_path):
-    """Applications that wait for a reviewer."""
+def waiting_applications(settings, transactional_db, tmp_path):
+    """Applications that wait for a reviewer, with staff in three roles."""
     settings.BACKOFFICE_SECOND_FACTOR = True
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
@@ -85,23 +85,23 @@ def morning(settings, transactional_db, tmp_path):
     staff_of("Support", username="sam")
     staff_of("Operations", username="omar")
     offer = OfferFactory(name="Harbour loan", apr_min_percent=9.9, apr_max_percent=14.9, term_options_months=[24, 36])
-    person = UserFactory(username="jane", email="jane@example.test")
+    applicant = UserFactory(username="jane", email="jane@example.test")
     data = {"amount_cents": 700_000, "term_months": 24, "purpose": "<b>roof</b>"}
     for days in (26, 12, 3, 2, 1):
         make(
-            consumer=person,
+            consumer=applicant,
             offer_id=offer.pk,
             offer_version=1,
             offer_snapshot=offer.terms(),
             application_data=data,
             submitted_at=now - timedelta(days=days),
         )
-    keys.create_api_key(owner=person, name="shop", scopes=None, now=now)
+    keys.create_api_key(owner=applicant, name="shop", scopes=None, now=now)
 
 
 @pytest.fixture
-def papers(morning):
-    """An image and a PDF, uploaded for the application that has waited longest."""
+def uploaded_files(waiting_applications):
+    """An image and a PDF of the application that has waited longest."""
     application = Application.objects.earliest("submitted_at")
     request_documents(application, ["Passport", "Payslip"], by=application.consumer, now=timezone.now())
     passport, payslip = application.requested_documents.all()
@@ -110,39 +110,39 @@ def papers(morning):
     assert send_file(api, application, PDF, "payslip.pdf", document=payslip).status_code == 201
 
 
-def test_a_reviewer_decides_waiting_applications(morning, chromium, live_server):
+def test_a_reviewer_decides_waiting_applications_in_a_browser(waiting_applications, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
-    visit.log_in("rita", looking=True)
-    visit.look("landing")
+    visit.log_in("rita", checks_pages=True)
+    visit.check_page("landing")
 
     visit.go("text=Applications to review")
-    visit.look("queue")
+    visit.check_page("queue")
     page.go_back()
-    # Take the oldest, read it, ask for a document, next: three clicks, and two page loads.
+    # To open the oldest application, request a document, and open the next takes three clicks and two page loads.
     visit.go("text=Take the oldest")
     assert "26 days of 30" in page.inner_text(".case-bar")
     assert "$7,000.00" in page.inner_text(".case-bar")
     assert "In figures" in page.inner_text("#content-main")
     oldest = page.url
-    visit.look("oldest")
+    visit.check_page("oldest")
     page.click(".case-actions >> text=Request documents")
     wait_until(lambda: page.evaluate("document.activeElement.id") == "id_documents")
-    visit.look("ask-for-documents")
+    visit.check_page("request-documents")
     page.keyboard.type("Payslip of September\nPayslip of October")
     page.keyboard.press("Tab")
     page.keyboard.type("Please send these two.")
     visit.go("text=Request, and open the next case")
     assert "is now pending documents" in page.inner_text(".messagelist")
     assert "12 days of 30" in page.inner_text(".case-bar")
-    visit.look("next")
+    visit.check_page("next")
 
     page.goto(oldest)
     visit.go("text=Received >> nth=0")
     assert "is received" in page.inner_text(".messagelist")
     page.fill("#note-text", "Both came by post.")
     visit.go("text=Add the note")
-    visit.look("note")
+    visit.check_page("note")
     page.locator("h1").click()
     page.keyboard.press("?")
     assert "List" in page.inner_text("dialog")
@@ -155,28 +155,28 @@ def test_a_reviewer_decides_waiting_applications(morning, chromium, live_server)
     visit.go(".case-actions >> text=Approve")
     wait_until(lambda: page.evaluate("document.activeElement.id") == "id_amount")
     page.fill("#id_reason", "Income is enough")
-    visit.look("approve")
+    visit.check_page("approve")
     visit.go("input[type=submit].default")
     assert "is now approved" in page.inner_text(".messagelist")
     assert "Income is enough" in page.inner_text(".timeline")
-    visit.look("approved")
+    visit.check_page("approved")
     anchor_decisions(live_server)
     page.reload()
     assert "Decision 1 anchored in the ledger" in page.inner_text(".timeline")
-    visit.look("anchored")
+    visit.check_page("anchored")
     visit.go("text=All records")
     visit.go("text=Decision anchors")
-    visit.look("anchors")
+    visit.check_page("anchors")
 
     page.goto("/admin/credit/application/?queue=review")
     page.check("#action-toggle")
     page.select_option("select[name=action]", "move_to_rejected")
     visit.go("text=Go")
-    visit.look("bulk-preview")
+    visit.check_page("bulk-preview")
     page.select_option("#id_code_1", "income_insufficient")
     visit.go("input[type=submit]")
     assert "Done: 3 of 3." in page.inner_text("#content-main")
-    visit.look("bulk-result")
+    visit.check_page("bulk-result")
     assert Application.objects.filter(status="rejected").count() == 3
     assert ApplicationHistory.objects.count() == 5
 
@@ -185,23 +185,23 @@ def test_a_reviewer_decides_waiting_applications(morning, chromium, live_server)
         page.click("text=Export as CSV")
     assert Path(download.value.path()).read_text().count("\n") == 5
     assert DataAccess.objects.filter(action="export").count() == 1
-    page.goto("/admin/credit/application/?q=nobody")
-    visit.look("nothing-found")
+    page.goto("/admin/credit/application/?q=unknown")
+    visit.check_page("no-result")
 
 
-def test_a_reviewer_opens_uploaded_files(papers, chromium, live_server):
+def test_a_reviewer_opens_accepts_and_requests_files_in_a_browser(uploaded_files, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita")
     visit.go("text=Applications to review")
     visit.go("#result_list tbody tr:first-child th a")
-    visit.look("handed-in")
+    visit.check_page("uploaded")
     with page.context.expect_page() as opened:
         page.click("text=View passport.png")
     opened.value.wait_for_load_state()
-    shown = opened.value.locator("img")
-    assert shown.count() == 1
-    assert shown.evaluate("image => image.naturalWidth") == 1
+    image = opened.value.locator("img")
+    assert image.count() == 1
+    assert image.evaluate("image => image.naturalWidth") == 1
     opened.value.close()
     with page.expect_download() as download:
         page.click("text=Download payslip.pdf")
@@ -215,10 +215,10 @@ def test_a_reviewer_opens_uploaded_files(papers, chromium, live_server):
     assert "“Payslip” is requested" in page.inner_text(".messagelist")
     assert "The second page is missing." in page.inner_text(".checklist")
     page.set_viewport_size({"width": 390, "height": 844})
-    visit.look("asked-again")
+    visit.check_page("requested-again")
 
 
-def test_other_back_office_pages_fit_and_pass_axe_for_each_role(morning, chromium, live_server):
+def test_back_office_pages_of_support_and_operations_fit_and_pass_axe(waiting_applications, chromium, live_server):
     support = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     support.log_in("sam")
     for name, path in (
@@ -227,26 +227,26 @@ def test_other_back_office_pages_fit_and_pass_axe_for_each_role(morning, chromiu
         ("events", "/admin/webhooks/event/"),
     ):
         support.page.goto(path)
-        support.look(f"support-{name}")
+        support.check_page(f"support-{name}")
     support.page.goto("/admin/credit/application/")
     support.go("#result_list tbody tr:first-child th a")
     assert "Personal data is masked." in support.page.inner_text("#content-main")
-    support.look("support-application")
+    support.check_page("support-application")
     support.go("text=Show personal data")
-    support.look("support-unmask")
+    support.check_page("support-unmask")
 
     operations = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     operations.log_in("omar")
     operations.page.goto("/admin/identity/apikey/")
-    operations.look("keys")
+    operations.check_page("keys")
     operations.go("#result_list tbody tr:first-child th a")
     operations.go("text=Rotate")
-    operations.look("rotate")
+    operations.check_page("rotate")
     operations.go("input[type=submit]")
     assert "can collect the new key" in operations.page.inner_text(".messagelist")
-    operations.look("rotated")
+    operations.check_page("rotated")
     operations.page.goto("/admin/backoffice/dataaccess/")
-    operations.look("data accesses")
+    operations.check_page("data accesses")
 
 
 CUT = "[...document.querySelectorAll('.results')].some(frame => frame.scrollWidth > frame.clientWidth)"
@@ -258,21 +258,21 @@ HIDDEN_CELLS = """[...document.querySelectorAll('#result_list tbody tr:first-chi
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["lists", "records"])
-def test_every_list_and_record_of_the_demo_opens(morning, chromium, live_server, whole):
-    """What a superuser can open from the landing page: each list, with all its columns.
+def test_every_back_office_list_of_the_demo_fits_three_widths(waiting_applications, chromium, live_server, whole):
+    """Check that each list shows all its columns.
 
-    The nightly form also checks each list with axe, the form that adds a record, and the first record.
+    The nightly form also checks each list, the form that adds a record, and the first record with axe.
     """
     call_command("seed_demo", stdout=StringIO())
     admins = get_user_model().objects.filter(is_superuser=True)
     admins.update(password=make_password(PASSWORD))
-    person = UserFactory(username="a-very-long-user-name." * 5, email=f"{'x' * 60}@example.test")
-    make(consumer=person, offer_id=OfferFactory(name="A loan with a name that does not end " * 3).pk)
+    applicant = UserFactory(username="a-very-long-user-name." * 5, email=f"{'x' * 60}@example.test")
+    make(consumer=applicant, offer_id=OfferFactory(name="A loan with a name that does not end " * 3).pk)
     version_of(model_of())
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in(admins.get().username)
-    visit.look("landing")
+    visit.check_page("landing")
     visit.go("text=All records")
     lists = page.eval_on_selector_all("#content-main th[scope=row] a", "links => links.map(link => link.href)")
     assert len(lists) >= 25
@@ -288,20 +288,20 @@ def test_every_list_and_record_of_the_demo_opens(morning, chromium, live_server,
             assert visit.complaints == [], name
             continue
         page.set_viewport_size({"width": 1440, "height": 900})
-        visit.look(name)
+        visit.check_page(name)
         add = page.locator(".object-tools a.addlink")
         if add.count():
             page.goto(add.get_attribute("href"))
-            visit.look(f"{name}-add")
+            visit.check_page(f"{name}-add")
             page.goto(address)
         first = page.locator("#result_list tbody tr:first-child th a")
         if first.count():
             visit.go("#result_list tbody tr:first-child th a")
-            visit.look(f"{name}-record")
+            visit.check_page(f"{name}-record")
 
 
-def test_pages_of_a_review_fit_1280_and_1024_pixels(morning, chromium, live_server):
-    """The queue has one line per row at 1280 pixels, terms follow a changed amount, and Escape closes a menu."""
+def test_back_office_pages_of_a_review_fit_1280_and_1024_pixels(waiting_applications, chromium, live_server):
+    """Also checks that Escape closes a menu, and that a changed amount or rate updates the terms."""
     visit = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     page = visit.page
     visit.log_in("rita")
@@ -311,11 +311,11 @@ def test_pages_of_a_review_fit_1280_and_1024_pixels(morning, chromium, live_serv
         page.locator("#result_list td.field-amount").first.evaluate("cell => getComputedStyle(cell).textAlign") == "end"
     )
     assert page.locator("nav.main-links a[aria-current]").inner_text() == "Applications"
-    visit.look("queue-widths", 1280, 1024)
+    visit.check_page("queue-widths", 1280, 1024)
     visit.go("#result_list tbody tr:first-child th a")
     page.click("summary:has-text('More')")
     assert page.locator(".menu-panel >> text=Withdraw").first.is_visible()
-    visit.look("case-widths", 1280, 1024)
+    visit.check_page("case-widths", 1280, 1024)
     page.keyboard.press("Escape")
     assert not page.locator(".menu-panel >> text=Withdraw").first.is_visible()
     visit.go(".case-actions >> text=Approve")
@@ -325,7 +325,7 @@ def test_pages_of_a_review_fit_1280_and_1024_pixels(morning, chromium, live_serv
         page.press("#id_amount", "Tab")
     wait_until(lambda: page.inner_text("#terms") != before)
     assert "$5,000.00 at 9.9 % for 24 months" in page.inner_text("#terms")
-    visit.look("decision-widths", 1280, 1024)
+    visit.check_page("decision-widths", 1280, 1024)
     page.fill("#id_rate_percent", "3")
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.press("#id_rate_percent", "Tab")
@@ -339,7 +339,7 @@ def test_pages_of_a_review_fit_1280_and_1024_pixels(morning, chromium, live_serv
     assert "is now approved" in page.inner_text(".messagelist")
 
 
-def test_a_truncated_list_shows_a_notice_and_its_first_column(morning, chromium, live_server):
+def test_a_back_office_list_wider_than_the_window_shows_a_notice(waiting_applications, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1024, "height": 900})
     visit.log_in("rita")
     page = visit.page
@@ -353,11 +353,11 @@ def test_a_truncated_list_shows_a_notice_and_its_first_column(morning, chromium,
         "getComputedStyle(document.querySelector('.results'), '::before').content"
     )
     page.evaluate("document.querySelector('.results').scrollLeft = 400")
-    named = page.locator("#result_list tbody tr:first-child th").bounding_box()
-    assert named["x"] >= page.locator(".results").bounding_box()["x"]
+    first_column = page.locator("#result_list tbody tr:first-child th").bounding_box()
+    assert first_column["x"] >= page.locator(".results").bounding_box()["x"]
 
 
-def test_the_back_office_works_on_a_phone_and_without_javascript(morning, chromium, live_server):
+def test_a_reviewer_approves_on_a_phone_without_javascript(waiting_applications, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844}, java_script_enabled=False)
     visit.log_in("rita")
     visit.page.goto("/admin/credit/application/?queue=review")
@@ -367,13 +367,13 @@ def test_the_back_office_works_on_a_phone_and_without_javascript(morning, chromi
     assert "is now approved" in visit.page.inner_text(".messagelist")
 
 
-def test_back_office_pages_fit_a_phone(morning, chromium, live_server):
+def test_back_office_pages_fit_a_phone(waiting_applications, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844})
     visit.log_in("rita")
-    visit.look("phone-landing")
+    visit.check_page("phone-landing")
     visit.page.goto("/admin/credit/application/?queue=review")
-    visit.look("phone-queue")
+    visit.check_page("phone-queue")
     visit.go("#result_list tbody tr:first-child th a")
-    visit.look("phone-application")
+    visit.check_page("phone-application")
     visit.go("text=Reject")
-    visit.look("phone-reject")
+    visit.check_page("phone-reject")

@@ -1,4 +1,4 @@
-"""The back office pages of the demo: every list, and the page of every application with its figures."""
+"""The back office pages of the demo: every list, and every application."""
 
 import pytest
 from django.contrib import admin
@@ -14,14 +14,14 @@ from tests.test_examples import demo_settings, seeded
 
 @pytest.fixture
 def client(db, tmp_path):
-    """A logged-in client of the demo's staff."""
+    """A client that is logged in as the demo's superuser."""
     with demo_settings(tmp_path):
         seeded()
         yield backoffice_client(get_user_model().objects.get(username="admin"))
 
 
 @pytest.mark.timeout(900)
-def test_every_list_and_every_application_page_of_the_demo_opens(client):
+def test_every_back_office_list_and_application_of_the_demo_opens(client):
     for model in admin.site._registry:
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         assert client.get(address).status_code == 200, address
@@ -29,8 +29,8 @@ def test_every_list_and_every_application_page_of_the_demo_opens(client):
     for application in Application.objects.all():
         answer = client.get(reverse("admin:credit_application_change", args=[application.pk]))
         assert answer.status_code == 200, application.pk
-        shown = answer.content.decode()
-        assert escape(money(application.amount_cents)) in shown, application.pk
-        assert all(escape(applicant["legal_name"]) in shown for applicant in application.applicants or ()), (
+        content = answer.content.decode()
+        assert escape(money(application.amount_cents)) in content, application.pk
+        assert all(escape(applicant["legal_name"]) in content for applicant in application.applicants or ()), (
             application.pk
         )

@@ -1,9 +1,9 @@
-"""Back office lists in a real browser, at three widths: rows are visible immediately, below a single bar."""
+"""Back office lists in a real browser: visible rows, and filters."""
 
 import pytest
 
 from tests.backoffice.conftest import staff_of
-from tests.system.backoffice.test_browser import Visit, morning  # noqa: F401  a fixture
+from tests.system.backoffice.test_browser import Visit, waiting_applications  # noqa: F401  a fixture
 
 FIRST_ROW_PIXELS_MAX = 300
 LISTS = (
@@ -14,7 +14,7 @@ WIDTHS = (375, 768, 1440)
 
 
 @pytest.fixture
-def visit(morning, live_server, chromium):
+def visit(waiting_applications, live_server, chromium):
     staff_of("Reviewer", username="mia", is_superuser=True)
     created = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     created.log_in("mia")
@@ -26,19 +26,19 @@ def top_of_rows(page):
     return row.bounding_box()["y"] if row.count() else None
 
 
-def test_the_first_row_of_every_list_is_visible(visit):
-    seen = {}
+def test_the_first_row_of_every_back_office_list_is_near_the_top(visit):
+    top_by_list = {}
     for name in LISTS:
         visit.page.goto(f"/admin/{name}/")
-        seen[name] = top_of_rows(visit.page)
-    assert seen["credit/application"] is not None
-    assert not {name: top for name, top in seen.items() if top is not None and top > FIRST_ROW_PIXELS_MAX}
-    assert sum(top is not None for top in seen.values()) >= 4, seen
+        top_by_list[name] = top_of_rows(visit.page)
+    assert top_by_list["credit/application"] is not None
+    assert not {name: top for name, top in top_by_list.items() if top is not None and top > FIRST_ROW_PIXELS_MAX}
+    assert sum(top is not None for top in top_by_list.values()) >= 4, top_by_list
     visit.page.goto("/admin/credit/application/?queue=review&status__exact=under_review")
     assert top_of_rows(visit.page) <= FIRST_ROW_PIXELS_MAX
 
 
-def test_filters_collapse_and_chosen_values_can_be_removed(visit):
+def test_chosen_filter_values_of_a_back_office_list_can_be_removed(visit):
     page = visit.page
     page.goto("/admin/credit/application/")
     assert page.locator(".chosen").count() == 0
@@ -59,14 +59,14 @@ def test_filters_collapse_and_chosen_values_can_be_removed(visit):
     assert "q=jane" in page.url
 
 
-def test_a_list_passes_axe_at_every_width_with_filters_collapsed_and_open(visit):
+def test_a_back_office_list_passes_axe_with_filters_collapsed_and_open(visit):
     visit.page.goto("/admin/credit/application/?queue=review&status__exact=submitted")
-    visit.look("list-folded", *WIDTHS)
+    visit.check_page("list-collapsed", *WIDTHS)
     visit.page.click(".filters > summary")
-    visit.look("list-open", *WIDTHS)
+    visit.check_page("list-open", *WIDTHS)
 
 
-def test_filters_open_without_scripts(visit, chromium, live_server):
+def test_filters_of_a_back_office_list_open_without_scripts(visit, chromium, live_server):
     state = visit.page.context.storage_state()
     plain = Visit(chromium, live_server, java_script_enabled=False, storage_state=state)
     plain.page.goto("/admin/credit/application/")

@@ -1,4 +1,4 @@
-"""The scoring pages in a real browser, at two widths, in light and dark, checked by axe-core."""
+"""The scoring pages of the back office in a real browser, at two widths, in light and dark."""
 
 from datetime import timedelta
 
@@ -25,10 +25,10 @@ DATA = {name.partition(".")[2]: value for name, value in POOR.items() if name.st
 
 
 def second_definition():
-    """Return a definition that differs in every kind of field."""
+    """Return a definition that differs from the champion's in every kind of field."""
     card = definition(base_points=480, segments=[])
     card["characteristics"][0]["bins"][1]["points"] = -15
-    card["characteristics"][2]["name"] = "how somebody lives, as they say, in a name that does not end soon"
+    card["characteristics"][2]["name"] = "housing situation of the applicant, with a very long name"
     card["knockouts"].append(
         {"input": "income", "below": 50_000, "outcome": "decline", "reason": "income_insufficient"}
     )
@@ -37,8 +37,8 @@ def second_definition():
 
 
 @pytest.fixture
-def furnished(settings, transactional_db):
-    """A model with a champion that has scored for half a year, a draft, and an application."""
+def scored_application(settings, transactional_db):
+    """A model with a champion and a draft version, and an application with a score."""
     cache.clear()
     settings.BACKOFFICE_SECOND_FACTOR = True
     staff_of("Reviewer", username="rita")
@@ -58,46 +58,46 @@ def furnished(settings, transactional_db):
 
 
 @pytest.mark.timeout(900)
-def test_every_page_of_scoring_fits_and_passes_axe(furnished, chromium, live_server):
-    champion, case = furnished
+def test_every_scoring_page_of_the_back_office_fits_and_passes_axe(scored_application, chromium, live_server):
+    champion, case = scored_application
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita")
     page.goto(MODELS)
-    visit.look("models", *WIDTHS)
+    visit.check_page("models", *WIDTHS)
     visit.go("#result_list tbody tr:first-child th a")
-    visit.look("model", *WIDTHS)
+    visit.check_page("model", *WIDTHS)
     visit.go("text=Version 2")
-    visit.look("draft", *WIDTHS)
+    visit.check_page("draft", *WIDTHS)
     visit.go("text=Publish as champion")
     assert "becomes a challenger" in page.inner_text("#content-main")
-    visit.look("publish", *WIDTHS)
+    visit.check_page("publish", *WIDTHS)
     page.goto(version_page(champion))
-    visit.look("champion", *WIDTHS)
+    visit.check_page("champion", *WIDTHS)
     visit.go("button:text-is('Compare')")
     assert page.locator("del").count() > 3
-    visit.look("difference", *WIDTHS)
+    visit.check_page("difference", *WIDTHS)
     page.goto(version_page(champion, "try"))
     page.fill("#id_application", f"A-{case.pk.hex[-8:].upper()}")
     visit.go("input[value=Compute]")
     assert "550" in page.inner_text("#content-main")
-    visit.look("tried", *WIDTHS)
+    visit.check_page("tried", *WIDTHS)
     page.goto(page_of(case))
     assert "Proposal: reject" in page.inner_text("#content-main")
-    visit.look("case", *WIDTHS)
+    visit.check_page("case", *WIDTHS)
     visit.go(".case-actions >> text=Approve")
-    visit.look("against-the-proposal", *WIDTHS)
+    visit.check_page("against-the-proposal", *WIDTHS)
 
 
-def test_support_sees_the_scorecard_and_no_score_of_an_applicant(furnished, chromium, live_server):
-    champion, case = furnished
+def test_support_staff_see_a_scorecard_but_no_score_of_an_applicant(scored_application, chromium, live_server):
+    champion, case = scored_application
     erase_facts(case.consumer_id)
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844})
     visit.log_in("sam")
     visit.page.goto(version_page(champion))
     assert visit.page.locator("text=Try it").count() == 0
-    visit.look("support-version")
+    visit.check_page("support-version")
     visit.page.goto(page_of(case))
     assert "The result is masked." in visit.page.inner_text("#content-main")
     assert "550" not in visit.page.inner_text("#content-main")
-    visit.look("support-case")
+    visit.check_page("support-case")

@@ -1,4 +1,4 @@
-// Draws a form of each schema of the file named, fills it in, and says what @rjsf makes of it.
+// Renders a form for each schema in a file, fills it in, and prints the errors and inputs that @rjsf reports.
 const { readFileSync } = require("node:fs");
 const { createElement } = require("react");
 const { renderToStaticMarkup } = require("react-dom/server");
@@ -8,10 +8,10 @@ const { default: Ajv2020 } = require("ajv/dist/2020");
 
 const validator = customizeValidator({ AjvClass: Ajv2020 });
 const cases = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const told = cases.map(({ schema, data }) => {
+const results = cases.map(({ schema, data }) => {
   const page = renderToStaticMarkup(createElement(Form, { schema, validator, formData: data }));
-  const errors = validator.validateFormData(data, schema).errors.map((one) => one.stack);
-  const inputs = [...page.matchAll(/<(?:input|select|textarea)[^>]* id="root_([^"]*)"/g)].map((one) => one[1]);
+  const errors = validator.validateFormData(data, schema).errors.map((error) => error.stack);
+  const inputs = [...page.matchAll(/<(?:input|select|textarea)[^>]* id="root_([^"]*)"/g)].map((match) => match[1]);
   return { errors, inputs, unsupported: page.includes("Unsupported field schema"), page };
 });
-process.stdout.write(JSON.stringify(told));
+process.stdout.write(JSON.stringify(results));

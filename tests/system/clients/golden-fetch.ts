@@ -1,4 +1,4 @@
-// Twelve calls through openapi-fetch with the types that openapi-typescript writes: `golden-fetch.ts ADDRESS KEY`.
+// Sends twelve requests through openapi-fetch, with the types of openapi-typescript: `golden-fetch.ts ADDRESS KEY`.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import createClient from "openapi-fetch";
@@ -26,25 +26,25 @@ const offer = done(
 );
 const ofOffer = { offer_id: offer.id };
 assert.deepEqual(done(await client.GET("/v1/provider-offers/{offer_id}", { params: { path: ofOffer } }), 200).term_options_months, [12, 24]);
-const asked = { amount_cents: 100_000, term_months: 12 };
-const quote = done(await client.GET("/v1/provider-offers/{offer_id}/quote", { params: { path: ofOffer, query: asked } }), 200);
+const terms = { amount_cents: 100_000, term_months: 12 };
+const quote = done(await client.GET("/v1/provider-offers/{offer_id}/quote", { params: { path: ofOffer, query: terms } }), 200);
 assert.equal(quote.schedule.length, 12);
-const made = done(
+const created = done(
   await client.POST("/v1/applications", {
     params: { header: { "Idempotency-Key": randomUUID() } },
     body: { consumer_id: String(me.id), offer_id: Number(offer.id), provider_id: 7003, application_data: { a: [1, null] } },
   }),
   201,
 );
-const path = { application_id: made.id };
-const one = "/v1/applications/{application_id}" as const;
-assert.equal(done(await client.GET(one, { params: { path } }), 200).status, "draft");
-assert.equal(done(await client.PUT(one, { params: { path }, body: { updated_by: "me", notes: "Two members" } }), 200).notes, "Two members");
-const moved = await client.PUT(`${one}/status`, { params: { path }, body: { status: "submitted", updated_by: "me" } });
+const path = { application_id: created.id };
+const applicationPath = "/v1/applications/{application_id}" as const;
+assert.equal(done(await client.GET(applicationPath, { params: { path } }), 200).status, "draft");
+assert.equal(done(await client.PUT(applicationPath, { params: { path }, body: { updated_by: "me", notes: "Two members" } }), 200).notes, "Two members");
+const moved = await client.PUT(`${applicationPath}/status`, { params: { path }, body: { status: "submitted", updated_by: "me" } });
 assert.equal(done(moved, 200).status, "submitted");
-assert.equal(done(await client.GET(`${one}/history`, { params: { path } }), 200).history.length, 1);
-assert.equal(done(await client.GET(`${one}/transitions`, { params: { path } }), 200).status, "submitted");
-assert.ok(done(await client.GET("/v1/applications", { params: { query: { limit: 5 } } }), 200).some((each) => each.id === made.id));
-const refused = await client.GET(one, { params: { path: { application_id: "none" } } });
-assert.equal((refused.error as { code: string }).code, "E4002");
+assert.equal(done(await client.GET(`${applicationPath}/history`, { params: { path } }), 200).history.length, 1);
+assert.equal(done(await client.GET(`${applicationPath}/transitions`, { params: { path } }), 200).status, "submitted");
+assert.ok(done(await client.GET("/v1/applications", { params: { query: { limit: 5 } } }), 200).some((application) => application.id === created.id));
+const rejected = await client.GET(applicationPath, { params: { path: { application_id: "none" } } });
+assert.equal((rejected.error as { code: string }).code, "E4002");
 console.log(`${calls} calls`);

@@ -1,4 +1,4 @@
-// Twelve calls through what @hey-api/openapi-ts writes: `golden-sdk.ts ADDRESS KEY`; ./sdk is the generated client.
+// Sends twelve requests through ./sdk, the client of @hey-api/openapi-ts: `golden-sdk.ts ADDRESS KEY`.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { createClient } from "./sdk/client";
@@ -28,7 +28,7 @@ const offer = done(
 assert.deepEqual(done(await api.offersRetrieve({ client, path: { offer_id: offer.id } }), 200).term_options_months, [12, 24]);
 const quote = done(await api.offersQuote({ client, path: { offer_id: offer.id }, query: { amount_cents: 100_000, term_months: 12 } }), 200);
 assert.equal(quote.schedule.length, 12);
-const made = done(
+const created = done(
   await api.applicationsCreate({
     client,
     headers: { "Idempotency-Key": randomUUID() },
@@ -36,13 +36,13 @@ const made = done(
   }),
   201,
 );
-const path = { application_id: made.id };
+const path = { application_id: created.id };
 assert.equal(done(await api.applicationsRetrieve({ client, path }), 200).status, "draft");
 assert.equal(done(await api.applicationsChange({ client, path, body: { updated_by: "me", notes: "Two members" } }), 200).notes, "Two members");
 assert.equal(done(await api.applicationsMove({ client, path, body: { status: "submitted", updated_by: "me" } }), 200).status, "submitted");
 assert.equal(done(await api.applicationsHistory({ client, path }), 200).history.length, 1);
 assert.equal(done(await api.applicationsTransitions({ client, path }), 200).status, "submitted");
-assert.ok(done(await api.applicationsList({ client, query: { limit: 5 } }), 200).some((one) => one.id === made.id));
-const refused = await api.applicationsRetrieve({ client, path: { application_id: "none" } });
-assert.equal((refused.error as { code: string }).code, "E4002");
+assert.ok(done(await api.applicationsList({ client, query: { limit: 5 } }), 200).some((application) => application.id === created.id));
+const rejected = await api.applicationsRetrieve({ client, path: { application_id: "none" } });
+assert.equal((rejected.error as { code: string }).code, "E4002");
 console.log(`${calls} calls`);

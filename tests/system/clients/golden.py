@@ -1,4 +1,4 @@
-"""Twelve calls through the generated Python client: `golden.py ADDRESS KEY`, with the client on PYTHONPATH."""
+"""Send twelve requests through the generated Python client, which is on PYTHONPATH: `golden.py ADDRESS KEY`."""
 
 import sys
 from uuid import uuid4
@@ -32,7 +32,7 @@ calls = 0
 
 
 def done(response, status):
-    """Check a response; return its parsed body."""
+    """Check the status of a response; return its parsed body."""
     global calls  # noqa: PLW0603
     assert response.status_code == status, response
     assert response.parsed is not None, response
@@ -57,16 +57,16 @@ body = ApplicationRequest(
     consumer_id=str(me.id), offer_id=int(offer.id), provider_id=7001, application_data={"a": [1, None]}
 )
 once = str(uuid4())
-made = done(applications_create.sync_detailed(client=client, body=body, idempotency_key=once), 201)
-assert applications_create.sync(client=client, body=body, idempotency_key=once).id == made.id
-assert done(applications_retrieve.sync_detailed(made.id, client=client), 200).status == "draft"
+created = done(applications_create.sync_detailed(client=client, body=body, idempotency_key=once), 201)
+assert applications_create.sync(client=client, body=body, idempotency_key=once).id == created.id
+assert done(applications_retrieve.sync_detailed(created.id, client=client), 200).status == "draft"
 changes = ApplicationChangeRequest(updated_by="me", notes="Two members")
-assert done(applications_change.sync_detailed(made.id, client=client, body=changes), 200).notes == "Two members"
+assert done(applications_change.sync_detailed(created.id, client=client, body=changes), 200).notes == "Two members"
 status = ApplicationStatusRequest(status=ApplicationStatusRequestStatus.SUBMITTED, updated_by="me")
-assert done(applications_move.sync_detailed(made.id, client=client, body=status), 200).status == "submitted"
-assert len(done(applications_history.sync_detailed(made.id, client=client), 200).history) == 1
-assert done(applications_transitions.sync_detailed(made.id, client=client), 200).status == "submitted"
-assert [item.id for item in done(applications_list.sync_detailed(client=client, limit=5), 200)] == [made.id]
-refused = applications_retrieve.sync_detailed("none", client=client)
-assert (refused.status_code, refused.parsed.code) == (404, "E4002")
+assert done(applications_move.sync_detailed(created.id, client=client, body=status), 200).status == "submitted"
+assert len(done(applications_history.sync_detailed(created.id, client=client), 200).history) == 1
+assert done(applications_transitions.sync_detailed(created.id, client=client), 200).status == "submitted"
+assert [item.id for item in done(applications_list.sync_detailed(client=client, limit=5), 200)] == [created.id]
+rejected = applications_retrieve.sync_detailed("none", client=client)
+assert (rejected.status_code, rejected.parsed.code) == (404, "E4002")
 print(f"{calls} calls")

@@ -1,6 +1,6 @@
-"""Unchanged application schemas of offers in third-party tools: a form renderer (`@rjsf/core`), openapi-typescript.
+"""Third-party tools accept the application schemas of offers: `@rjsf/core`, a form renderer, and openapi-typescript.
 
-`npm ci` in this folder installs them; without them the tests skip.
+`npm ci` in this folder installs the tools. Without them, the tests are skipped.
 """
 
 import json
@@ -31,15 +31,15 @@ def folder(tmp_path):
     return tmp_path
 
 
-def drawn(folder, cases):
-    """Return the form renderer's result for each pair of a schema and data."""
+def rendered(folder, cases):
+    """Render a form for each pair of a schema and data; return the results."""
     (folder / "cases.json").write_text(json.dumps([{"schema": case, "data": data} for case, data in cases]))
     return json.loads(run("node", "forms.cjs", "cases.json", cwd=folder))
 
 
-def test_a_rendered_form_shows_every_field_and_accepts_valid_data(folder):
+def test_a_form_rendered_from_a_schema_shows_every_field_and_accepts_valid_data(folder):
     cases = [(schema, value_for(schema)) for schema in SCHEMAS]
-    for (schema, _), case in zip(cases, drawn(folder, cases), strict=True):
+    for (schema, _), case in zip(cases, rendered(folder, cases), strict=True):
         assert case["errors"] == []
         assert not case["unsupported"]
         assert set(schema["properties"]) <= {name.partition("-")[0] for name in case["inputs"]}
@@ -47,33 +47,33 @@ def test_a_rendered_form_shows_every_field_and_accepts_valid_data(folder):
         assert all(item["title"] in text for item in schema["properties"].values() if "title" in item)
 
 
-def test_a_rendered_form_finds_the_same_errors_as_the_api(folder):
+def test_a_form_rendered_from_a_schema_rejects_the_values_that_the_api_rejects(folder):
     wrong = {"amount_cents": 1, "purpose": "yacht", "monthly_income_cents": -1, "employed_since": "2026-02-30"}
     for name, value in wrong.items():
         data = {"amount_cents": 250_000, "purpose": "car", "monthly_income_cents": 300_000, name: value}
         assert profile.fault(TERMS["properties"][name], value)
-        (drawn_card,) = drawn(folder, [(TERMS, data)])
-        assert drawn_card["errors"], name
+        (form,) = rendered(folder, [(TERMS, data)])
+        assert form["errors"], name
 
 
-def test_a_rendered_form_has_the_fields_of_applicants(folder):
-    (drawn_card,) = drawn(folder, [(APPLICANTS, value_for(APPLICANTS))])
-    assert drawn_card["errors"] == []
-    assert {f"0_{path.replace('.', '_')}" for path in PATHS} <= set(drawn_card["inputs"])
+def test_a_form_rendered_from_the_applicant_schema_has_all_fields(folder):
+    (form,) = rendered(folder, [(APPLICANTS, value_for(APPLICANTS))])
+    assert form["errors"] == []
+    assert {f"0_{path.replace('.', '_')}" for path in PATHS} <= set(form["inputs"])
 
 
-def test_types_are_generated_from_unchanged_schemas(folder):
-    named = {f"Asked{number}": schema for number, schema in enumerate([*SCHEMAS, APPLICANTS])}
+def test_typescript_types_of_application_schemas_accept_valid_data(folder):
+    schemas = {f"Schema{number}": schema for number, schema in enumerate([*SCHEMAS, APPLICANTS])}
     document = {
         "openapi": "3.1.0",
         "info": {"title": "x", "version": "1"},
         "paths": {},
-        "components": {"schemas": named},
+        "components": {"schemas": schemas},
     }
     (folder / "schemas.json").write_text(json.dumps(document))
     printed = run(TOOLS / "openapi-typescript", "schemas.json", "-o", "schemas.ts", cwd=folder)
     assert "warn" not in printed.lower()
-    data = {f"Asked{number}": value_for(schema) for number, schema in enumerate(SCHEMAS)}
+    data = {f"Schema{number}": value_for(schema) for number, schema in enumerate(SCHEMAS)}
     uses = "".join(
         f'export const a{name}: components["schemas"]["{name}"] = {json.dumps(item)};\n' for name, item in data.items()
     )

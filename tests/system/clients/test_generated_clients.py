@@ -1,6 +1,6 @@
-"""Both OpenAPI documents in third-party tools: three client generators, two linters, two compilers, and real calls.
+"""Third-party client generators and linters accept both OpenAPI documents, and generated clients work.
 
-`npm ci` in this folder installs the tools that are not on PyPI; without them their tests skip.
+`npm ci` in this folder installs the tools that are not on PyPI. Without them, their tests are skipped.
 """
 
 import json
@@ -22,7 +22,7 @@ TOOLS = HERE / "node_modules" / ".bin"
 ZIP = "application/zip"  # the generator supports only one type of file
 SERVICES = {"platform": "config.urls", "ledger": "ledger.urls"}
 PACKAGES = {"platform": "credit_platform_api_client", "ledger": "credit_platform_ledger_client"}
-# Switch off every telemetry of the tools.
+# Disable all telemetry of the tools.
 QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "CI": "1"}
 STRICT = (
     "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "esnext", "--moduleResolution",
@@ -43,7 +43,7 @@ def documents(tmp_path_factory):
 
 
 @pytest.mark.parametrize("urlconf", SERVICES.values(), ids=SERVICES)
-def test_a_document_is_valid_openapi(urlconf):
+def test_an_openapi_document_is_valid_openapi_3_1(urlconf):
     document = json.loads(document_bytes(urlconf))
     assert document["openapi"].startswith("3.1")
     validate(document)
@@ -56,7 +56,7 @@ def needs_npm():
 
 
 def run(*command, cwd, may_fail=False, **environment):
-    """Run a command; return its output. Raises if it fails, unless `may_fail` permits it."""
+    """Run a command; return its output. Without `may_fail`, the command must succeed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {"PATH": path, "HOME": str(cwd), **QUIET, **environment}
     ended = subprocess.run(
@@ -69,7 +69,7 @@ def run(*command, cwd, may_fail=False, **environment):
 
 @pytest.fixture(scope="module")
 def python_clients(documents):
-    """The output of openapi-python-client while it generated a client of each service."""
+    """Generates a Python client for each service; contains the output of openapi-python-client by service."""
     (documents / "config.json").write_text(json.dumps({"content_type_overrides": {ZIP: "application/octet-stream"}}))
     return {
         name: run(
@@ -81,7 +81,7 @@ def python_clients(documents):
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_the_python_client_is_generated_completely_without_warnings(documents, python_clients, name):
+def test_the_generated_python_client_has_all_operations_and_no_warnings(documents, python_clients, name):
     assert "warning" not in python_clients[name].lower(), python_clients[name]
     document = json.loads((documents / f"{name}.json").read_text())
     operations = {operation["operationId"] for path in document["paths"].values() for operation in path.values()}
@@ -89,23 +89,23 @@ def test_the_python_client_is_generated_completely_without_warnings(documents, p
     assert written == operations
 
 
-@pytest.mark.nightly  # mypy takes a minute for both clients; TestGoldenCalls is the short form
+@pytest.mark.nightly  # mypy needs a minute; TestGoldenCalls is the short form
 @pytest.mark.usefixtures("python_clients")
-def test_the_python_clients_pass_strict_type_checks(documents):
+def test_generated_python_clients_pass_strict_type_checks(documents):
     printed = run(sys.executable, "-m", "mypy", "--strict", *PACKAGES.values(), cwd=documents, may_fail=True)
     errors = [line for line in printed.splitlines() if ": error: " in line]
     assert "source files" in printed
-    # client.py is the same for every document, and not generated from ours.
+    # Ignore client.py, which is the same for every OpenAPI document.
     generic = tuple(f"{package}/client.py:" for package in PACKAGES.values())
     assert [line for line in errors if not line.startswith(generic)] == []
 
 
 @pytest.mark.usefixtures("needs_npm")
 class TestTypeScript:
-    """The output of both TypeScript generators, compiled strictly."""
+    """Compiles the output of both TypeScript generators in strict mode."""
 
     @pytest.mark.parametrize("name", SERVICES)
-    def test_both_typescript_generators_write_all_operations(self, documents, name):
+    def test_typescript_generators_write_all_operations_without_warnings(self, documents, name):
         printed = run(TOOLS / "openapi-ts", "-i", f"{name}.json", "-o", f"sdk-{name}", cwd=documents)
         printed += run(TOOLS / "openapi-typescript", f"{name}.json", "-o", f"paths-{name}.ts", cwd=documents)
         assert "warn" not in printed.lower(), printed
@@ -125,25 +125,25 @@ class TestTypeScript:
 @pytest.mark.usefixtures("needs_npm")
 @pytest.mark.parametrize("name", SERVICES)
 class TestLinters:
-    """The linters report neither errors nor warnings."""
+    """Third-party linters report neither errors nor warnings."""
 
-    def test_redocly_reports_no_problem(self, documents, name):
+    def test_redocly_reports_no_problem_in_an_openapi_document(self, documents, name):
         printed = run(TOOLS / "redocly", "lint", f"{name}.json", "--format", "json", cwd=documents)
         document = json.loads(printed[printed.index("{") : printed.rindex("}") + 1])
         assert (document["totals"]["errors"], document["totals"]["warnings"]) == (0, 0), document
 
-    def test_spectral_reports_no_problem(self, documents, name):
+    def test_spectral_reports_no_problem_in_an_openapi_document(self, documents, name):
         (documents / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n')
         printed = run(TOOLS / "spectral", "lint", "--fail-severity", "hint", f"{name}.json", cwd=documents)
         assert "No results" in printed
 
 
 class TestGoldenCalls:
-    """Twelve calls that create an offer and apply for it, through each client, against a server."""
+    """Sends twelve requests through each client to a server."""
 
     @pytest.fixture(scope="class")
     def server(self, migrated, tmp_path_factory):
-        """The address of a server, and an API key of an account on it."""
+        """The address of a server, and a function that creates an account and returns its API key."""
         folder = tmp_path_factory.mktemp("golden")
         shutil.copyfile(migrated, folder / "own.sqlite3")
         own = f"sqlite:///{folder}/own.sqlite3", folder
@@ -155,7 +155,7 @@ class TestGoldenCalls:
             yield f"http://127.0.0.1:{port}", new_key
 
     @pytest.mark.usefixtures("python_clients")
-    def test_golden_calls_through_the_python_client_succeed(self, documents, server):
+    def test_twelve_requests_through_the_python_client_succeed(self, documents, server):
         address, new_key = server
         printed = run(
             sys.executable, HERE / "golden.py", address, new_key("python"), cwd=documents, PYTHONPATH=str(documents)
@@ -170,7 +170,7 @@ class TestGoldenCalls:
             ("golden-fetch.ts", ("openapi-typescript", "platform.json", "-o", "paths.ts")),
         ],
     )
-    def test_golden_calls_through_the_typescript_client_succeed(self, documents, server, script, generate):
+    def test_twelve_requests_through_a_typescript_client_succeed(self, documents, server, script, generate):
         address, new_key = server
         run(TOOLS / generate[0], *generate[1:], cwd=documents)
         shutil.copyfile(HERE / script, documents / script)

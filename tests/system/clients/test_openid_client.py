@@ -1,6 +1,6 @@
-"""A third-party OAuth client, `openid-client`: it discovers endpoints by the metadata (RFC 8414), and checks `iss`.
+"""The third-party OAuth client `openid-client` discovers endpoints by metadata (RFC 8414), and checks `iss`.
 
-`npm ci` in this folder installs it; without it the tests skip.
+`npm ci` in this folder installs it. Without it, the tests are skipped.
 """
 
 import json
@@ -24,7 +24,7 @@ def call(tmp_path, live_server, transactional_db, settings):
     settings.OAUTH2_PROVIDER = settings.OAUTH2_PROVIDER | {"OIDC_ISS_ENDPOINT": live_server.url}
     (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
     shutil.copy(HERE / "oauth.mjs", tmp_path)
-    return lambda step, **told: json.loads(run("node", "oauth.mjs", step, json.dumps(told), cwd=tmp_path))
+    return lambda step, **arguments: json.loads(run("node", "oauth.mjs", step, json.dumps(arguments), cwd=tmp_path))
 
 
 @pytest.mark.parametrize("public", [False, True])
@@ -33,10 +33,10 @@ def test_openid_client_gets_uses_refreshes_and_revokes_tokens(call, user, live_s
     fields = {"server": live_server.url, "client_id": client.client_id, "state": "st4te", "redirect_uri": REDIRECT}
     if not public:
         fields["client_secret"] = secret
-    begun = call("begin", scope="offers:read identity:read", **fields)
+    started = call("begin", scope="offers:read identity:read", **fields)
     browser = browser_of(user)
-    page = browser.get(begun["address"].removeprefix(live_server.url))
+    page = browser.get(started["address"].removeprefix(live_server.url))
     called = answer(browser, page).headers["Location"]
-    done = call("finish", called=called, verifier=begun["verifier"], **fields)
+    done = call("finish", called=called, verifier=started["verifier"], **fields)
     assert done == {"scope": done["scope"], "read": 200, "ended": "invalid_grant", "again": "invalid_grant"}
     assert set(done["scope"].split()) == {"offers:read", "identity:read"}

@@ -64,15 +64,15 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
     assert approve(lender_of(offer), application).status_code == 200
     person.open(mailed_path(), "my-approved")
     person.page.click("text=Check the terms and decide")
-    person.look("my-accept")
+    person.check_page("my-accept")
     person.page.click("text=Read and print the agreement")
-    person.look("my-agreement-before")
+    person.check_page("my-agreement-before")
     person.page.click("text=Check before you accept")
     check_decision(person)
     press(person, "Accept this loan", "my-accepted")
     assert Application.objects.get().accepted_at is not None
     person.page.click("text=Read and print the agreement")
-    person.look("my-agreement")
+    person.check_page("my-agreement")
     person.open("/my", "my-list")
     person.open("/my/consent", "my-consent")
 
@@ -86,7 +86,7 @@ def test_an_applicant_applies_in_a_browser(chromium, live_server, settings, user
     person.open("/my", "my-empty")
     person.open("/my/apply", "my-offers")
     person.page.click("text=Apply >> nth=-1")
-    person.look("my-form")
+    person.check_page("my-form")
     person.page.fill("#id_data-amount_cents", "8,000")
     press(person, "Save as a draft", "my-draft")
     person.page.click("text=Change the application")
@@ -94,7 +94,7 @@ def test_an_applicant_applies_in_a_browser(chromium, live_server, settings, user
         person.page.get_by_role("button", name="Check before sending").click()
     assert all("400" in words or words == person.page.url for words in person.complaints)
     person.complaints.clear()
-    person.look("my-form-errors")
+    person.check_page("my-form-errors")
     assert person.page.input_value("#id_data-amount_cents") == "8000.00"
     person.page.select_option("#id_data-term_months", "24")
     person.page.get_by_label("No").check()
@@ -122,7 +122,7 @@ def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_
         world.issue(0)
         person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
         person.page.click("section a[href*=notices]")
-        person.look(f"my-notice-{name}-{language}")
+        person.check_page(f"my-notice-{name}-{language}")
         assert person.page.locator("html").get_attribute("lang") == language
         if name == "reject":
             person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
@@ -153,4 +153,4 @@ def press(person, name, shown):
     person.page.get_by_role("button", name=name).focus()
     with person.page.expect_navigation():
         person.page.keyboard.press("Enter")
-    person.look(shown)
+    person.check_page(shown)

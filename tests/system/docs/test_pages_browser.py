@@ -5,7 +5,15 @@ import re
 import pytest
 
 from tests.docs.conftest import built  # noqa: F401  a fixture
-from tests.system.browsing import fits, keep_picture, look_at_widths, noted, open_page, serious, settle
+from tests.system.browsing import (
+    check_at_widths,
+    collect_errors,
+    fits,
+    open_page,
+    serious_findings,
+    settle,
+    store_screenshot,
+)
 from tests.system.docs.test_blocks_run import demo  # noqa: F401  a fixture
 
 WIDTHS = (1280, 768, 360)
@@ -32,7 +40,7 @@ def test_every_view_fits_and_passes_axe_in_light_and_dark(built, chromium, live_
     page.reload()
     settle(page)
     assert page.complaints == []
-    look_at_widths(page, f"docs-{name}", WIDTHS, whole=False)
+    check_at_widths(page, f"docs-{name}", WIDTHS, whole=False)
     if name != "root":  # its policy rejects the styles that axe adds
         assert page.complaints == []
     assert [url for url in requested if not url.startswith((live_server.url, "data:"))] == []
@@ -91,7 +99,7 @@ def test_documentation_search_returns_the_page_first_or_second(built, chromium, 
 def test_a_block_of_code_is_copied_by_its_button(built, chromium, live_server):
     window = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = window.new_page()
-    page.complaints = noted(page)
+    page.complaints = collect_errors(page)
     page.goto(f"{live_server.url}/docs/guides/quotes.html")
     page.wait_for_selector(".copybtn", state="attached")
     assert page.locator(".copybtn").count() == page.locator("article pre").count() > 0
@@ -115,7 +123,7 @@ def test_the_reference_fits_and_passes_axe_in_light_and_dark(chromium, live_serv
     page = open_page(chromium, live_server.url + REFERENCE[name])
     assert page.locator("h1").count() == 1
     assert page.complaints == []  # later, the policy rejects the styles that axe adds
-    look_at_widths(page, f"reference-{name}", (1440, 768, 375), whole=False)
+    check_at_widths(page, f"reference-{name}", (1440, 768, 375), whole=False)
 
 
 @pytest.mark.urls("ledger.urls")
@@ -124,7 +132,7 @@ def test_the_ledgers_reference_fits_and_passes_axe(chromium, live_server):
     page.click("text=Every operation")
     page.click(".calls a:has-text('/anchor') >> nth=0")
     assert page.complaints == []
-    look_at_widths(page, "ledger-reference", (1440, 375), whole=False)
+    check_at_widths(page, "ledger-reference", (1440, 375), whole=False)
 
 
 def test_the_largest_section_is_read_without_javascript_on_a_phone(chromium, live_server):
@@ -195,15 +203,15 @@ EACH_METHOD = ("/v1/applications", "/v1/webhooks/endpoints/{endpoint_id}", "/v1/
 @LOOKS
 def test_the_page_to_try_operations_passes_axe(demo, chromium, live_server, scheme, width):
     page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
-    page.complaints = noted(page)
+    page.complaints = collect_errors(page)
     page.route("**/openapi.json", show_only(*EACH_METHOD))
     page.goto(f"{live_server.url}/v1/docs/try")
     page.wait_for_selector(AUTHORIZED)
     assert page.locator("h1").count() == 1
     assert page.locator("main").count() == 1
     assert ground(page) == GROUNDS[scheme]
-    keep_picture(page, f"docs-try-{scheme}-{width}", whole=False)
-    assert serious(page) == []
+    store_screenshot(page, f"docs-try-{scheme}-{width}", whole=False)
+    assert serious_findings(page) == []
     page.click("#operations-tag-applications")
     page.locator("#operations-applications-applications_create .opblock-summary-control").click()
     reading = page.locator("#operations-applications-applications_list")
@@ -212,14 +220,14 @@ def test_the_page_to_try_operations_passes_axe(demo, chromium, live_server, sche
     reading.locator(".execute").click()
     page.wait_for_selector(".live-responses-table")
     settle(page)
-    keep_picture(page, f"docs-try-open-{scheme}-{width}")
+    store_screenshot(page, f"docs-try-open-{scheme}-{width}")
     assert fits(page)
-    assert serious(page) == []
+    assert serious_findings(page) == []
     page.click(".auth-wrapper .authorize")
     page.wait_for_selector(".auth-container")
     settle(page)
-    keep_picture(page, f"docs-try-log-in-{scheme}-{width}", whole=False)
-    assert serious(page) == []
+    store_screenshot(page, f"docs-try-log-in-{scheme}-{width}", whole=False)
+    assert serious_findings(page) == []
     assert page.complaints == []
 
 

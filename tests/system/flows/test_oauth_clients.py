@@ -12,7 +12,7 @@ from requests_oauthlib import OAuth2Session
 from tests.api import bearer_of
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import make_client
-from tests.system.browsing import keep_picture
+from tests.system.browsing import store_screenshot
 
 SCOPES = ["offers:read", "identity:read"]
 
@@ -64,7 +64,7 @@ def click_through(browser, address, callback):
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     assert page.get_by_role("heading").inner_text() == "Budget app requests to act on your behalf"
-    keep_picture(page, "consent", whole=False)
+    store_screenshot(page, "consent", whole=False)
     page.get_by_role("button", name="Allow").click()
     page.wait_for_url(f"{redirect}**")
     return redirect.rsplit("/", 1)[0] + seen[-1]

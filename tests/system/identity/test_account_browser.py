@@ -21,7 +21,7 @@ from tests.factories import PASSWORD, ApplicationFactory
 from tests.identity.oauth_support import make_client
 from tests.identity.test_invitations import token_of
 from tests.second_factors import code_of
-from tests.system.browsing import add_app, look_at_widths, noted
+from tests.system.browsing import add_app, check_at_widths, collect_errors
 
 EMAIL = "jane@example.org"
 WIDTHS = (1280, 768, 320)
@@ -35,18 +35,18 @@ class Person:
 
     def __init__(self, browser, server, **options):
         self.page = browser.new_context(base_url=server.url, **options).new_page()
-        self.complaints = noted(self.page)
+        self.complaints = collect_errors(self.page)
 
     def open(self, path, name):
         self.page.goto(path)
-        self.look(name)
+        self.check_page(name)
 
-    def look(self, name):
+    def check_page(self, name):
         self.page.locator("h1").first.wait_for()  # the target of a redirect may still be loading
         assert self.page.locator("h1").count() == 1, name
         assert (self.page.locator(OTHER_SCRIPTS).count() == 0) == ("passkey" not in name), name
         assert self.complaints == [], name
-        look_at_widths(self.page, f"account-{name}", WIDTHS)
+        check_at_widths(self.page, f"account-{name}", WIDTHS)
         self.complaints.clear()  # axe adds styles that the policy rejects
 
     def send(self, name, **fields):
@@ -55,13 +55,13 @@ class Person:
             self.page.fill(f"[name={field}]", value)
         with self.page.expect_navigation():
             self.page.click("button.primary")
-        self.look(name)
+        self.check_page(name)
 
     def press(self, name, button="main form:not(.aside) button"):
         """Press a button that opens another page, and check that page."""
         with self.page.expect_navigation():
             self.page.click(button)
-        self.look(name)
+        self.check_page(name)
 
 
 def mailed_path():
@@ -146,14 +146,14 @@ def test_a_user_adds_uses_and_removes_a_second_factor(chromium, live_server, use
     page = person.page
     person.open("/account/second-factor", "log-in-first")
     person.send("second-factor-none", login=user.username, password=PASSWORD)
-    secret = add_app(page, PASSWORD, person.look)
+    secret = add_app(page, PASSWORD, person.check_page)
     page.context.clear_cookies()
     person.open("/account/login", "log-in")
     person.send("code", login=user.username, password=PASSWORD)
     person.send("code-refused", code="12345")
     person.send("account", code=code_of(secret, steps=1))
     page.goto("/account/second-factor/app/remove")
-    person.look("again")
+    person.check_page("again")
     person.send("remove-app", password=PASSWORD)
     person.open("/account/second-factor/codes/new", "new-codes")
     person.press("recovery-codes")
@@ -189,4 +189,4 @@ def test_a_passkey_is_added_in_a_browser_and_logs_in(chromium, live_server, user
     page.goto(f"{server}/account/second-factor")
     with page.expect_navigation():
         page.click("text=Remove My phone")
-    person.look("remove-key")
+    person.check_page("remove-key")

@@ -14,7 +14,7 @@ from config.webhooks.worker import Worker
 from identity.accounts.invitations import invite
 from tests.api import ApiClient, client_of
 from tests.factories import PASSWORD
-from tests.system.browsing import look_at_widths, noted
+from tests.system.browsing import check_at_widths, collect_errors
 from tests.system.identity.test_account_browser import mailed_path
 from tests.webhooks.conftest import private_allowed, receiver  # noqa: F401  fixtures
 
@@ -27,19 +27,19 @@ class Visitor:
 
     def __init__(self, browser, server):
         self.page = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900}).new_page()
-        self.complaints, self.clicks = noted(self.page), 0
+        self.complaints, self.clicks = collect_errors(self.page), 0
 
     def click(self, role, name):
         self.clicks += 1
         with self.page.expect_navigation():
             self.page.get_by_role(role, name=name, exact=True).click()
 
-    def look(self, name):
+    def check_page(self, name):
         page = self.page
         assert page.locator("h1").count() == 1, name
         assert page.locator("script:not([src*='/identity/copy.'])").count() == 0, name
         assert self.complaints == [], name
-        look_at_widths(page, f"developers-{name}", WIDTHS)
+        check_at_widths(page, f"developers-{name}", WIDTHS)
         self.complaints.clear()  # axe adds styles that the policy rejects
 
 
@@ -79,45 +79,45 @@ def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, r
     page.fill("[name=login]", user.username)
     page.fill("[name=password]", PASSWORD)
     visitor.click("button", "Log in")
-    visitor.look("overview-new")
+    visitor.check_page("overview-new")
     visitor.click("link", "API keys")
     page.fill("[name=name]", "My server")
     visitor.click("button", "Create the key")
     key = re.search(r"ck_test_\w+", page.inner_text("main"))[0]
-    visitor.look("key")
+    visitor.check_page("key")
     visitor.click("link", "Back")
     page.click("text=Rotate My server")
-    visitor.look("keys")
+    visitor.check_page("keys")
     visitor.click("link", "OAuth clients")
     page.fill("[name=name]", "My app")
     page.fill("[name=redirect_uris]", "https://app.example/callback")
     page.check("[value='offers:read']")
     visitor.click("button", "Register the client")
     visitor.click("link", "Back")
-    visitor.look("clients")
+    visitor.check_page("clients")
     visitor.click("link", "My app")
-    visitor.look("client")
+    visitor.check_page("client")
     visitor.click("link", "Webhooks")
     page.fill("[name=url]", receiver.url)
     visitor.click("button", "Add the webhook")
-    visitor.look("secret")
+    visitor.check_page("secret")
     visitor.click("button", "Send a test")
     Worker().run(once=True)
     visitor.click("button", "Create a new secret")
     visitor.click("link", "The webhook")
-    visitor.look("webhook")
+    visitor.check_page("webhook")
     visitor.click("link", "Webhooks")
-    visitor.look("webhooks")
+    visitor.check_page("webhooks")
     visitor.click("link", "Events")
-    visitor.look("events")
+    visitor.check_page("events")
     for _ in range(2):
         refused = ApiClient(api_key=key).read(f"/applications/{uuid4()}").headers["X-Request-Id"]
     client_of(user).read("/applications")
     LOG.flush()
     visitor.click("link", "Requests")
-    visitor.look("requests")
+    visitor.check_page("requests")
     visitor.click("link", refused)
     assert page.locator("tbody tr").count() == 1
-    visitor.look("request")
+    visitor.check_page("request")
     visitor.click("link", "E4002")
     assert "/docs/errors/E4002" in page.url

@@ -5,7 +5,7 @@ import pytest
 from identity.kyc.models import KycVerification
 from tests.api import client_of
 from tests.identity.banking import start
-from tests.system.browsing import fits, keep_picture, open_page
+from tests.system.browsing import fits, open_page, store_screenshot
 
 pytestmark = pytest.mark.django_db
 
@@ -20,17 +20,17 @@ def browser(live_server, settings, chromium):
 def test_a_sandbox_verification_is_completed_with_the_keyboard(browser, transactional_db, user):
     shown = start(client_of(user), {"redirect_uri": "https://shop.example/back"})
     page = open_page(browser, shown["hosted_url"], java_script_enabled=False)
-    keep_picture(page, "verification-open")
+    store_screenshot(page, "verification-open")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")  # from "pass" to "fail"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
-    keep_picture(page, "verification-chosen")
+    store_screenshot(page, "verification-chosen")
     page.keyboard.press("Enter")
     page.wait_for_selector("[role=status]")
     assert page.inner_text("[role=status]") == "Its status is pending review."
     assert page.get_attribute("a.button", "href") == "https://shop.example/back"
-    keep_picture(page, "verification-finished")
+    store_screenshot(page, "verification-finished")
     assert KycVerification.objects.get(pk=shown["verification_id"]).status == "pending_review"
     assert page.complaints == []
 
@@ -38,7 +38,7 @@ def test_a_sandbox_verification_is_completed_with_the_keyboard(browser, transact
 def test_the_sandbox_page_fits_a_phone_and_follows_its_policy(browser, transactional_db, user):
     shown = start(client_of(user))
     page = open_page(browser, shown["hosted_url"], viewport={"width": 360, "height": 740}, color_scheme="dark")
-    keep_picture(page, "verification-phone")
+    store_screenshot(page, "verification-phone")
     assert fits(page)
     assert page.locator("label").first.evaluate("one => one.getBoundingClientRect().height") >= 44
     page.click("button")  # the browser requires a choice first

@@ -11,7 +11,7 @@ from ledger.proof_file import report_digest
 from tests.ledger.conftest import seal_reports
 from tests.ledger.witnesses import Witness, policy_of, serving
 from tests.processes import PATIENCE_SECONDS
-from tests.system.browsing import fits, look_at_widths, open_page
+from tests.system.browsing import check_at_widths, fits, open_page
 
 WIDTHS = (1440, 390)
 DASH = "\N{EN DASH}"
@@ -199,4 +199,4 @@ def test_every_view_fits_and_passes_axe_in_light_and_dark(chromium, live_server,
         for summary in page.locator("summary").all():
             summary.click()
         assert page.complaints == []
-        look_at_widths(page, f"explorer-{name}", WIDTHS)
+        check_at_widths(page, f"explorer-{name}", WIDTHS)
