@@ -40,7 +40,7 @@ def test_prune_deletes_more_than_one_batch(user, monkeypatch):
 
 def test_prune_retains_rate_counters_of_the_current_minute(db):
     window = int(timezone.now().timestamp() // 60) + 1  # The minute can end while the test runs.
-    RateCounter.objects.all().delete()  # a server of an earlier test may have counted a request after that test
+    RateCounter.objects.all().delete()  # A server of an earlier test may have counted a request after that test.
     RateCounter.objects.create(bucket="read:a", window=window, used=3)
     RateCounter.objects.create(bucket="read:a", window=window - 5, used=3)
     assert run_json("prune")["rate_counters"] == 1

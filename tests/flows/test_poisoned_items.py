@@ -144,7 +144,8 @@ def test_failing_notice_does_not_stop_other_notices_from_being_issued(settings, 
 
 def test_notice_that_kills_three_processes_becomes_a_dead_letter(settings, monkeypatch):
     poisoned, good = two_rejected(settings)
-    Notice.objects.filter(pk=poisoned.notice.pk).update(look_at=timezone.now() - timedelta(hours=1))  # the first
+    # The worker processes the poisoned notice first.
+    Notice.objects.filter(pk=poisoned.notice.pk).update(look_at=timezone.now() - timedelta(hours=1))
     now = killed(monkeypatch, notices, "gather", poisoned.notice.pk, notices.issue_due)
     assert notices.issue_due(now=now)["errors"] == 0
     assert (good.notice.status, poisoned.notice.status) == ("ready", "due")
