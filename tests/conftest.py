@@ -132,7 +132,7 @@ def _uses_database(item):
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
     """Empty the caches of credentials, rate-limit permits, and requests before each test, because user ids repeat."""
-    request_log.LOG.begin_anew()
+    request_log.LOG.reset()
     authentication.forget_credentials()
     rate_limits.forget_lots()
     # The value is cached, so that no test counts the statement that reads it.

@@ -23,7 +23,7 @@ _written: dict[str, bytes] = {}
 
 
 def document_bytes(urlconf: str) -> bytes:
-    """Return the OpenAPI document of the service with this `urlconf`; it is generated once per process."""
+    """Return the OpenAPI document of the service with this `urlconf`. Each process generates the document once."""
     from drf_spectacular.generators import SchemaGenerator
 
     with _writing:
@@ -45,7 +45,7 @@ class OpenapiViewSet(ApiViewSet):
 
 
 def reading(view: View) -> View:
-    """Reject all methods except GET, HEAD and OPTIONS."""
+    """Reject all methods except for GET, HEAD, and OPTIONS."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:
@@ -57,9 +57,10 @@ def reading(view: View) -> View:
 
 
 def viewer_page(template: str, **frame: Any) -> HttpResponse:
-    """Render a viewer of the OpenAPI document at the URL `document`, under a policy that allows inline styles.
+    """Render a viewer of the OpenAPI document, with a Content-Security-Policy that allows inline styles.
 
-    `name` is the service's name, which links to `home`. `icon` is a static file, `links` are (label, URL).
+    In `frame`, `document` is the URL of the document, `name` is the service's name, which links to `home`, `icon` is a
+    static file, and `links` are pairs `(label, URL)`.
     """
     response = HttpResponse(render_to_string(template, frame))
     response.headers["Content-Security-Policy"] = POLICY_WITH_STYLES

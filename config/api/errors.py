@@ -1,4 +1,4 @@
-"""Conversion of every exception into an API error, and the handlers for Django and REST framework."""
+"""Conversion of exceptions to API errors, and the error handlers for Django and REST framework."""
 
 import logging
 import sys
@@ -17,7 +17,7 @@ from config.core.media_types import prefers
 
 logger = logging.getLogger("platform.errors")
 
-# REST framework's own errors, with the API's messages.
+# REST framework's own errors are replaced with errors of the API.
 _BY_STATUS: dict[int, type[errors.ApiError]] = {
     error_class.status: error_class
     for error_class in (errors.NotFound, errors.MethodNotAllowed, errors.NotAcceptable, errors.UnsupportedMediaType)
@@ -25,7 +25,7 @@ _BY_STATUS: dict[int, type[errors.ApiError]] = {
 
 
 def as_api_error(error: Exception) -> errors.ApiError:
-    """Return the API error for any exception; unexpected exceptions are logged."""
+    """Return the API error for an exception. Unexpected exceptions are logged."""
     if isinstance(error, errors.ApiError):
         return error
     if isinstance(error, drf.APIException):
@@ -54,8 +54,8 @@ def render_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
     """Respond to a path that no route matches (`handler404`).
 
-    A browser is redirected if the path with or without its final slash exists. An API client gets a message that
-    mentions a superfluous slash. The message never repeats the path.
+    A browser is redirected if the path exists with a final slash or without it. An API client gets a message that
+    mentions a superfluous slash. The message does not contain the path.
     """
     path = request.path_info
     other = path.removesuffix("/") if path.endswith("/") else f"{path}/"
@@ -80,5 +80,5 @@ def permission_denied(_request: HttpRequest, exception: Exception | None = None)
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    """Respond to an exception of a page or outside a view (`handler500`); `log_unhandled` has logged it."""
+    """Respond to an exception of a page or outside of a view (`handler500`). `log_unhandled` logs the exception."""
     return (errors.Unavailable() if is_away(sys.exception()) else errors.InternalError()).response()

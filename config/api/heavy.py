@@ -1,14 +1,14 @@
-"""Heavy operations: those that cost more than 50 ms of CPU at their largest input.
+"""Slots for heavy operations, which need more than 50 ms of CPU for their largest input.
 
 An account has one slot across all processes, and a process has two slots. An operation acquires its slot around the
-work, after authorization and loading: `with slot(request):`. If the work is to read a large body, `@operation(when=…)`
-acquires the slot. An idempotent operation also needs `@operation()`: its method runs in a transaction, whose rollback
-would undo the count. Other requests wait up to WAIT_SECONDS. A waiting request occupies a thread, so at most WAITERS
-wait per process, one per account.
+work, after authorization and loading: `with slot(request):`. If reading a large body is the work, `@operation(when=…)`
+acquires the slot. An idempotent operation also needs `@operation()`, because its method runs in a transaction, and a
+rollback would undo the count. If no slot is free, a request waits up to WAIT_SECONDS. A waiting request occupies a
+thread, so at most WAITERS requests wait per process, one per account.
 
-The account's slot is a count in the shared counter of the rate limits, in the minute in which the work began. The
-previous minute counts, too, because no request lasts longer than a minute. The slot of a killed process is free after
-at most 2 minutes.
+The account's slot is a count in the shared counter of the rate limits, in the minute in which the work began. A slot of
+the previous minute is also in use, because a request can last up to a minute. The slot of a killed process is free
+after at most 2 minutes.
 """
 
 import threading
@@ -25,8 +25,8 @@ from config.core.errors import Unavailable
 from config.core.json_bodies import BODY_MAX_BYTES
 from config.core.proxies import client_address
 
-AT_ONCE = 2  # in one process
-WAITERS = 4  # in one process: half of its threads
+AT_ONCE = 2  # the maximum of concurrent heavy operations in a process
+WAITERS = 4  # the maximum of waiting requests in a process, which is half of its threads
 WAIT_SECONDS, _LOOK_SECONDS = 1.0, 0.1
 RETRY_SECONDS = 1
 
@@ -40,7 +40,7 @@ _waiting_lock = threading.Lock()
 def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[Method], Method]:
     """Acquire a slot for each request for which `when` returns True.
 
-    Place it above `@endpoint`, because the work includes reading the body.
+    Place this decorator above `@endpoint`, because the work includes reading the body.
     """
 
     def decorate(handle: Method) -> Method:
@@ -56,8 +56,8 @@ def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[
 
 @contextmanager
 def slot(request: Any) -> Iterator[None]:
-    """Hold a slot while the block runs; raises RateLimited or Unavailable if none is free within WAIT_SECONDS."""
-    # The account with all its credentials, a key of the ledger, or an IP address.
+    """Acquire a slot while the block runs. Raises RateLimited or Unavailable if no slot is free within WAIT_SECONDS."""
+    # The slot belongs to the account with all its credentials, to a key of the ledger, or to an IP address.
     key = request.auth
     whom = network_of(client_address(request)) if key is None else str(key.user_id or key.label)
     with _slot_of_account(whom):
@@ -70,7 +70,7 @@ def slot(request: Any) -> Iterator[None]:
 
 
 def _wait_for(take_slot: Callable[[], bool], whom: str) -> bool:
-    """Acquire a slot, immediately or after a wait; return False if the wait ends without a slot."""
+    """Acquire a slot immediately or after a wait. Return False if the wait ends without a slot."""
     if take_slot():
         return True
     with _waiting_lock:
@@ -100,7 +100,7 @@ def _slot_of_account(whom: str) -> Iterator[None]:
 
     try:
         is_taken = _wait_for(take_slot, whom)
-    except DatabaseError:  # a ledger whose database is read-only still verifies proofs
+    except DatabaseError:  # a ledger with a read-only database must still verify proofs
         yield
         return
     if not is_taken:
@@ -116,8 +116,7 @@ def _give_back(bucket: str, window: int) -> None:
     try:
         take(bucket, window, -1)
     except DatabaseError:
-        # `config.core.deadline` closes the connection of a request that is too slow, so a new connection releases the
-        # slot.
+        # The slot is released over a new connection if `config.core.deadline` closed the connection of a slow request.
         if not connection.in_atomic_block:
             connection.close()
             with suppress(DatabaseError):

@@ -1,22 +1,22 @@
-"""Idempotency-Key: one execution per key, and the same response bytes for every retry.
+"""Idempotency-Key: the API executes a request once per key, and every retry gets the same response bytes.
 
 Work that only uses the database runs in one transaction with the stored response:
 
-1. `pg_try_advisory_xact_lock` on (owner, key) is tried. While the first request runs, a second one with the key gets
-   409. The lock only saves work: the unique constraint on (owner, key) prevents two executions.
-2. The stored response is looked up. It is replayed; if the key belongs to another request, IdempotencyMismatch is
-   raised.
-3. The work runs, and its response is inserted. If another execution committed first, the INSERT fails: this execution
-   is rolled back, and the other's response is replayed.
+1. The API tries `pg_try_advisory_xact_lock` on (owner, key). While the first request runs, a second request with the
+   key gets 409. The lock only saves work. The unique constraint on (owner, key) prevents two executions.
+2. The API looks up the stored response, and replays it. If the key belongs to a different request, the API raises
+   IdempotencyMismatch.
+3. The work runs, and the API inserts the response. If another execution committed first, the INSERT fails. This
+   execution is then rolled back, and the stored response is replayed.
 
-The transaction of a process that dies is rolled back. A paused process locks the key until PostgreSQL ends the idle
+If a process dies, its transaction is rolled back. A paused process locks the key until PostgreSQL ends the idle
 transaction (`config.core.databases.IDLE_TRANSACTION_SECONDS`), and fails when it resumes. SQLite has one writer at a
-time, so a second request waits and then replays.
+time, so a second request waits, and then replays the response.
 
-Work that calls a vendor manages its own transactions. `run_leased` first commits the claim to the key. If the process
+Work that calls a vendor manages its own transactions. `run_leased` first commits a claim to the key. If the process
 dies, another request can claim the key after LEASE.
 
-A response with a secret is stored encrypted. Domain errors (a forbidden transition, a missing object) are stored, too.
+A response with a secret is stored encrypted. Domain errors (a forbidden transition, a missing object) are also stored.
 Errors that a retry may resolve (`ApiError.stored` is False) and unexpected exceptions are not stored.
 """
 
@@ -40,8 +40,8 @@ from config.core.errors import ApiError
 from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
-KEEP_HOURS = 72  # a client can retry after an outage that lasts a weekend
-LEASE = timedelta(seconds=90)  # longer than any request may take
+KEEP_HOURS = 72  # a client can retry after an outage during a weekend
+LEASE = timedelta(seconds=90)  # no request may take this long
 
 Seal = Callable[[bytes, str], bytes]
 
@@ -69,7 +69,7 @@ class Outcome:
     status: int
     body: bytes
     replayed: bool = False
-    seal: Seal | None = None  # encrypts the body for its place in the database
+    seal: Seal | None = None  # the function that encrypts the body for its place in the database
 
     def response(self) -> HttpResponse:
         content_type = "application/json" if self.body else None
@@ -79,16 +79,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ReservableKey:
-    """The key of a request that can be reserved before its response exists.
+    """The key of a request. The key can be reserved before a response exists.
 
-    Work that calls a vendor cannot run in the transaction of its response. It reserves the key together with its record
-    (`reserve`), calls the vendor, and commits the outcome and the response together (`complete`). A concurrent request
-    with the same key loads the record (`find`), whose state decides whether it waits or resumes.
+    Work that calls a vendor can't run in the transaction of its response. The work reserves the key together with its
+    record (`reserve`), calls the vendor, and commits the outcome and the response together (`complete`). A concurrent
+    request with the same key loads the record (`find`). The record's state determines whether that request waits or
+    resumes the work.
     """
 
     owner_id: int
     key: UUID
-    fingerprint: str  # SHA-256, in hex, of the method, the path and the canonical JSON of the parsed body
+    fingerprint: str  # the SHA-256 in hex of the method, the path, and the canonical JSON of the parsed body
 
     @property
     def place(self) -> str:
@@ -96,7 +97,7 @@ class ReservableKey:
 
     @classmethod
     def of(cls, request: Any, document: object) -> "ReservableKey | None":
-        """Return the key of an API request with this body, or None without the header; raises InvalidIdempotencyKey.
+        """Return the key of an API request with this body, or None without the header. Raises InvalidIdempotencyKey.
 
         If the request has no credential, the endpoint's method sets `owner_id` (`dataclasses.replace`).
         """
@@ -134,7 +135,7 @@ class ReservableKey:
             return None
         fingerprint, status, body, created_at, permanent, subject = row
         if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
-            # The documented lifetime is over, and the row is not pruned yet: the key is free again.
+            # The key's documented lifetime is over, so the key is free again, although its row is not pruned yet.
             IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key, created_at=created_at).delete()
             return None
         if fingerprint != self.fingerprint:
@@ -142,7 +143,7 @@ class ReservableKey:
         return str(subject) if status == RESERVED else Outcome(status, bytes(body), replayed=True)
 
     def store(self, outcome: Outcome, **columns: Any) -> IdempotencyRecord:
-        """Store a response; raises an IntegrityError if another execution stored one first."""
+        """Store a response. Raises an IntegrityError if another execution stored a response first."""
         record = IdempotencyRecord(
             owner_id=self.owner_id,
             key=self.key,
@@ -159,12 +160,15 @@ class ReservableKey:
         return record
 
     def reserve(self, subject: str) -> None:
-        """Reserve the key permanently, in the subject's transaction. Raises IntegrityError like `store`."""
+        """Reserve the key permanently, in the transaction of the subject. Raises IntegrityError like `store`."""
         self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
 
 
 def place_of(owner_id: int, key: UUID) -> str:
-    """Return the place to which an encrypted body is bound. The primary key alone would not bind it to its owner."""
+    """Return the place to which an encrypted body is bound.
+
+    The primary key alone would not bind the body to its owner.
+    """
     return f"{IdempotencyRecord._meta.db_table}|body|{owner_id}|{key}"
 
 
@@ -173,7 +177,7 @@ def _stored_body(outcome: Outcome, owner_id: int, key: UUID) -> bytes:
 
 
 def _fingerprint_of(value: Any) -> list[str]:
-    """Return the values that represent a file in a fingerprint: its name and the SHA-256 of its content."""
+    """Return the values that represent a file in a fingerprint: the file's name, and the SHA-256 of its content."""
     if not isinstance(value, UploadedFile):
         raise TypeError(f"{type(value)} is not a file.")
     value.seek(0)
@@ -183,9 +187,9 @@ def _fingerprint_of(value: Any) -> list[str]:
 
 
 def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work` in a transaction, at most once per key; return the stored bytes for every retry.
+    """Run `work` in a transaction, at most once per key. Return the stored bytes for every retry.
 
-    `work` runs again if the database aborted it in a deadlock. Raises IdempotencyMismatch, RequestInProgress, or an
+    If the database aborts `work` in a deadlock, `work` runs again. Raises IdempotencyMismatch, RequestInProgress, or an
     error of `work` that is not stored.
     """
     try:
@@ -215,7 +219,7 @@ def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
 
 
 def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work`, which manages its own transactions, for one request per key at a time; replay its stored response.
+    """Run `work`, which manages its own transactions, for one request per key at a time. Replay the stored response.
 
     Raises IdempotencyMismatch, RequestInProgress, or an error of `work` that is not stored.
     """
@@ -241,7 +245,7 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
         raise
     body = _stored_body(outcome, key.owner_id, key.key)
     answer = {"status": outcome.status, "body": body, "created_at": timezone.now()}
-    if not own.update(**answer):  # `work` deleted the account's records, or another request has the lease
+    if not own.update(**answer):  # `work` deleted the account's records, or another request acquired the lease
         return run_once(key, lambda: outcome)
     return outcome
 
@@ -260,13 +264,13 @@ def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
 
 
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
-    """Store the response of a reserved key, in the transaction of the outcome; an existing response is unchanged."""
+    """Store the response of a reserved key, in the transaction of the outcome. A stored response is not replaced."""
     IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
         status=outcome.status, body=_stored_body(outcome, owner_id, key)
     )
 
 
 def stored_outcome(owner_id: int, key: UUID) -> Outcome | None:
-    """Return the stored response of a key or None, without a comparison of the request's fingerprint."""
+    """Return the stored response of a key, or None. This does not compare the request's fingerprint."""
     record = IdempotencyRecord.objects.filter(owner_id=owner_id, key=key).exclude(status=RESERVED).first()
     return None if record is None else Outcome(record.status, bytes(record.body), replayed=True)

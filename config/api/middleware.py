@@ -1,4 +1,4 @@
-"""Steps before and after the view of every request: HTTPS, the host, the format of errors, unread bodies."""
+"""Middleware for every request: HTTPS, the host, the format of errors, unread bodies, and chunked bodies."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ _HEALTH_PATHS = {"/health", "/v1/health"}
 
 
 class TransportMiddleware:
-    """Rejects plain HTTP in production and unknown hosts without a redirect; adds the Content-Security-Policy."""
+    """Rejects plain HTTP in production, and unknown hosts, without a redirect. Adds the Content-Security-Policy."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -45,13 +45,15 @@ class TransportMiddleware:
             for write in declared("error_forms"):
                 write(request, response)
         if "ETag" in response.headers and "HTTP_IF_NONE_MATCH" in request.META:
-            any_response: Any = response  # Django also accepts the FileResponse of a static file; its type stubs do not
+            # A static file is a FileResponse, which Django accepts and its type stubs do not.
+            any_response: Any = response
             etag = response.headers["ETag"]
             response = get_conditional_response(request, etag=etag, response=any_response) or response
         if isinstance(response, HttpResponse):
             response.headers.setdefault("Content-Length", str(len(response.content)))
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
-            # Read the rest of a rejected body: if the connection closed earlier, the proxy would return 502.
+            # This reads the rest of a rejected body. If the server closed the connection earlier, the
+            # response of the proxy would be 502.
             with suppress(OSError):
                 while request.read(65_536):
                     pass
@@ -59,7 +61,7 @@ class TransportMiddleware:
 
 
 def _write_as_problem(response: HttpResponse) -> None:
-    """Convert an error to RFC 9457, which the caller accepts; done here because it also applies to stored responses."""
+    """Convert an error to RFC 9457 for a caller that accepts the format. Stored responses are also converted here."""
     if response.headers.get("Content-Type") == "application/json":
         body = orjson.loads(response.content)
         if isinstance(body, dict) and "code" in body and "message" in body:
@@ -96,7 +98,7 @@ def check_transport(request: HttpRequest) -> None:
 
 
 def is_https(request: HttpRequest) -> bool:
-    """Return whether the caller used HTTPS, directly or through a trusted proxy with an unambiguous header."""
+    """Check whether the caller used HTTPS, either directly or according to an unambiguous header of a trusted proxy."""
     meta = request.META
     if meta.get("wsgi.url_scheme") == "https":
         return True
@@ -123,6 +125,6 @@ class ChunkedBodies:
                 body = environ["wsgi.input"].read(self._limit + 1)
                 length = len(body)
             except Exception:  # noqa: BLE001  each server has errors of its own for malformed chunks
-                body, length = b"", 1  # shorter than this length, so the request is rejected as truncated
+                body, length = b"", 1  # the body is shorter than the length, so the request is rejected as truncated
             environ["wsgi.input"], environ["CONTENT_LENGTH"] = BytesIO(body), str(length)
         return self._application(environ, start_response)

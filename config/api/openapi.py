@@ -69,7 +69,7 @@ def _answers(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _share(result: dict[str, Any]) -> None:
-    """Copy the example of another operation with the same schema to each response without a recorded example."""
+    """Copy an example to each response without a recorded example, from another operation with the same schema."""
     operations = [item for path in result["paths"].values() for item in path.values()]
     answers = [content for operation in operations for _, content in _answers(operation)]
     known = {
@@ -83,8 +83,8 @@ def _share(result: dict[str, Any]) -> None:
             content.setdefault("example", known[schema])
 
 
-# Default descriptions of fields and parameters by name, for those without a `help_text`. If a parameter's name alone is
-# ambiguous, its key begins with the preceding part of the path.
+# Default descriptions by name, for fields and parameters without a `help_text`. If a parameter's name is ambiguous, its
+# key begins with the preceding part of the path.
 _OURS = json.loads(Path(__file__).with_name("openapi.json").read_text())
 MEMBERS: dict[str, str] = _OURS["members"]
 PARAMETERS: dict[str, str] = _OURS["parameters"]
@@ -95,7 +95,7 @@ def describe_members(schema: dict[str, Any]) -> None:
         text = MEMBERS.get(name)
         if text is None or "description" in member:
             continue
-        if "$ref" in member:  # as drf-spectacular writes a reference with a description
+        if "$ref" in member:  # drf-spectacular writes a reference with a description in this form
             member["allOf"] = [{"$ref": member.pop("$ref")}]
         member["description"] = text
 
@@ -117,7 +117,7 @@ _UNCOUNTED = frozenset({
     "auth", "oauth", "identity", "kyc", "bankdata", "staging", "health", "metadata", "catalogue", "discovery", "set",
     "openapi",
 })  # fmt: skip
-# The first word of an operation's id for each REST framework method; generated clients use these names.
+# The last word of an operation's id in place of REST framework's name. Generated clients use these names.
 _VERBS = {"update": "change", "partial_update": "change", "destroy": "remove"}
 _FORM = "application/x-www-form-urlencoded"
 _REF = "#/components/schemas/"
@@ -204,7 +204,7 @@ class EndpointSchema(AutoSchema):
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_extensions(self) -> dict[str, Any]:
-        """Return the required scope as `x-scope`, from which another package generates the OAuth part."""
+        """Return the required scope as `x-scope`. Another package generates the OAuth security requirements from it."""
         access = self.declared.access
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 
@@ -225,13 +225,14 @@ class EndpointSchema(AutoSchema):
             parameters.append(self.declared.parameters)
         if self.declared.idempotent:
             meaning = "A UUID. If a request succeeds, a retry with the same key and request returns the same response."
-            # Without the format `uuid`: generated Python would pass a UUID object to a header, which requires a string.
+            # The schema omits the format `uuid`, because generated Python would pass a UUID object to the header, which
+            # requires a string.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
             parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=meaning))
         return parameters
 
     def get_response_serializers(self) -> Any:
-        """Return the responses of the operation; drf-spectacular asks for them again for each status."""
+        """Return the responses of the operation. drf-spectacular calls this again for each status."""
         operation = (self.method_handler, self.method)
         if self._responses[0] != operation:
             self._responses = (operation, self._response_serializers())
@@ -239,7 +240,7 @@ class EndpointSchema(AutoSchema):
 
     def _response_serializers(self) -> dict[Any, Any]:
         declared, view = self.declared, cast("Any", self.view)
-        view.pagination_class = None  # the declared schema is the whole response
+        view.pagination_class = None  # the declared schema describes the complete response
         media_types = [
             renderer.media_type
             for renderer in getattr(self.method_handler, "renderer_classes", type(view).renderer_classes)
@@ -249,7 +250,7 @@ class EndpointSchema(AutoSchema):
             is_text = media_types[0].startswith("text/")
             answer = OpenApiTypes.STR if is_text else OpenApiTypes.BINARY
         success = OpenApiResponse(answer, description="Success.")
-        # JSON has the shape of the response; any other content type is a string.
+        # The schema of a JSON response is declared. For any other content type, the schema is a string.
         text = success if declared.answer is None else OpenApiResponse(OpenApiTypes.STR, description="Success.")
         responses: dict[Any, Any] = {
             (declared.status, item): success if item == "application/json" else text for item in media_types
@@ -294,7 +295,7 @@ def _error_codes(urlconf: str) -> dict[str, Any]:
     return {"type": "string", "enum": sorted(errors_by_code), "description": text + "\n".join(lines)}
 
 
-# The order in which an integration uses the tags, and in which the reference shows them. Other tags follow by name.
+# The reference displays the tags in the order in which an integration uses them. Other tags follow by name.
 _ORDER = (
     "identity", "accounts", "api-keys", "oauth", "providers", "provider-offers", "credit", "applications", "documents",
     "kyc", "bankdata", "scoring", "payments", "wallet", "claims", "staging", "webhooks", "requests", "ucp", "sandbox",
@@ -303,7 +304,7 @@ _ORDER = (
 
 
 def _tags(urlconf: str) -> list[dict[str, str]]:
-    """Return the tags with their descriptions: for each, the first docstring of its views."""
+    """Return the tags. The description of a tag is the first docstring of its views."""
     texts: dict[str, str] = {}
     for view, _ in viewsets(urlconf):
         tag = getattr(view, "tag", view.__module__.split(".")[0])
@@ -313,7 +314,7 @@ def _tags(urlconf: str) -> list[dict[str, str]]:
 
 
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
-    """Add the parts that drf-spectacular can't generate: errors, tags, credentials, samples, and the server."""
+    """Add the parts that drf-spectacular can't generate: errors, tags, credentials, samples, and the server's URL."""
     urlconf = generator.urlconf or settings.ROOT_URLCONF
     components = result["components"]
     schemas = components["schemas"]
@@ -333,14 +334,14 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
         describe_members(schema)
         for member in schema.get("properties", {}).values():
             member.pop("x-spec-enum-id", None)  # internal to drf-spectacular
-            # Move a default into the description, because client generators treat a field with a default as always
+            # A default is moved to the description, because client generators treat a field with a default as always
             # present.
             default = member.pop("default", None)
             if default is not None:
                 text = f"Default: {json.dumps(default)}."
                 member["description"] = f"{member['description']} {text}" if "description" in member else text
             if {} in member.get("oneOf", ()):
-                del member["oneOf"]  # "anything, or null" equals "anything"; both would match twice
+                del member["oneOf"]  # a value of any type includes null, so `oneOf` with null would match null twice
     examples: dict[str, Any] = json.loads(beside.with_name("examples.json").read_text())
     add_examples(result, examples)
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT

@@ -1,11 +1,11 @@
-"""Lists: pages by `limit` and `offset`, and no response above ANSWER_MAX_BYTES (`config.core.sizes`).
+"""Pagination of lists by `limit` and `offset`, with responses of at most ANSWER_MAX_BYTES (`config.core.sizes`).
 
-If the rows exceed the size limit, the response has fewer rows. A page then has `has_more: true`. The plain arrays of
-the specification lack that field, so the response has the header `X-Truncated: true`. In both cases, the next page
+If the rows exceed the size limit, the response has fewer rows. A page then has `has_more: true`. The specification's
+plain arrays have no such field, so their response has the header `X-Truncated: true`. In both cases, the next page
 begins at `offset` plus the number of returned rows.
 
-Rows above the limit are not loaded: if rows may be long, the database returns their sizes first. `fitting` measures
-loaded rows again while it renders them, because a string in JSON may be longer than in its column.
+Rows above the limit are not loaded. If rows may be long, the database first returns their sizes. `fitting` measures
+loaded rows again during rendering, because a string may be longer in JSON than in its column.
 """
 
 from collections.abc import Iterable
@@ -20,18 +20,18 @@ from config.api.serializers import PageSerializer, ResponseSerializer
 from config.core.json_text import render_json
 from config.core.sizes import ROWS_MAX_BYTES, number_that_fits, weight_of
 
-_CHUNK_ROWS = 10  # rows in memory at a time: parsed documents need 10 times their size
+_CHUNK_ROWS = 10  # the number of rows in memory, because parsed documents need 10 times their size
 
 
 class Shown(NamedTuple):
-    """Rendered rows of a response; `is_cut` is True if the size limit excluded others."""
+    """The rendered rows of a response. `is_cut` is True if the size limit excluded further rows."""
 
     rows: list[orjson.Fragment]
     is_cut: bool
 
 
 def fitting(answers: Iterable[dict[str, Any]]) -> Shown:
-    """Render rows until the size limit; always at least the first."""
+    """Render rows up to the size limit, and at least the first row."""
     rendered: list[orjson.Fragment] = []
     room = ROWS_MAX_BYTES
     for answer in answers:
@@ -48,10 +48,13 @@ def truncated_header(*, is_cut: bool) -> dict[str, str]:
 
 
 class FittingPagination(BasePagination):
-    """Pagination of an ordered queryset by `limit` and `offset`, up to the size limit; without `limit`, all rows."""
+    """Pagination of an ordered queryset by `limit` and `offset`, up to the size limit.
+
+    Without `limit`, returns all rows.
+    """
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:  # noqa: ARG002
-        """Return the rows, rendered with the endpoint's declared response serializer."""
+        """Return the page's rows, rendered by the response serializer that the endpoint declares."""
         self.answer: Any = view.declared.answer
         row: type[ResponseSerializer] = self.answer.rows()[1] if self.is_object else type(self.answer.child)
         limit, self.offset = view.query.get("limit"), view.query.get("offset", 0)
@@ -67,7 +70,7 @@ class FittingPagination(BasePagination):
         if limit is None or sizes:
             page = page.iterator(chunk_size=_CHUNK_ROWS)
         rows, is_full = fitting(map(row.represent, page))
-        number = len(sizes) or len(rows)  # of this page's rows, as far as known
+        number = len(sizes) or len(rows)  # the known number of rows of this page
         self.is_cut = is_full or len(rows) < number
         if self.is_object:
             is_last = (limit is None or number < limit) and (number or not self.offset) and (sizes or not is_full)
@@ -76,7 +79,7 @@ class FittingPagination(BasePagination):
 
     @property
     def is_object(self) -> bool:
-        """Return whether the response is an object with a field for the rows, instead of a plain array."""
+        """Check whether the response is an object with a field for the rows. Otherwise it is a plain array."""
         return isinstance(self.answer, type)
 
     def get_paginated_response(self, data: Any) -> Response:

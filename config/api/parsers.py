@@ -19,11 +19,11 @@ def check_media_type(meta: Any) -> None:
 
 
 class StrictJSONParser(BaseParser):
-    """A strict JSON parser; an endpoint with other limits uses a subclass."""
+    """A strict JSON parser. An endpoint with different limits uses a subclass."""
 
     media_type = "application/json"
     max_bytes = BODY_MAX_BYTES
-    members_max = MEMBERS_MAX  # in the whole document
+    members_max = MEMBERS_MAX  # the limit applies to the document as a whole
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
         request = parser_context["request"]

@@ -1,11 +1,11 @@
 """Rate limits, counted across all workers without a database write per request.
 
-A worker reserves permits from the shared counter in batches. The first batch is one permit. Each later one is twice as
-large, up to LOT_MAX and at most 1/32 of the permits that remain in the window. The sum of all batches never exceeds the
-limit, so the limit is exact for any number of workers. Unused permits of a worker expire at the end of the minute, so
-batches shrink when few permits remain.
+A worker reserves permits from the shared counter in batches. The first batch is one permit. Each later batch is twice
+as large, up to LOT_MAX, and at most 1/32 of the permits that remain in the window. The sum of all batches never exceeds
+the limit, so the limit is exact for any number of workers. A worker's unused permits expire at the end of the minute,
+so batches shrink when few permits remain.
 
-Limits with a window longer than a minute reserve each permit singly: `consume_singly`.
+Limits with a window longer than a minute reserve each permit separately (`consume_singly`).
 """
 
 import hashlib
@@ -30,19 +30,19 @@ from config.core.proxies import client_address
 logger = logging.getLogger("platform.rate_limits")
 
 WINDOW_SECONDS = 60
-# In seconds. `login_failure` limits an IP address so that it can't reach `login_name`, which would lock out the
-# account.
+# Windows in seconds. `login_failure` limits an IP address, so that the address can't exhaust `login_name`, which would
+# lock out the account.
 _LONG_WINDOWS_SECONDS = {
     "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "mail_account": 3600,
     "new_account": 3600,
 }  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32
-# In IPv6, one subscriber has many addresses: a home has a /64, a company site a /48.
+# An IPv6 subscriber has many addresses: a household has a /64, and a company site has a /48.
 _NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
-_KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
-_BUCKET_MAX_LENGTH = 160  # the column's limit
+_KEPT_BUCKETS = 10_000  # a worker with more buckets first drops older windows
+_BUCKET_MAX_LENGTH = 160  # the length of the column
 
 
 class RateLimited(ApiError):
@@ -64,13 +64,16 @@ _lock = threading.Lock()
 
 
 def forget_lots() -> None:
-    """Drop this process's permits, so that tests start from the shared counters."""
+    """Discard this process's permits, so that a test starts from the shared counters."""
     with _lock:
         _lots.clear()
 
 
 def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None = None) -> None:
-    """Consume permits of a limit per minute (a key of `settings.RATE_LIMITS`), all or none; raises RateLimited."""
+    """Consume permits of a limit per minute (a key of `settings.RATE_LIMITS`). Raises RateLimited.
+
+    If fewer than `permits` remain, this consumes none.
+    """
     limit = settings.RATE_LIMITS[limit_name]
     if limit is None:
         return
@@ -86,7 +89,7 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
             return
         size = max(lot.size, permits - lot.left)
         exhausted = lot.exhausted
-    # Outside the lock, so that this worker's other requests do not wait for the round trip.
+    # The round trip occurs outside of the lock, so that this worker's other requests do not wait for it.
     if not exhausted:
         used = take(_bucket(limit_name, whom), window, size)
         granted = max(0, min(size, limit - (used - size)))
@@ -101,19 +104,19 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
 
 
 def network_of(address: str, bits: int = _NETWORK_BITS) -> str:
-    """Return the network of `bits` bits of an IPv6 address; other texts, such as IPv4 addresses, are unchanged."""
+    """Return an IPv6 address's network of `bits` bits. Returns any other text, such as an IPv4 address, unchanged."""
     try:
         parsed_address = ip_address(address.partition("%")[0])
     except ValueError:
         return address
     if isinstance(parsed_address, IPv4Address):
         return address
-    # A dual-stack socket maps all of IPv4 into one /96.
+    # A dual-stack socket maps all IPv4 addresses into one /96 network.
     return str(parsed_address.ipv4_mapped or IPv6Network((int(parsed_address), bits), strict=False))
 
 
 def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> None:
-    """Consume permits for the caller's IP address; raises RateLimited if too few are left."""
+    """Consume permits for the caller's IP address. Raises RateLimited if too few permits remain."""
     bits = _NETWORK_BITS if limit_name == "token" else _ANONYMOUS_NETWORK_BITS
     whom = network_of(client_address(request), bits)
     if limit_name in _LONG_WINDOWS_SECONDS:
@@ -123,16 +126,16 @@ def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> No
 
 
 def consume_singly(limit_name: str, whom: str) -> None:
-    """Consume one permit of a limit with a window longer than a minute, by one write; raises RateLimited."""
+    """Consume one permit of a limit with a window longer than a minute, in one write. Raises RateLimited."""
     _, refusal = try_once(limit_name, whom)
     if refusal is not None:
         raise refusal
 
 
 def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
-    """Count an attempt in a window longer than a minute; return its counter, and RateLimited above the limit.
+    """Count an attempt in a window longer than a minute. Returns the counter, and RateLimited above the limit.
 
-    The counter belongs to the window's last minute, so that it is not deleted before the window ends.
+    The counter's key is the window's last minute, so that the counter is not deleted before the window ends.
     """
     limit: int | None = settings.RATE_LIMITS[limit_name]
     if limit is None:
@@ -147,8 +150,8 @@ def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLi
 class RateLimit(BaseThrottle):
     """Consumes one permit of the endpoint's limit per request.
 
-    The permit is the account's, across all of its credentials; without a credential, the IP address's. If a partner
-    acts on behalf of the account, the partner consumes a permit, too.
+    The permits belong to the account, across all of its credentials. Without a credential, they belong to the IP
+    address. If a partner acts on behalf of the account, the partner also consumes a permit.
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
@@ -156,13 +159,13 @@ class RateLimit(BaseThrottle):
         try:
             if request.auth is None:
                 consume_by_address(declared.limit or "anonymous", request)
-            elif request.method.lower() in view.action_map:  # for other methods, REST framework returns 405 next
+            elif request.method.lower() in view.action_map:  # for other methods, REST framework then returns 405
                 limit = declared.limit or ("read" if is_safe else view.write_limit)
                 consume(limit, str(request.auth.user_id))
                 if request.auth.actor_id is not None:
                     consume(limit, str(request.auth.actor_id))
         except OperationalError as error:
-            # With a full disk, requests are not counted, and reads still work.
+            # If the disk is full, reads still work, and are not counted.
             if not is_safe or not is_disk_full(error):
                 raise
         return True
@@ -186,9 +189,9 @@ def _refusal(limit_name: str, limit: int, length: int, seconds_left: int) -> Rat
 def take(bucket: str, window: int, count: int) -> int:
     """Add `count` to the shared counter and return its new value.
 
-    The counter is in Redis if `REDIS_URL` is set, and otherwise, or while Redis is unavailable, in the database. The
-    limit also counts requests that are rolled back, because the statement commits on its own. It does not wait for a
-    standby (`UNAWAITED`): otherwise an account's reads would queue at the counter while its writes wait for the
+    If `REDIS_URL` is set and Redis is available, the counter is in Redis. Otherwise, it is in the database. The limit
+    also counts requests that are rolled back, because the statement commits separately. The commit does not wait for a
+    standby (`UNAWAITED`). Otherwise, an account's reads would wait at the counter while its writes wait for the
     standby.
     """
     if settings.REDIS_URL:
@@ -209,7 +212,7 @@ def take(bucket: str, window: int, count: int) -> int:
 
 
 def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
-    from redis.exceptions import RedisError  # loaded only where Redis is used
+    from redis.exceptions import RedisError  # this module is loaded only if REDIS_URL is set
 
     global _redis_avoided_until  # noqa: PLW0603  one fact per process
     if time.monotonic() < _redis_avoided_until:
@@ -219,9 +222,9 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
         cache.add(name, 0, timeout=max(2 * WINDOW_SECONDS, int((window + 2) * WINDOW_SECONDS - time.time())))
         return int(cache.incr(name, count))
     except ValueError:
-        return None  # evicted between `add` and `incr` because the cache was full
+        return None  # the cache was full, and evicted the key between `add` and `incr`
     except (RedisError, OSError) as error:
-        # Each attempt can last as long as its timeout, and requests wait for it.
+        # A request waits for each attempt, which can last until its timeout.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
         logger.warning("Redis does not respond (%s): rate limits are counted in the database", type(error).__name__)
         return None

@@ -1,7 +1,8 @@
-"""The content of the reference pages, computed from the OpenAPI document: a page per tag, and a page of all events.
+"""The content of the reference pages: one page per tag, and a page of all events.
 
-The pages are rendered on the server, and need no script. Objects that responses contain have a section of their own on
-each page, to which the operations link. Fields of requests are nested below their operation.
+The content is computed from the OpenAPI document. The pages are rendered on the server, and need no script. Objects in
+responses have a separate section on each page, to which the operations link. Fields of requests are nested below their
+operation.
 """
 
 import json
@@ -16,15 +17,15 @@ from django.utils.safestring import SafeString, mark_safe
 
 from config.api.docs import document_bytes
 
-EVENTS = "events"  # the page of the webhooks; no tag has this name
+EVENTS = "events"  # the name of the page about events; no tag has this name
 _DEPTH_MAX = 6
-_LONG = 12  # values of an enumeration that are shown without a click
+_LONG = 12  # an enumeration with more values is collapsed
 _CODE = re.compile(r"`([^`]+)`")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _ERROR = re.compile(r"(E\d{4}) (\w+)")
 _MEANING = re.compile(r"^- `(E\d{4})` \w+ \(\d+\): (.+)$", re.MULTILINE)
 _JSON = "application/json"
-_PHRASE = 100  # added to the rank if the summary has the whole query
+_PHRASE = 100  # the rank increases by this number if the summary contains the complete query
 _INT64_MAX = 2**63 - 1
 _TITLES = {
     "api-keys": "API keys",
@@ -38,7 +39,7 @@ _TITLES = {
 }
 _PARTS = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
 _FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "e-mail address"}
-# Errors that every operation can return. They are described once, and shown last.
+# Every operation can return these errors. The page describes them once, at the end.
 _COMMON = frozenset({"E1009", "E1014", "E1016", "E5000", "E5030", "E6001"})
 
 
@@ -49,7 +50,7 @@ class Field:
     description: SafeString
     is_required: bool
     values: list[str]
-    object: str  # the object's section on the page
+    object: str  # the name of the object's section on the page
     fields: list["Field"]
 
     @property
@@ -106,7 +107,7 @@ class Page:
 
 
 def paragraphs(text: str) -> SafeString:
-    """Convert paragraphs, lists, code, and bold text of Markdown into HTML."""
+    """Convert Markdown with paragraphs, lists, code, and bold text to HTML."""
     blocks = []
     for block in filter(None, text.strip().split("\n\n")):
         lines = block.split("\n")
@@ -125,13 +126,13 @@ def inline(text: str) -> SafeString:
 
 @cache
 def reference(urlconf: str) -> "Reference":
-    """Return the reference of the service with this `urlconf`; it is computed once per process."""
+    """Return the reference of the service with this `urlconf`. Each process computes it once."""
     return Reference(json.loads(document_bytes(urlconf)))
 
 
 class Reference:
     def __init__(self, document: dict[str, Any]) -> None:
-        self.rendered: dict[str, str] = {}  # sections as HTML, by name and frame
+        self.rendered: dict[str, str] = {}  # the HTML of sections by name and frame
         self.title: str = document["info"]["title"]
         self.server: str = document["servers"][0]["url"]
         self.introduction = paragraphs(document["info"]["description"])
@@ -150,7 +151,7 @@ class Reference:
             self.pages[EVENTS] = self._page(EVENTS, text, events)
 
     def search(self, query: str) -> list[tuple[Page, Operation]]:
-        """Return the operations and events with every word of the query, best first."""
+        """Return the operations and events that contain every word of the query, with the best match first."""
         words = query.casefold().split()
         ranked: list[tuple[int, int, Page, Operation]] = []
         for page in self.pages.values():
@@ -312,7 +313,10 @@ class Reference:
         return ", ".join(filter(None, texts))
 
     def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Return a schema with its references and `allOf` merged; of `oneOf` and `anyOf`, all fields."""
+        """Resolve the references of a schema, and merge its `allOf`.
+
+        The fields of all `oneOf` and `anyOf` are combined.
+        """
         result = dict(schema)
         parts = [self._schemas[_name(result.pop("$ref"))]] if "$ref" in result else []
         for key in ("allOf", "oneOf", "anyOf"):
@@ -331,7 +335,7 @@ class Reference:
 
 
 def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Merge the properties of two schemas; a property of both gets the fields of both."""
+    """Merge the properties of two schemas. A property that both schemas define gets the fields of both."""
     result = {**second, **first}
     for name in first.keys() & second.keys():
         result[name] = {**second[name], **first[name]}
@@ -341,7 +345,7 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_object(fields: list[Field]) -> list[Field]:
-    """Return the fields of `data.object` of an event, whose other fields are the same in all events."""
+    """Return the fields of `data.object` of an event. All other fields of an event are the same for every type."""
     for name in ("data", "object"):
         fields = next((item.fields for item in fields if item.name == name), fields)
     return fields
@@ -373,7 +377,10 @@ def _name(reference: str) -> str:
 
 
 def _name_of(schema: dict[str, Any]) -> str:
-    """Return the name of the schema that this one refers to, also in an `allOf` of one item or a `oneOf` with null."""
+    """Return the name of the schema to which `schema` refers.
+
+    The reference can be in an `allOf` of one item, or in a `oneOf` with null.
+    """
     if "$ref" in schema:
         return _name(schema["$ref"])
     parts = [part for key in ("allOf", "oneOf", "anyOf") for part in schema.get(key, ())]

@@ -1,4 +1,4 @@
-"""Views of the reference: its overview with a search, and a page for each tag. Both services serve them."""
+"""Views of the API reference: an overview with a search, and a page for each tag. Both services serve them."""
 
 from typing import Any
 
@@ -15,10 +15,11 @@ _HEADERS = {"Cache-Control": "public, max-age=300"}
 
 
 def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
-    """Render all operations by tag, or those with every word of the parameter `q`.
+    """Render all operations by tag, or the operations that contain every word of the parameter `q`.
 
-    `frame` is as for `viewer_page`, with three URLs, which can be empty: `errors` of the pages about error codes,
-    `try_page` of the page from which operations are called, and `guides` of the search of the documentation.
+    `frame` contains the options of `viewer_page`, and three URLs that can be empty. `errors` is the URL of the pages
+    about error codes. `try_page` is the URL of the page that can call operations. `guides` is the URL of the
+    documentation's search.
     """
     shown = reference(settings.ROOT_URLCONF)
     query = request.GET.get("q", "").strip()[:QUERY_MAX]
@@ -28,7 +29,7 @@ def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
 
 
 def section(tag: str, **frame: Any) -> HttpResponse:
-    """Render the operations of a tag, or all events; 404 for another name."""
+    """Render the operations of a tag, or all events. Raises 404 for an unknown tag."""
     shown = reference(settings.ROOT_URLCONF)
     if tag not in shown.pages:
         return NotFound().response()

@@ -21,7 +21,7 @@ class OrjsonRenderer(BaseRenderer):
 
 @cache
 def renderer_for(media_type: str) -> type[BaseRenderer]:
-    """Return the renderer class for a media type whose content the endpoint writes itself."""
+    """Return a renderer class for a media type. The endpoint itself writes the content."""
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
 
 

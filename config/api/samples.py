@@ -1,8 +1,8 @@
-"""Code samples of the OpenAPI document: a call of each operation with curl, Python and TypeScript.
+"""Code samples of the OpenAPI document: a call of each operation with curl, Python, and TypeScript.
 
-They are in `x-codeSamples`, which Redoc shows next to an operation. Each language has a template in
-`templates/api/samples`. All values (paths, security, examples) come from the document, except for optional query
-parameters, which come from the recorded examples.
+The samples are in `x-codeSamples`, which Redoc displays next to an operation. Each language has a template in
+`templates/api/samples`. The values of optional query parameters are from the recorded examples. All other values
+(paths, security, examples) are from the document.
 """
 
 import json
@@ -14,8 +14,8 @@ from urllib.parse import quote, urlencode
 from django.template.loader import render_to_string
 
 JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-_LINE_MAX = 80  # characters of a body on one line; a longer body has a line for each field
-# The value of a header in each language. The shell creates a UUID with Python, as the guides do, because some machines
+_LINE_MAX = 80  # a body with more characters has a line for each field
+# The value of a header in each language. The shell creates a UUID with Python, like the guides, because some machines
 # lack uuidgen.
 _KEY = {"name": "X-API-Key", "shell": "$KEY", "python": 'os.environ["KEY"]', "typescript": 'process.env.KEY ?? ""'}
 _ONCE = {
@@ -34,7 +34,7 @@ def add_samples(result: dict[str, Any], examples: dict[str, Any]) -> None:
 
 
 def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the samples of an operation; `recorded` contains the values of its query parameters."""
+    """Return the samples of an operation. `recorded` contains the recorded values of its query parameters."""
     call = _call(result, path, method, recorded)
     return [
         {"lang": lang, "label": label, "source": render_to_string(f"api/samples/{label.lower()}.txt", call).strip()}
@@ -45,7 +45,7 @@ def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, 
 def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> dict[str, Any]:
     """Return the variables of the templates.
 
-    `sends` is json, form, files, or empty; `gets` is json, text, file, or none.
+    `sends` is json, form, files, or empty. `gets` is json, text, file, or none.
     """
     operation: dict[str, Any] = result["paths"][path][method]
     parameters = operation.get("parameters", ())
@@ -97,7 +97,7 @@ def _answer(method: str, operation: dict[str, Any]) -> str:
 
 
 def _object(members: list[str], media_type: str) -> str:
-    """Return headers as a TypeScript object literal, on one line if they are short."""
+    """Format headers as a TypeScript object literal, on one line if it is short."""
     members += ['"Content-Type": "application/json"'] if media_type == JSON else []
     short = f"{{ {', '.join(members)} }}"
     lines = "".join(f"    {member},\n" for member in members)
@@ -105,12 +105,12 @@ def _object(members: list[str], media_type: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return a value as JSON, which is also a TypeScript literal and, for a string, a Python literal."""
+    """Format a value as JSON, which is also a TypeScript literal. The JSON of a string is also a Python literal."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _literal(value: Any) -> str:
-    """Return a JSON value as a Python literal, with strings in double quotes."""
+    """Format a JSON value as a Python literal with strings in double quotes."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_json(name)}: {_literal(member)}' for name, member in value.items())}}}"
     if isinstance(value, list):
@@ -119,7 +119,7 @@ def _literal(value: Any) -> str:
 
 
 def _written(body: Any, write: Callable[[Any], str], indent: str) -> str:
-    """Return a body on one line, or with a line for each field if it is long."""
+    """Format a body on one line. A long body has a line for each field."""
     short = write(body)
     if len(short) <= _LINE_MAX or not isinstance(body, dict):
         return short

@@ -1,4 +1,4 @@
-"""Responses that are stored encrypted under an Idempotency-Key. Service B has none, because it encrypts nothing."""
+"""Encryption of responses that are stored under an Idempotency-Key. Service B does not use this module."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from config.core.encryption import is_sealed, opened, seal
 
 
 class SecretAnswer:
-    """Mixin for a response with a secret or personal data; it must be the first base class."""
+    """Mixin for a response with a secret or personal data. It must be the first base class."""
 
     @classmethod
     def seal_of(cls, thing: Any) -> Seal | None:
@@ -15,7 +15,7 @@ class SecretAnswer:
 
     @classmethod
     def is_secret(cls, thing: Any) -> bool:  # noqa: ARG003
-        """Return whether the response for `thing` must be encrypted."""
+        """Check whether the response for `thing` must be encrypted."""
         return True
 
     @classmethod

@@ -1,6 +1,6 @@
-"""Serializers of requests, queries and responses: REST framework's, but strict and fast.
+"""Serializers of requests, queries, and responses, which are stricter and faster than REST framework's serializers.
 
-A field accepts exactly its JSON type. A serializer is built once per class instead of once per request.
+A field accepts only its JSON type. A serializer is built once per class instead of once per request.
 """
 
 import math
@@ -26,7 +26,7 @@ from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, parse_uu
 from config.core.json_text import JsonTextField, day_of, parse_rfc3339, rfc3339
 from config.core.names import clean_name, clean_words
 
-# Re-exported: an app's `serializers.py` imports this module alone.
+# These names are exported again, so that an app's `serializers.py` only imports this module.
 DateField = serializers.DateField
 DateTimeField = serializers.DateTimeField
 DictField = serializers.DictField
@@ -43,7 +43,7 @@ _DECIMAL_MAX_LENGTH = 20
 
 
 class Int64Field(serializers.IntegerField):
-    """A JSON integer within 64 bits: not `true`, not `"1"`, not `1.0`."""
+    """A JSON integer of at most 64 bits. Rejects `true`, `"1"`, and `1.0`."""
 
     lowest: ClassVar[int] = INT64_MIN
     highest: ClassVar[int] = INT64_MAX
@@ -94,7 +94,7 @@ class ListField(serializers.ListField):
 
 
 class TextField(serializers.CharField):
-    """A JSON string, stored unchanged: no trimming, no normalization."""
+    """A JSON string that is stored unchanged, without trimming and normalization."""
 
     default_error_messages = {
         "invalid": "Must be a string.",
@@ -107,7 +107,7 @@ class TextField(serializers.CharField):
         super().__init__(trim_whitespace=False, allow_blank=min_length == 0, **options)
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Validate an empty string like any other; REST framework's field skips the validators."""
+        """Validate an empty string like any other string. REST framework's field would skip the validators."""
         return serializers.Field.run_validation(self, data)
 
     def to_internal_value(self, data: Any) -> str:
@@ -122,7 +122,7 @@ class IdField(TextField):
 
 
 class PrintableIdField(IdField):
-    """An id in lists, links and files: without control characters, line breaks or invisible characters."""
+    """An id without control, line break, and invisible characters, for display in lists, links, and files."""
 
     default_error_messages = {"unprintable": "Must contain only printable characters."}
 
@@ -134,7 +134,10 @@ class PrintableIdField(IdField):
 
 
 class NameField(IdField):
-    """A displayed name, in NFC with single spaces: not blank, without control or invisible characters."""
+    """A displayed name.
+
+    It is normalized to NFC with single spaces. Rejects blank, control, and invisible characters.
+    """
 
     clean = staticmethod(clean_name)
 
@@ -146,13 +149,13 @@ class NameField(IdField):
 
 
 class WordsField(NameField):
-    """A name of a person, a line of an address, or a title; see `clean_words`."""
+    """A personal name, a line of an address, or a title (see `clean_words`)."""
 
     clean = staticmethod(clean_words)
 
 
 class LinesField(TextField):
-    """Lines of words, such as a postal address; see `clean_words`. Can be empty."""
+    """Lines of words, such as a postal address (see `clean_words`). The field can be empty."""
 
     def to_internal_value(self, data: Any) -> str:
         lines = super().to_internal_value(data).splitlines()
@@ -163,7 +166,7 @@ class LinesField(TextField):
 
 
 class DayField(TextField):
-    """A calendar day, `2026-01-31`."""
+    """A calendar day such as `2026-01-31`."""
 
     default_error_messages = {"day": "Must be a date such as 2026-01-31."}
 
@@ -175,7 +178,7 @@ class DayField(TextField):
 
 
 class OneOfField(serializers.ChoiceField):
-    """A string from a fixed set; any other string raises `refusal`."""
+    """A string from a fixed set. Any other string raises `refusal`."""
 
     refusal: ClassVar[type[ApiError]] = ValidationFailed
     default_error_messages = {"invalid": "Must be a string.", "invalid_choice": "Must be one of: {allowed}."}
@@ -201,7 +204,7 @@ class FreeField(serializers.JSONField):
 
 
 class QueryInt64Field(Int64Field):
-    """An integer in a query string: decimal ASCII digits, no plus sign, no leading zero."""
+    """An integer in a query string: decimal ASCII digits without a plus sign or a leading zero."""
 
     def to_internal_value(self, data: Any) -> int:
         if len(data) > _DECIMAL_MAX_LENGTH or not _DECIMAL.fullmatch(data):
@@ -215,7 +218,7 @@ class QueryFlagField(FlagField):
 
 
 class QueryTimeField(serializers.DateTimeField):
-    """A moment in a query string: RFC 3339, with its offset."""
+    """An RFC 3339 time with an offset in a query string."""
 
     default_error_messages = {"invalid": "Must be an RFC 3339 date and time, such as 2026-01-31T12:00:00Z."}
 
@@ -227,7 +230,7 @@ class QueryTimeField(serializers.DateTimeField):
 
 
 class UuidTextField(UUIDField):
-    """A UUID in a query string, in its canonical spelling."""
+    """A UUID in its canonical spelling in a query string."""
 
     default_error_messages = {"invalid": "Must be a UUID in lower case with hyphens."}
 
@@ -243,7 +246,7 @@ class PageField(QueryInt64Field):
 
 
 def without_underscores(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return fields by name: a Python keyword such as `from` is declared with an underscore, `from_`."""
+    """Return fields by name. A field whose name is a Python keyword is declared with an underscore, such as `from_`."""
     return {name.removesuffix("_"): field for name, field in fields.items()}
 
 
@@ -251,8 +254,8 @@ class RequestSerializer(serializers.Serializer[Any]):
     """Validates a JSON object. Rules over several fields belong in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
-    refuses_unknown: ClassVar[bool] = False  # whether an unknown field is an error; by default it is ignored
-    is_optional: ClassVar[bool] = False  # whether a request without a body stands for `{}`
+    refuses_unknown: ClassVar[bool] = False  # True if an unknown field is an error instead of ignored
+    is_optional: ClassVar[bool] = False  # True if a request without a body is equivalent to `{}`
 
     def get_fields(self) -> dict[str, Any]:
         return without_underscores(super().get_fields())
@@ -260,12 +263,15 @@ class RequestSerializer(serializers.Serializer[Any]):
     @classmethod
     @cache
     def shared(cls) -> Self:
-        """Return the only instance of this class; validation stores no state on it."""
+        """Return the only instance of this class. Validation does not change the instance."""
         return cls()
 
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
-        """Return the present and defaulted fields; raises ValidationFailed, or an invalid field's `refusal`."""
+        """Return the fields that are present or have a default.
+
+        Raises ValidationFailed, or an invalid field's `refusal`.
+        """
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
@@ -286,10 +292,10 @@ class RequestSerializer(serializers.Serializer[Any]):
 
 
 class QuerySerializer(RequestSerializer):
-    """Validates a query string: each known parameter at most once.
+    """Validates a query string. Each known parameter may occur once.
 
-    `filterset_class` declares the filters of a list, each a `QueryFilter`. Their parameters are validated with the
-    others, and the view's `filter_queryset` applies them to the queryset that the method returns.
+    `filterset_class` declares the filters of a list, each a `QueryFilter`. The serializer also validates the parameters
+    of the filters. The view's `filter_queryset` applies the filters to the queryset that the method returns.
     """
 
     filterset_class: ClassVar[type[django_filters.FilterSet] | None] = None
@@ -335,12 +341,13 @@ class QueryFilter(django_filters.Filter):
 
     def __init__(self, parameter: Any, *lookup: str, **options: Any) -> None:
         super().__init__(*lookup, **options)
-        # A function, because a filter set copies its filters for each request, and a serializer field is slow to copy.
+        # This is a function, because a filter set copies its filters for each request, and copying a serializer field
+        # is slow.
         self.parameter = lambda: parameter
 
 
 def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Yield (dotted path, message) for REST framework's nested error structure."""
+    """Yield `(dotted path, message)` for each error in REST framework's nested structure."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = name == api_settings.NON_FIELD_ERRORS_KEY
@@ -352,15 +359,16 @@ def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
         yield prefix, str(detail)
 
 
-@extend_schema_serializer(many=False)  # the declared schema is the whole response, also of a method called `list`
+@extend_schema_serializer(many=False)  # the schema describes the complete response, even if the method is called `list`
 class ResponseSerializer(serializers.Serializer[Any]):
-    """Describes and renders a response; a field's `source` is the name of an attribute.
+    """Describes and renders a response. A field's `source` is the name of an attribute.
 
     Rendering each field separately would be the slowest part of a list. So the fields are compiled to one attribute
     getter and the necessary conversions. An optional field is omitted if its attribute is missing or None.
     """
 
-    # Pages of up to this many rows skip the check of sizes: a caller's data in a row has at most about 100 KiB.
+    # Pages of up to this number of rows skip the check of sizes, because a row has at most about 100 KiB of a caller's
+    # data.
     unweighed: ClassVar[int] = 20
 
     def get_fields(self) -> dict[str, Any]:
@@ -369,7 +377,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
     @classmethod
     @cache
     def _plan(cls) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, Callable[[Any], Any]], ...]]:
-        """Return (field names, attribute names, conversions by position)."""
+        """Return `(field names, attribute names, conversions by position)`."""
         fields = cls().fields
         conversions = ((position, _conversion_of(field)) for position, field in enumerate(fields.values()))
         return (
@@ -398,7 +406,6 @@ class ResponseSerializer(serializers.Serializer[Any]):
         shown = list(values)
         for position, convert in conversions:
             value = shown[position]
-            # A string and null need no conversion to JSON.
             if value is not None and type(value) is not str:
                 shown[position] = convert(value)
         answer = dict(zip(names, shown, strict=True))
@@ -414,7 +421,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def represent(cls, thing: Any) -> dict[str, Any]:
-        """Return the response for an object's attributes, or for a dictionary's values."""
+        """Return the response for `thing`, an object with attributes or a dictionary."""
         names, sources, _ = cls._plan()
         optional = cls._optional()
         if isinstance(thing, dict):
@@ -439,9 +446,9 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
 
 class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[Any]):
-    """Describes a response for a model: each of `Meta.fields` without a declaration is a column of `Meta.model`.
+    """Describes a response for a model. Fields in `Meta.fields` without a declaration are columns of `Meta.model`.
 
-    A foreign key is represented by its column (`wallet_id`). A field without a `help_text` inherits its column's.
+    A foreign key is represented by its column (`wallet_id`). A field without a `help_text` inherits the column's.
     """
 
     serializer_choice_field = OneOfField
@@ -469,7 +476,7 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
         return fields
 
     def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[Any], dict[str, Any]]:
-        """Return the field of a column: its type and whether it can be null, without the validation for requests."""
+        """Return the field of a column, with its type and nullability, and without the validation for requests."""
         kind, _ = super().build_standard_field(field_name, model_field)
         options = {"allowed": [value for value, _ in model_field.flatchoices]} if model_field.choices else {}
         return kind, options | ({"allow_null": True} if model_field.null else {})
@@ -477,17 +484,21 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
     def build_property_field(
         self, field_name: str, model_class: type[models.Model]
     ) -> tuple[type[Any], dict[str, Any]]:
-        """Return the field of a foreign key's column: of the referenced key's type, but a string for an account."""
+        """Return the field of a foreign key's column.
+
+        The field of an account is a string; others have the key's type.
+        """
         keys = (field for field in model_class._meta.concrete_fields if isinstance(field, models.ForeignKey))
         key = next((key for key in keys if key.attname == field_name), None)
         if key is None:
-            return self.build_unknown_field(field_name, model_class)  # a property needs a declared field
+            # Raises, because a property needs a declared field.
+            return self.build_unknown_field(field_name, model_class)
         kind, _ = self.build_standard_field(field_name, key.target_field)
         return TextField if key.related_model is get_user_model() else kind, {"allow_null": True} if key.null else {}
 
 
 class CollectionSerializer(ResponseSerializer):
-    """A complete list: the subclass's field of rows, and `total`. A view returns the queryset."""
+    """A complete list. It has the subclass's field of rows, and `total`. A view returns the queryset."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "total": Int64Field()}
@@ -503,7 +514,7 @@ class CollectionSerializer(ResponseSerializer):
 
 
 class PageSerializer(CollectionSerializer):
-    """A page of the subclass's rows, with `has_more`."""
+    """A page of a list. It has the subclass's field of rows, `total`, and `has_more`."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "has_more": FlagField()}
@@ -520,7 +531,7 @@ class JsonPartSerializer(ResponseSerializer):
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
     """Return the function that converts an attribute to JSON, or None if its values need no conversion.
 
-    It is called only for values that are neither None nor strings.
+    The function is not called for None and strings.
     """
     if isinstance(field, ResponseSerializer):
         return type(field).represent

@@ -1,4 +1,4 @@
-"""Unknown names in a request: rejected with a suggestion, or listed in the response's `X-Ignored`."""
+"""Handling of unknown names in a request: rejection with a suggestion, or a list in the response's `X-Ignored`."""
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator
@@ -10,19 +10,19 @@ from config.core.errors import ValidationFailed
 HEADER = "X-Ignored"
 LISTED_MAX = 20
 HEADER_MAX_LENGTH = 1_000  # proxies reject responses with more than 4 KiB of headers
-# Longer names get no suggestion and are truncated in the header: the cost of a comparison is the product of both
-# lengths.
+# Longer names are truncated in the header. They get no suggestion, because the cost of a comparison is the product of
+# both lengths.
 NAME_MAX_LENGTH = 64
 
 
 class UnknownNames(ValidationFailed):
-    """Unknown names in a request that rejects them."""
+    """The request has unknown names, and the endpoint rejects unknown names."""
 
     names_are_ours = False
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return the header's value: percent-encoded names, separated by commas, at most `HEADER_MAX_LENGTH` characters."""
+    """Return the header's value: percent-encoded names, separated by commas, up to `HEADER_MAX_LENGTH` characters."""
     text = ""
     for name in list(names)[:LISTED_MAX]:
         encoded = quote(name[:NAME_MAX_LENGTH], safe="[]:.$")
@@ -34,7 +34,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def refuse(names: Collection[str], known: Collection[str]) -> None:
-    """Raise UnknownNames if there are names, with the most similar known name for each."""
+    """Raise UnknownNames if `names` is not empty, with the most similar known name for each name."""
     if names:
         details = [{"field": name, "message": _message(name, known)} for name in list(names)[:LISTED_MAX]]
         first = details[0]
@@ -49,7 +49,8 @@ def _message(name: str, known: Collection[str]) -> str:
 def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
     """Yield the fields of a JSON object that the serializer `body` does not declare.
 
-    Raises UnknownNames if `body` rejects them. Fields of the response are allowed: a client may send a response back.
+    Raises UnknownNames if `body` rejects unknown fields. Fields of the response are allowed, because a client may send
+    a response back.
     """
     if not isinstance(document, dict):
         return
@@ -62,7 +63,10 @@ def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
 
 
 def unread_parameters(query: Any, parameters: Any) -> Iterator[str]:
-    """Yield the unknown parameters of a query string; raises UnknownNames if the endpoint rejects them."""
+    """Yield the unknown parameters of a query string.
+
+    Raises UnknownNames if the endpoint rejects unknown parameters.
+    """
     fields = {} if parameters is None else parameters.shared().fields
     unread = [name for name in query if name not in fields]
     if parameters is not None and parameters.refuses_unknown:

@@ -45,15 +45,16 @@ class ApiRequest(Request):
 class Endpoint:
     """The arguments of `@endpoint`.
 
-    `access` is a scope or a constant of `config.core.credentials`. `body` and `query` are validated and passed to the
-    method under those names; `page` is validated and applied to the queryset that the method returns. `answer`
-    serializes the method's result (`OfferSerializer(many=True)`: a list). Without it, the method returns data for the
-    renderer, None for an empty body, or a response. `errors` lists the method's own errors, in addition to those that
-    follow from the declaration. `limit` names a rate limit in place of the default one for reads or writes.
+    `access` is a scope or a constant of `config.core.credentials`. `body` and `query` are validated, and passed to the
+    method under those names. `page` is validated, and applied to the queryset that the method returns. `answer`
+    serializes the method's result (`OfferSerializer(many=True)` serializes a list). Without `answer`, the method
+    returns data for the renderer, None for an empty body, or a response. `errors` lists the method's own errors, in
+    addition to the errors that follow from the declaration. `limit` is the name of a rate limit that replaces the
+    default limit for reads or writes.
 
-    `idempotent` endpoints accept an Idempotency-Key and run in one transaction with the stored response. A transaction
+    `idempotent` endpoints accept an Idempotency-Key, and run in one transaction with the stored response. A transaction
     must not wait for a vendor, a file, or a scanner. So a `leased` method manages its own transactions, while a lease
-    reserves the key. With `reserves_key`, the method also reserves the key itself: it receives the request's
+    reserves the key. With `reserves_key`, the method itself reserves the key. It receives the request's
     `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
 
     Options that few views need are decorators above `@endpoint`: REST framework's `parser_classes` and
@@ -126,7 +127,7 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
 
 
 def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> list[str]:
-    """Return the unknown names; raises ValidationFailed if the endpoint rejects them."""
+    """Return the unknown names in a request. Raises ValidationFailed if the endpoint rejects unknown names."""
     names: list[str] = []
     if request.META.get("QUERY_STRING"):
         names += unread_names.unread_parameters(request.query_params, declared.parameters)
@@ -138,7 +139,7 @@ def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> lis
 def _call(
     declared: Endpoint, method: Method, view: "ApiViewSet", request: ApiRequest, arguments: dict[str, Any]
 ) -> Any:
-    # A new dictionary at each call, because a method may modify it and be called again.
+    # Each call gets a new dictionary, because a method may modify it and be called again.
     if declared.body is not None:
         arguments = {**arguments, "body": dict(arguments["body"])}
     result = method(view, request, **arguments)
@@ -157,14 +158,14 @@ def _call(
 
 
 def _outcome(declared: Endpoint, status: int, thing: Any, shown: Any) -> idempotency.Outcome:
-    """Return the outcome to store under the request's key: `thing`, rendered as `shown`."""
+    """Return the outcome to store under the request's key. `shown` is the rendered `thing`."""
     body = b"" if shown is None else render_json(shown)
     seal = declared.answer.seal_of(thing) if isinstance(declared.answer, type) else None
     return idempotency.Outcome(status, body, seal=seal)
 
 
 def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
-    """Return the parsed body; raises MalformedJSON if a required body is missing."""
+    """Return the parsed body. Raises MalformedJSON if a required body is missing."""
     if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
         return request.data
     if body.is_optional:
@@ -177,14 +178,14 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     # The default rate limit of methods that change data.
     write_limit = "write"
     query: dict[str, Any]  # the parsed query of the endpoint, without `filter_values`
-    declared: Endpoint  # of the called method
+    declared: Endpoint  # the declaration of the called method
     filter_values: dict[str, Any]  # the values of the filters in the request, by name
     ignored: Sequence[str] = ()  # the names in the query and the body that no code reads
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Apply the declaration of the called method; a missing method is public if another method is.
+        """Apply the declaration of the called method. An unsupported method is public if a supported method is public.
 
-        The method's `@renderer_classes`, or the view's, come after the JSON renderer, which errors need.
+        The JSON renderer, which errors need, precedes the `@renderer_classes` of the method or the view.
         """
         method: Any = getattr(self, self.action_map.get(str(request.method).lower(), ""), None)
         if hasattr(method, "endpoint"):
@@ -219,8 +220,8 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Respond to a request, add the headers for an expiring key and for ignored names, and release the request.
 
-        REST framework's request, view and response reference each other. With these cycles, a large body would stay in
-        memory until the garbage collector runs, which counts objects, not bytes.
+        REST framework's request, view, and response reference each other. With these cycles, a large body would stay in
+        memory until the garbage collector runs. The collector counts objects instead of bytes.
         """
         response = super().dispatch(request, *args, **kwargs)
         expires_at = getattr(getattr(request, "auth", None), "expires_at", None)
@@ -245,6 +246,6 @@ def _let_go(response: Any) -> None:
 
 
 def require_self(request: ApiRequest, user_id: str | int, *, member: str = "user_id") -> None:
-    """Raise UserMismatch with the field's name unless `user_id`, a number or its canonical string, is the caller."""
+    """Raise UserMismatch if `user_id` is not the caller's id. `user_id` is a number or its canonical string."""
     if str(user_id) != str(request.user.pk):
         raise UserMismatch(member)

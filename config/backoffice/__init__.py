@@ -1,8 +1,8 @@
 """The back office: Django admin for the platform's staff and the members of lenders.
 
-It is shared code and imports no app. An app's `admin.py` derives from `config.backoffice.bases`, and its AppConfig
-declares `queues` of waiting records, `charts`, `person_lines` for a person's page, and `timeline_sources` of a person's
-events.
+This package imports no app. The admins in an app's `admin.py` derive from `config.backoffice.bases`. The app's
+AppConfig declares `queues` of waiting records, `charts`, `person_lines` for an account's page, and `timeline_sources`
+of events about an account.
 
-All changes use the model methods that the API uses. A form never has a field for a status.
+All changes use the same model methods as the API. A form never has a field for a status.
 """

@@ -1,4 +1,4 @@
-"""Admins of the back office's models: data accesses, failed items, log entries, assignments, mentions, templates."""
+"""Admins of the back office's own models: accesses, failed items, log entries, assignments, mentions, and templates."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ class RecordNamedAdmin(ReadOnlyAdmin):
         return self.fields or self.list_display
 
     def find_addresses(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Set the URL of each row's record; it is empty if the viewer may not open the record's page."""
+        """Set the URL of each row's record. The URL is empty if the viewer may not open the record's page."""
         for row in rows:
             kind, record_id = self.named_by(row)
             app_label, _, model = kind.partition(".")
@@ -108,7 +108,7 @@ def _retry(_request: HttpRequest, item: FailedItem, _form: Any) -> str:
 
 @admin.register(FailedItem)
 class FailedItemAdmin(ReadOnlyAdmin):
-    """Failed items, which have no personal data: a kind, a primary key, an exception's type and times."""
+    """Failed items. They have no personal data: only a kind, a primary key, an exception's type, and times."""
 
     list_display = ("kind", "key", "error", "failures", "kills", "last_failed", "retries", "dead")
     list_filter = (DeadFilter,)
@@ -151,7 +151,7 @@ class LogEntryAdmin(RecordNamedAdmin):
     when = column(moment, "action_time", "when", ordering="id")
 
     def named_by(self, row: LogEntry) -> tuple[str, str]:
-        """Return the record's kind and id; if its model no longer exists, return only its name."""
+        """Return the record's kind and id. If the model no longer exists, return only the record's name."""
         if row.content_type is None:
             return row.object_repr, ""
         return f"{row.content_type.app_label}.{row.content_type.model}", row.object_id or ""
@@ -191,7 +191,7 @@ class NoteAdmin(RecordNamedAdmin):
 
 @admin.register(ReplyTemplate)
 class ReplyTemplateAdmin(LargeListAdmin):
-    """Staff write templates for staff; members of a lender write templates for each other."""
+    """Reply templates. Staff write templates for staff. A lender's members write templates for the lender's members."""
 
     list_display = ("name", "use", "text")
     list_filter = ("use",)
@@ -216,7 +216,7 @@ class ReplyTemplateAdmin(LargeListAdmin):
         return theirs and may(request.user, f"backoffice.{verb}_replytemplate")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Restrict members of lenders to templates of the lenders for which they decide."""
+        """Limit the choice of members to templates of the lenders for which they decide."""
         console = console_of(request.user)
         if db_field.name != "provider" or console is None:
             return super().formfield_for_dbfield(db_field, request, **options)

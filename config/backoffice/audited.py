@@ -11,7 +11,10 @@ _KINDS = {ADDITION: "back_office.added", CHANGE: "back_office.changed", DELETION
 
 
 def audit_entry(instance: Any, **_signal: Any) -> None:
-    """Write the line of an entry of Django's log, without its texts, because they may contain names of people."""
+    """Write an audit line for an entry of Django's log.
+
+    Its texts are excluded, because they may contain personal names.
+    """
     model = ContentType.objects.get_for_id(instance.content_type_id)
     audit.emit(
         _KINDS[instance.action_flag],

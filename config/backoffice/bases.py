@@ -1,10 +1,10 @@
 """Base classes of every app's admin.
 
 `ReadOnlyAdmin` is for rows that the back office must not add, change, or delete. Each `RecordAction` adds a button with
-one action (see `config.backoffice.records`). `OwnedRecords` is a `ReadOnlyAdmin` for records of a person.
+one action (see `config.backoffice.records`). `OwnedRecords` is a `ReadOnlyAdmin` for records that an account owns.
 
-`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). Its page has the fields on one side, and the
-possible transitions and a timeline on the other. A complete example:
+`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). A record's page has the fields on one side, and
+the possible transitions and a timeline on the other side. A complete example:
 
     @admin.register(Claim)
     class ClaimAdmin(ReviewAdmin):
@@ -47,13 +47,16 @@ __all__ = [
     "show_secret",
 ]  # fmt: skip
 
-ROWS_MAX = 500  # maximum number of rows in a bulk transition
+ROWS_MAX = 500  # the maximum number of rows in a bulk transition
 NOTE_MAX_LENGTH = 4_000
 VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
 
 
 class HistoryAdmin(ReadOnlyAdmin):
-    """Admin for rows about a person's record, with the same personal data; `about` is the foreign key to the record."""
+    """Admin for rows about an account's record. `about` is the foreign key to the record.
+
+    The rows are masked like the record.
+    """
 
     about: ClassVar[str]
     is_about_people = True
@@ -78,11 +81,11 @@ class HistoryAdmin(ReadOnlyAdmin):
 
 
 class ReviewAdmin(Transitions):
-    """Admin for records with a lifecycle: transitions of single and of many records, and assignments.
+    """Admin for records with a lifecycle, with transitions of single and of many records, and assignments.
 
-    Each of `bulk_transitions` is an action of the list with a preview, a confirmation, and a result for each record.
-    Every row has its own transaction. If a row changed after the preview, or the rules reject its transition, the
-    result reports it, and the row is unchanged.
+    Each of `bulk_transitions` is an action of the list, with a preview, a confirmation, and a result for each record.
+    Every row has a separate transaction. If a row changed after the preview, or the rules reject its transition, the
+    row is unchanged, and the result reports the reason.
     """
 
     bulk_transitions: ClassVar[tuple[str, ...]] = ()
@@ -114,11 +117,11 @@ class ReviewAdmin(Transitions):
         }
 
     def side_of(self, request: HttpRequest, record: Any) -> str:
-        """Return the lender for which the viewer works on a record; "" for staff."""
+        """Return the lender for which the viewer works on a record, or "" for staff."""
         return next(iter(sides_of(request.user, self.provider_of(record))))
 
     def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:  # noqa: ARG002
-        """Return the accounts that decide about a lender's records."""
+        """Select the accounts that decide about a lender's records."""
         return get_user_model()._default_manager.none()
 
     def colleagues_of(self, request: HttpRequest, record: Any) -> list[Any]:
@@ -130,7 +133,7 @@ class ReviewAdmin(Transitions):
         return list(others.only("pk", "username")[:200])
 
     def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Store a note for colleagues (POST: `text`); a mentioned colleague (`@name`) is notified."""
+        """Store a note for colleagues (POST: `text`), and notify each mentioned colleague (`@name`)."""
         back = HttpResponseRedirect(self.record_address(record, request))
         text = request.POST.get("text", "").strip()
         if request.method != "POST":
@@ -174,9 +177,9 @@ class ReviewAdmin(Transitions):
         return back
 
     def assign_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """List possible assignees of the record (GET); assign it, or remove the assignment.
+        """List the possible assignees of a record (GET), or assign the record (POST).
 
-        POST: `assignee` is "me", a user's id, or empty.
+        In a POST, `assignee` is "me", a user's id, or empty to remove the assignment.
         """
         back = HttpResponseRedirect(self.record_address(record, request))
         if request.method != "POST":

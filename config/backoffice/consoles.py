@@ -1,7 +1,7 @@
-"""Access to the back office: staff have permissions, members of lenders have a console.
+"""Access to the back office. Staff have permissions. Members of lenders have a console.
 
-A person who is not staff has a `Console` (`Declarations.consoles`), and can view the rows that the model's rule selects
-(`Declarations.console_rules`). Members of lenders get 403 on all pages of a model without a rule.
+A member's `Console` (`Declarations.consoles`) contains the member's rights. Members can view the rows that the model's
+rule selects (`Declarations.console_rules`). On all pages of a model without a rule, members get 403.
 """
 
 from collections.abc import Callable, Collection
@@ -23,14 +23,14 @@ EXPORT = "backoffice.export_records"
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A person's rights for one lender, and the time from which records belong to the lender."""
+    """A member's rights for one lender, and the time from which records belong to the lender."""
 
     provider_id: str
     since: datetime
     decides: bool = False
     owns: bool = False
     name: str = ""
-    logo: str = ""  # the path of the logo
+    logo: str = ""  # the path of the logo's file
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Console:
 
 
 Rule = Callable[[Console], Q]
-# The current user's console, for links that are rendered without a request.
+# The current user's console. Links that are rendered without a request need it.
 viewing: ContextVar[Console | None] = ContextVar("viewing", default=None)
 
 
 def console_of(user: Any) -> Console | None:
-    """Return the console of a person who is not staff, queried once per user instance; None for staff."""
+    """Return a member's console, or None for staff. This queries the database once per user instance."""
     if user.is_staff:
         return None
     console: Console | None = getattr(user, "backoffice_console", None)
@@ -65,13 +65,13 @@ def console_of(user: Any) -> Console | None:
 
 
 def enters(user: Any) -> bool:
-    """Return whether `user` may use the back office, apart from the second factor."""
+    """Check whether `user` may use the back office. This does not check the second factor."""
     console = console_of(user)
     return console is None or bool(console.seats)
 
 
 def needs_second_factor(user: Any) -> bool:
-    """Return whether the back office requires a second factor from `user`: always from members of lenders."""
+    """Check whether the back office requires a second factor from `user`. Members of lenders always need it."""
     return enters(user) and (console_of(user) is not None or settings.BACKOFFICE_SECOND_FACTOR)
 
 
@@ -90,7 +90,7 @@ def has_rule(model: type[Model]) -> bool:
 
 
 def narrowed(rows: QuerySet[Any], user: Any) -> QuerySet[Any]:
-    """Filter `rows` to those that `user` may view: all for staff; for members of lenders, by the model's rule."""
+    """Filter `rows` by the model's rule for members of lenders. Staff may view all rows."""
     return shown_at(console_of(user), rows)
 
 
@@ -102,9 +102,9 @@ def shown_at(console: Console | None, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def may(user: Any, permission: str) -> bool:
-    """Return whether `user` has a permission in the back office.
+    """Check whether `user` has a permission in the back office.
 
-    Staff have Django's permissions; other people only have those of their console.
+    Staff have Django's permissions. Members of lenders have the permissions of their console.
     """
     console = console_of(user)
     if console is None:
@@ -119,7 +119,7 @@ def may(user: Any, permission: str) -> bool:
 
 
 def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
-    """Return the lenders for which `user` writes a row: "" for staff; for a lender's record, only that lender."""
+    """Return the lenders for which `user` can write a row. For staff, this is "". For a record, it is its lender."""
     console = console_of(user)
     if console is None:
         return ("",)
@@ -127,11 +127,11 @@ def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
 
 
 def of_provider(name: str) -> Rule:
-    """Return a rule for rows whose lender's id is in the column `name`, which can be a lookup to a related row."""
+    """Return a rule for rows with a lender's id in the column `name`. `name` can be a lookup to a related row."""
     return lambda console: Q(**{f"{name}__in": console.providers})
 
 
-# Permissions on the console's own records: reviewers of a lender write its reply templates.
+# Permissions on the console's own records. Reviewers of a lender write the lender's reply templates.
 PERMISSIONS = tuple(f"backoffice.{verb}_replytemplate" for verb in ("add", "change", "delete"))
 RULES = {
     f"backoffice.{model}": of_provider("provider") for model in ("note", "assignment", "dataaccess", "replytemplate")

@@ -1,4 +1,4 @@
-"""Exports of filtered lists as files, CSV or JSON Lines (`config.core.table_files`).
+"""Exports of filtered lists as CSV or JSON Lines files (`config.core.table_files`).
 
 The SHA-256 of a file is in its name, in the response's `Repr-Digest` (RFC 9530), and in the access log of personal
 data.
@@ -27,8 +27,8 @@ _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("applicatio
 class Exports(PersonalData):
     """A list that viewers with permission can export.
 
-    `export_columns` lists the columns; the default is the primary key and the model's columns in the list or on the
-    page.
+    `export_columns` lists the columns. By default, these are the primary key, and the model's columns in the list or on
+    the page.
     """
 
     export_columns: ClassVar[tuple[str, ...]] = ()
@@ -51,7 +51,7 @@ class Exports(PersonalData):
         ]
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponse | FileResponse:
-        """Return the list with the filters of the query string as a file (POST)."""
+        """Return a file of the list with the filters of the query string (POST)."""
         if not (self.has_view_permission(request) and may(request.user, EXPORT)) or kind not in _FORMATS:
             raise PermissionDenied
         query = request.META.get("QUERY_STRING", "")
@@ -70,7 +70,7 @@ class Exports(PersonalData):
         return self._file(request, kind, listed)
 
     def export_rows(self, request: HttpRequest, rows: QuerySet[Any], hidden: set[str]) -> Iterator[Iterable[Any]]:  # noqa: ARG002
-        """Yield the cells of each row in the order of `columns_to_export`; cells of `hidden` columns are masked."""
+        """Yield the cells of each row in the order of `columns_to_export`. Cells of `hidden` columns are masked."""
         names = self.columns_to_export()
         for row in rows.values_list(*names).iterator(chunk_size=CHUNK_ROWS):
             yield [mask(cell) if name in hidden else cell for name, cell in zip(names, row, strict=True)]

@@ -23,11 +23,11 @@ class SeenForm(forms.Form):
 
     @property
     def opens_fieldset(self) -> bool:
-        """Return whether the group of `fieldset` is open: it has an invalid field."""
+        """Check whether the group of `fieldset` is open because it has an invalid field."""
         return any(field.errors for field in self.fieldset[1])
 
     def focus(self) -> None:
-        """Set the focus to the first invalid field, otherwise to the first field."""
+        """Set the focus to the first invalid field, or to the first field if all are valid."""
         fields = self.visible_fields()
         for field in [field for field in fields if field.errors][:1] or fields[:1]:
             field.field.widget.attrs["autofocus"] = True
@@ -47,7 +47,7 @@ class TransitionForm(SeenForm):
         self, *args: Any, to: str, reason_required: Collection[str] = (), sides: Collection[str] = (), **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        self.sides = sides  # sides whose reply templates are offered, see `consoles.sides_of`
+        self.sides = sides  # the form offers the reply templates of these sides (`consoles.sides_of`)
         self.to = to
         self.fields["reason"].required = to in reason_required
 

@@ -1,4 +1,4 @@
-"""Small pieces of HTML for lists and pages of the back office. These functions escape all values."""
+"""Functions that format values as HTML for lists and pages of the back office. They escape all values."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ from config.core.currencies import amount_in_words, to_units
 from config.core.json_text import day_of, parse_rfc3339
 from config.core.registration import declared
 
-_LATE_SHARE = 0.7  # share of a deadline after which the age is displayed as late
+_LATE_SHARE = 0.7  # after this share of a deadline, the age is displayed as late
 NOTHING = "—"
 # Fields whose values are names in code.
 NAMED_VALUES = frozenset({
@@ -35,13 +35,13 @@ TONES = {"good": ("confirmed",), "bad": ("void",), "wait": ("open",)}
 
 
 def words(status: str) -> str:
-    """Return a status in words: `under_review` is "under review"."""
+    """Return a status in words. For `under_review`, this is "under review"."""
     return status.replace("_", " ")
 
 
 @cache
 def _tones() -> dict[str, str]:
-    """Return the color of each status, the same on every page; raises ValueError if two apps differ."""
+    """Return the color of each status for all pages. Raises ValueError if two apps declare different colors."""
     looks: dict[str, str] = {}
     for tone, statuses in declared("tones"):
         for status in statuses:
@@ -55,7 +55,7 @@ def chip(status: str) -> SafeString:
 
 
 def moment(at: datetime | None) -> SafeString | str:
-    """Return a UTC time to the minute; the tooltip and the `datetime` attribute are more precise."""
+    """Format a UTC time to the minute. The tooltip and the `datetime` attribute are more precise."""
     if at is None:
         return NOTHING
     short = at.isoformat(timespec="milliseconds")  # HTML allows at most 3 decimals
@@ -72,7 +72,7 @@ def day_in_words(day: date) -> str:
 
 
 def duration(span: timedelta) -> str:
-    """Return a length of time in its largest unit: "4 days", "3 h", "12 min"."""
+    """Format a duration in its largest unit: "4 days", "3 h", "12 min"."""
     seconds = max(0, int(span.total_seconds()))
     if seconds >= 86_400:
         days = seconds // 86_400
@@ -81,7 +81,7 @@ def duration(span: timedelta) -> str:
 
 
 def clock(span: timedelta, *, days: int) -> SafeString:
-    """Return an age relative to a limit as a bar and text: "26 days of 30", "3 h of 30 days", or "8 days late"."""
+    """Format an age relative to a limit, as a bar and text: "26 days of 30", "3 h of 30 days", or "8 days late"."""
     limit = timedelta(days=days)
     used = span / limit
     bound = f"{days}" if span >= timedelta(days=1) else f"{days} days"
@@ -99,14 +99,14 @@ def clock(span: timedelta, *, days: int) -> SafeString:
 
 
 def document(value: Any) -> SafeString | str:
-    """Return a JSON document for programs as formatted HTML; HTML is returned unchanged. `details` is for people."""
+    """Format a JSON document for programs as HTML. HTML is returned unchanged. `details` is for users."""
     if value is None or isinstance(value, SafeString):
         return NOTHING if value is None else value
     return format_html('<pre class="document" tabindex="0">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def table(facts: Iterable[tuple[str, Any]]) -> SafeString | str:
-    """Return names and values as a small table; lists are joined by commas."""
+    """Format names and values as a small table. Lists are joined by commas."""
     cells = [(name, spelled(value)) for name, value in facts]
     if not cells:
         return NOTHING
@@ -180,7 +180,7 @@ def grid(rows: Iterable[Iterable[Any]], head: Iterable[str] = ()) -> SafeString 
 
 
 def code(text: Any) -> SafeString | str:
-    """Return an identifier or a digest in a monospaced font."""
+    """Format an identifier or a digest in a monospaced font."""
     return format_html("<code>{}</code>", text) if text else NOTHING
 
 
@@ -189,14 +189,14 @@ def link(address: str, text: object) -> SafeString:
 
 
 def change_address(kind: str, pk: Any) -> str:
-    """Return the URL of a record's page for any type of key; `kind` is `app_model`."""
+    """Return the URL of a record's page. `kind` is `app_model`, and `pk` a key of any type."""
     return reverse(f"admin:{kind}_change", args=[quote(str(pk))])
 
 
 def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
-    """Return a link to a record's page; the default of `text` is the key; `kind` is `app_model`.
+    """Return a link to a record's page. `kind` is `app_model`. The default of `text` is the key.
 
-    Members of lenders get only the text if they may not open the page.
+    If a member of a lender may not open the page, the result is the text without a link.
     """
     if pk is None:
         return NOTHING
@@ -207,7 +207,10 @@ def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
 
 @cache
 def without_link(opts: Any, name: str) -> Any:
-    """Return the column of a field for a lender console, without a link to a page that members may not open."""
+    """Return the column of a foreign key for a lender console.
+
+    It has no link, because members may not open the page.
+    """
     field = next(
         (
             concrete_field

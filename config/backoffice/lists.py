@@ -1,4 +1,4 @@
-"""Lists for tables of any size."""
+"""Admin lists whose speed does not depend on the size of the table."""
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -24,7 +24,7 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
     COUNT_MAX = 5_000
 
-    is_capped = False  # whether there are more rows; set by `count`
+    is_capped = False  # `count` sets this to True if more rows exist
 
     @cached_property
     def count(self) -> int:
@@ -37,8 +37,8 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.FieldListFilter]:
     """Return a filter with fixed values for a column without choices: `("status", among(MACHINE.statuses))`.
 
-    Django would offer the stored values, with a `SELECT DISTINCT` over the whole table for every page. `values` may be
-    a function for values that are complete only after all apps are ready.
+    Django would offer the stored values, with a `SELECT DISTINCT` over the complete table for every page. `values` may
+    be a function for values that are only complete after all apps are ready.
     """
 
     class Among(admin.ChoicesFieldListFilter):
@@ -51,7 +51,7 @@ def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.Fie
 
 
 class ConditionFilter(admin.SimpleListFilter):
-    """A filter by conditions: `conditions` maps each value to its label and to a Q, or a function of the request."""
+    """A filter by conditions. `conditions` maps each value to its label and its Q, or is a function of the request."""
 
     conditions: ClassVar[Mapping[str, tuple[str, Q | Callable[[HttpRequest], Q]]]] = {}
 
@@ -68,7 +68,7 @@ class PageList(ChangeList):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        # Django would resolve the URL of each row to add the filters, which takes as long as reading the rows.
+        # To add the filters, Django would resolve the URL of each row, which takes as long as reading the rows.
         self.filters_of_rows, self.preserved_filters = self.preserved_filters, ""
 
     def url_for_result(self, result: Any) -> str:
@@ -83,7 +83,7 @@ class PageList(ChangeList):
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_ordering_field(self, field_name: Any) -> Any:
-        """Allow only columns of `sortable_by`: Django shows no links for other columns, but accepts them in the URL."""
+        """Allow only columns of `sortable_by`. Django shows no links for other columns, but accepts them in the URL."""
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
     def get_results(self, request: HttpRequest) -> None:
@@ -103,10 +103,10 @@ _FILTER_LOOKUPS = ("", "__exact", "__isnull", "__isempty", "__id__exact")
 
 
 class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Settings of every list of the back office: capped counts, no facets, and pages of 50 rows.
+    """The base class of every list in the back office, with capped counts, no facets, and pages of 50 rows.
 
-    `list_defer` lists columns that the list does not load. `rows_shown` can load related data for all rows of a page,
-    instead of one query per row.
+    `list_defer` lists columns that the list does not load. `rows_shown` can load related data for all rows of a page in
+    one query.
     """
 
     paginator: ClassVar[Any] = CappedPaginator
@@ -119,7 +119,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def urls(self) -> list[Any]:
-        """Deny members of lenders all pages of a model without a rule."""
+        """Wrap all pages, so that members of lenders get 403 if the model has no rule."""
         pages = self.get_urls()
         if not has_rule(self.model):
             for page in pages:
@@ -136,9 +136,9 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return shown
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the rows that the viewer may view, for lists, searches, exports, pages, and bulk actions.
+        """Select the rows that the viewer may view, for lists, searches, exports, pages, and bulk actions.
 
-        Overrides can filter the rows further or load more columns. The rows are ordered, because Django's autocomplete
+        Overrides can filter the rows further, or load more columns. The rows are ordered, because Django's autocomplete
         paginates them, and unordered pages could repeat rows.
         """
         rows = self.viewable(request, super().get_queryset(request))
@@ -154,7 +154,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         )
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Display Django's log to staff only: it contains names of the platform's staff, which lenders must not see."""
+        """Display Django's log to staff only, because it contains names of the platform's staff."""
         if console_of(request.user) is not None:
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)
@@ -186,7 +186,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return super().changelist_view(request, context)
 
     def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
-        """Return the list's rows for a query string, and their order; raises IncorrectLookupParameters."""
+        """Return the list's rows for a query string, and their order. Raises IncorrectLookupParameters."""
         request_copy = copy(request)
         request_copy.GET = QueryDict(filters)
         request_copy.wants_rows_only = True  # type: ignore[attr-defined]
@@ -198,10 +198,10 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tuple[Any, Any]:
-    """Return the primary keys of the previous and the next row of `record` in `rows`, None for a missing row.
+    """Return the primary keys of the rows before and after `record` in `rows`, each None if the row does not exist.
 
-    `ordering` is a list of column names, descending with a leading minus; the last column must be unique. `rows` may
-    lack `record` itself: after a decision, the record may no longer match the filters.
+    `ordering` is a list of column names. A leading minus means a descending order. The last column must be unique.
+    `rows` may lack `record` itself, because the record may no longer match the filters after a decision.
     """
     if not all(isinstance(name, str) for name in ordering):
         return None, None
@@ -216,7 +216,7 @@ def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tupl
 
 
 def _beyond(places: Mapping[str, Any]) -> Q:
-    """Return the condition for rows after these values: greater in one column, and equal in the columns before it."""
+    """Return the condition for rows after these values: one column is greater, and all previous columns are equal."""
     condition, equal = Q(), Q()
     for name, place in places.items():
         column = name.lstrip("-")

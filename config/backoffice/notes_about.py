@@ -1,4 +1,4 @@
-"""Export and erasure of notes, which reference their record by its id."""
+"""Export and erasure of the notes about an account's records. A note references its record by kind and id."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Lines about a person for the person's page (`Declarations.person_lines`)."""
+"""Lines about an account on the account's page (`Declarations.person_lines`)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ Line = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """`source(person_id, viewer)` returns the lines that the viewer may see, with at most one query.
+    """An app's lines. `source(person_id, viewer)` returns the lines that the viewer may see, with at most one query.
 
-    With `for_other_apps`, they are also displayed next to records of other apps.
+    If `for_other_apps` is True, the lines are also displayed next to records of other apps.
     """
 
     source: Callable[[int, Any], Iterable[Line]]
@@ -29,27 +29,27 @@ class Lines:
 
 
 def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Line]:
-    """Return all lines about a person; with `beside`, only those for a page of another app's record."""
+    """Return all lines about an account. With `beside`, return only the lines for a page of another app's record."""
     registered_lines = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
     return [line for lines in registered_lines for line in lines.source(person_id, viewer)]
 
 
 def found_people(typed: str, viewer: Any) -> set[int]:
-    """Return the ids of people with this name, e-mail address or phone number in records that the viewer may see.
+    """Return the ids of accounts with this name, e-mail address, or phone number in records that the viewer may see.
 
-    Only staff also find accounts by e-mail address.
+    Staff also find accounts by the account's own e-mail address.
     """
     people = {person_id for find in declared("person_finders") for person_id in find(typed, viewer)}
-    if "@" in typed and console_of(viewer) is None:  # members of lenders could test whether an address has an account
+    if "@" in typed and console_of(viewer) is None:  # otherwise, members of lenders could enumerate accounts
         accounts = get_user_model()._default_manager.filter(email=comparable(typed))
         people.update(accounts.values_list("pk", flat=True))
     return people
 
 
 def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:
-    """Return a line with the number of a person's records by status, linked to the list of the records.
+    """Return a line with the number of an account's records by status, and a link to the list of these records.
 
-    Viewers without permission to view the records get no line.
+    Viewers without permission for the records get no line.
     """
     options = model._meta
 

@@ -1,10 +1,10 @@
 """Personal data in the back office: masked for viewers without permission, with a log of every access.
 
-An admin sets `is_about_people` for records of people, and returns the data subject of a record from `subject_of`. The
-register of personal data (`config.core.privacy`) lists the personal columns. For viewers without
+An admin of records with personal data sets `is_about_people`, and returns a record's data subject from `subject_of`.
+The register of personal data (`config.core.privacy`) lists the personal columns. For viewers without
 `backoffice.view_personal_data`, these columns are masked. With `backoffice.unmask_personal_data`, a viewer can unmask
-one record for UNMASKED_SECONDS with a stored reason. Masking changes only the instance in memory, which these admins
-never save.
+one record for UNMASKED_SECONDS, and must enter a reason, which is stored. Masking changes only the instance in memory,
+which these admins never save.
 """
 
 import re
@@ -27,12 +27,12 @@ from config.core.search_words import folded
 
 MASK = "•••"
 UNMASKED_SECONDS = 600
-_NUMBERED = re.compile(r"[a-z]+:[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}")  # `user:42`, or a record's id
+_NUMBERED = re.compile(r"[a-z]+:[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}")  # this matches `user:42` or a record's id
 _SESSION_KEY = "backoffice.unmasked"
 
 
 def mask(value: Any) -> Any:
-    """Mask a value, except for the keys of objects, the length of arrays, and the first character of strings."""
+    """Mask a value. The keys of objects, the length of arrays, and the first character of strings remain visible."""
     if value is None or value == "":
         return value
     if isinstance(value, dict):
@@ -45,7 +45,7 @@ def mask(value: Any) -> Any:
 def logged_query(request: HttpRequest) -> str:
     """Return the query string for the access log, with a digest in place of the search text.
 
-    The text can be a person's name or phone number, and the log is append-only.
+    The text can be a personal name or a phone number, and the log is append-only.
     """
     parameters = request.GET.copy()
     if text := parameters.get("q", "").strip():
@@ -54,7 +54,10 @@ def logged_query(request: HttpRequest) -> str:
 
 
 def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
-    """Return the user names of other people who recently opened a record's page, if the viewer may see them."""
+    """Return the names of other users who recently opened a record's page.
+
+    Names that the viewer may not see are omitted.
+    """
     recent = narrowed(DataAccess.recent_readings(kind=kind, record_id=record_id, now=now), viewer)
     return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
 
@@ -76,12 +79,12 @@ class PersonalData(LargeListAdmin):
 
     @property
     def retained_fields(self) -> tuple[str, ...]:
-        """The fields that are masked once the account is erased: a law retains them, and no one works with them."""
+        """The fields that are masked after the account is erased. A law requires their retention."""
         kept = [name for name, field in personal_fields(self.model).items() if field.keep is not None]
         return tuple(dict.fromkeys([*self.hidden_fields, *kept])) if self.is_about_people else ()
 
     def is_record_page(self, request: HttpRequest) -> bool:
-        """Return whether the request is for a record's page of this admin, instead of a list or an action."""
+        """Check whether the request is for a record's page of this admin instead of a list or an action."""
         match = request.resolver_match
         return match is not None and match.url_name == f"{self.opts.app_label}_{self.opts.model_name}_change"
 
@@ -90,11 +93,14 @@ class PersonalData(LargeListAdmin):
         return None
 
     def knows_person(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Return whether the viewer works on the record, which unmasks it."""
+        """Check whether the viewer works on the record, so that the record is not masked."""
         return False
 
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
-        """Return whether a record is masked: for viewers without VIEW; for all viewers after its account is erased."""
+        """Check whether a record is masked.
+
+        An erased account's record is masked for all viewers, others without VIEW.
+        """
         if not self.is_about_people:
             return False
         until = request.session.get(_SESSION_KEY, {}).get(f"{self.opts.label_lower}:{record.pk}", 0)
@@ -105,7 +111,7 @@ class PersonalData(LargeListAdmin):
         return not may(request.user, VIEW) and not self.knows_person(request, record)
 
     def is_erased(self, request: HttpRequest, record: Any) -> bool:
-        """Return whether the account of a record is erased, with at most one query per record and request."""
+        """Check whether the account of a record is erased. This needs at most one query per record and request."""
         known: dict[str, bool] = request.__dict__.setdefault("erased_records", {})
         key = f"{self.opts.label_lower}:{record.pk}"
         if key not in known:
@@ -117,10 +123,10 @@ class PersonalData(LargeListAdmin):
         self.mask_record(record)
 
     def mask_record(self, record: Any) -> None:
-        """Mask the hidden fields; of an erased account, also every other field that a law retains."""
+        """Mask the hidden fields of a record. If its account is erased, also mask the retained fields."""
         names = self.retained_fields if getattr(record, "is_of_erased", False) else self.hidden_fields
         for name in names:
-            if name in record.__dict__:  # deferred columns must not be loaded
+            if name in record.__dict__:  # a deferred column must not be loaded
                 value = getattr(record, name)
                 is_text = isinstance(value, str | dict | list) or name in self.hidden_fields
                 setattr(record, name, mask(value) if is_text else None)
@@ -133,7 +139,7 @@ class PersonalData(LargeListAdmin):
         return self.title_of(record)
 
     def title_of(self, record: Any) -> str:
-        """Return a record's name for page titles; it may be personal data, so mask the record first."""
+        """Return a record's name for page titles. The name may be personal data, so mask the record first."""
         return str(record)
 
     def unmask(self, request: HttpRequest, record: Any, form: UnmaskForm) -> str:
@@ -189,7 +195,7 @@ class PersonalData(LargeListAdmin):
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Mask the rows, and log the access to the list.
 
-        An access to an empty list is logged, too: it is also information about a person.
+        An access to an empty list is also logged, because an empty list can reveal information about an account.
         """
         if not self.is_about_people:
             return

@@ -1,7 +1,7 @@
 """Queues of waiting records on the landing page, which apps declare (`Declarations.queues`).
 
-One statement counts all queues of a page. Each queue is counted up to COUNT_MAX from its oldest row, so an index should
-support the order of `rows` by `waiting_since`.
+One statement counts all queues of a page. It counts at most COUNT_MAX rows of each queue, from the oldest, so an index
+should support the order of `rows` by `waiting_since`.
 """
 
 from collections.abc import Callable
@@ -25,13 +25,13 @@ COUNT_MAX = 999
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue: `rows(user)` returns its rows, and `waiting_since` is the column from which their age is computed."""
+    """A queue. `rows(user)` selects the queue's rows. Their age is computed from the column `waiting_since`."""
 
     name: str
     title: str
     permission: str
     rows: Callable[[Any], QuerySet[Any]]
-    waiting_since: str  # with `ends`, the column of a row's deadline
+    waiting_since: str  # if `ends` is True, this is the column of a row's deadline
     address: str | Callable[[Any], str]
     calm: str
     urgent_days: int | None = None
@@ -69,7 +69,7 @@ class QueueState:
 
 
 def states_of(user: Any) -> list[QueueState]:
-    """Return the length of each queue of `user`, and the time of its oldest row, by one statement."""
+    """Return the length of each queue of `user`, and the time of the queue's oldest row, with one statement."""
     queues: list[Queue] = declared("queues")
     mine = sorted((queue for queue in queues if may(user, queue.permission)), key=lambda queue: queue.rank)
     if not mine:
@@ -80,7 +80,7 @@ def states_of(user: Any) -> list[QueueState]:
         rows = narrowed(queue.rows(user), user).order_by(queue.waiting_since).values(waiting=F(queue.waiting_since))
         try:
             statement, row_parameters = rows[: COUNT_MAX + 1].query.sql_with_params()
-        except EmptyResultSet:  # this viewer may see no rows
+        except EmptyResultSet:  # the viewer may not see any rows
             parts.append(f"SELECT {number:d} AS number, 0, NULL")
             continue
         parts.append(f"SELECT {number:d} AS number, COUNT(*), MIN(waiting) FROM ({statement}) AS queue_{number:d}")  # noqa: S608
@@ -96,6 +96,6 @@ def states_of(user: Any) -> list[QueueState]:
 
 
 def _moment(value: Any) -> datetime | None:
-    """Return a datetime from a database value, which is text on SQLite."""
+    """Convert a database value to a datetime. On SQLite, the value is text."""
     moment = parse_datetime(value) if isinstance(value, str) else value
     return make_aware(moment) if moment is not None and is_naive(moment) else moment

@@ -1,10 +1,9 @@
-"""Pages of records: read-only fields, and buttons with one action each.
+"""Pages of records, with read-only fields and buttons.
 
-A button is a `RecordAction`. It opens a confirmation page with the consequences. The POST of that page calls `run` with
-the request, the record and the form; `run` returns a message or a response.
-
-`run` may raise ApiError or ValidationError, whose text is displayed on the record's page. `show_secret` returns a page
-that displays a secret once.
+A button is a `RecordAction`. The button opens a confirmation page with the consequences. The POST of that page calls
+`run` with the request, the record, and the form. `run` returns a message or a response. If `run` raises ApiError or
+ValidationError, the error's text is displayed on the record's page. `show_secret` returns a page that displays a secret
+once.
 """
 
 import re
@@ -38,7 +37,7 @@ from config.core.search_words import compounds_of, has_words
 
 # The query parameter with which Django's lists pass their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
-NEWEST_MAX = 100_000  # number of the newest rows that a search without an index reads
+NEWEST_MAX = 100_000  # a search without an index reads this number of the newest rows
 FOUND_MAX = 100
 _NAMED_MAX = 1_000
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
@@ -49,8 +48,8 @@ AN_ID = f"An id, or 10 characters of an id (searches the newest {NEWEST_MAX:,})"
 class RecordAction:
     """A button on a record's page.
 
-    The button requires `permission`; `refusal` returns the reason why the button is disabled, or "". A confirmation is
-    bound to the result of `seen`: if the result differs at the POST, the action is not executed.
+    The button requires `permission`. `refusal` returns the reason why the button is disabled, or "". A confirmation is
+    bound to the result of `seen`. If the result differs at the POST, the action is not executed.
     """
 
     name: str
@@ -63,7 +62,7 @@ class RecordAction:
     form: type[SeenForm] = SeenForm
     initial: Callable[[Any], Mapping[str, Any]] = lambda _record: {}
     beside: Callable[[Any, Any], Mapping[str, Any]] = lambda _record, _form: {}  # see `confirmed`
-    logged: Callable[[Any], str] = lambda _form: ""  # text for Django's log after the label
+    logged: Callable[[Any], str] = lambda _form: ""  # Django's log contains this text after the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +93,9 @@ class ReadOnlyAdmin(Exports):
     has_delete_permission = has_change_permission
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Require the permission to view; the permission to change is not sufficient.
+        """Require the permission to view. The permission to change is not sufficient.
 
-        With UNMASK_ERASED, viewers can also open the masked page of a record of an erased account.
+        Viewers with UNMASK_ERASED can also open the masked page of an erased account's record.
         """
         if may(request.user, f"{self.opts.app_label}.view_{self.opts.model_name}"):
             return True
@@ -140,7 +139,7 @@ class ReadOnlyAdmin(Exports):
         return within_list(self.address_of("change", record.pk), request)
 
     def way_through(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Return the links to the previous and the next record, if the page was opened from a list."""
+        """Return the links to the previous and the next record if the page was opened from a list."""
         filters = request.GET.get(LIST_FILTERS)
         if filters is None:
             return {}
@@ -176,7 +175,10 @@ class ReadOnlyAdmin(Exports):
         return super().change_view(request, object_id, form_url, context)
 
     def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
-        """Return the URL pattern of a record's additional page, whose view receives the record instead of its id."""
+        """Return the URL pattern of an additional page of a record.
+
+        The page's view receives the record instead of its id.
+        """
 
         def with_record(request: HttpRequest, object_id: str, **options: Any) -> HttpResponse:
             record = self.get_object(request, unquote(object_id))
@@ -220,7 +222,7 @@ class ReadOnlyAdmin(Exports):
         ]
 
     def action_view(self, request: HttpRequest, record: Any, name: str) -> HttpResponse:
-        """Display an action's consequences (GET); execute the action unless the record has changed (POST)."""
+        """Display an action's consequences (GET), or execute the action if the record has not changed (POST)."""
         action = next((action for action in self.actions_of(request, record) if action.name == name), None)
         if action is None:
             raise PermissionDenied
@@ -244,7 +246,7 @@ class ReadOnlyAdmin(Exports):
         return self.confirmed(request, record, form, run, label=action.label, **page)
 
     def draw(self, request: HttpRequest, template: str, record: Any = None, **page: Any) -> TemplateResponse:
-        """Return an additional page of `record`, or of the list."""
+        """Render an additional page of `record`, or of the list if `record` is None."""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -259,10 +261,10 @@ class ReadOnlyAdmin(Exports):
     def confirmed(
         self, request: HttpRequest, record: Any, form: SeenForm, run: Callable[[], str | HttpResponse], **page: Any
     ) -> HttpResponse:
-        """Display `page`; after its confirmation, execute the action, and display the outcome on the record's page.
+        """Display `page`. After a confirmation, execute the action, and display the outcome on the record's page.
 
-        A button named `preview` displays the page again, with the consequences of the form. `unseen` in `page` has the
-        same effect: the form leads to figures that the page has not displayed yet.
+        A button named `preview` displays the page again, with the consequences of the form. If `unseen` in `page` is
+        true, the page is also displayed again, because it has not yet displayed the figures that follow from the form.
         """
         if not form.is_valid() or "preview" in request.POST or page.get("unseen"):
             form.focus()
@@ -281,12 +283,11 @@ class ReadOnlyAdmin(Exports):
 
 
 class OwnedRecords(ReadOnlyAdmin):
-    """Admin for records of a person, with a search by the record's id or the person, which uses an index.
+    """Admin for records that an account owns, with a search by the record's id or the account, which uses an index.
 
-    `user:42` searches by a person's id, as in the API. A part of an id, as lists display it, is searched in the newest
-    rows.
+    `user:42` searches by an account's id. A part of an id, which lists display, is searched in the newest rows.
 
-    Override `search_by_name` to find a record by another name. `owner` is the foreign key to the record's owner.
+    Override `search_by_name` to find a record by a different name. `owner` is the foreign key to the record's owner.
     """
 
     owner: ClassVar[str] = "user"
@@ -301,7 +302,7 @@ class OwnedRecords(ReadOnlyAdmin):
         return owner
 
     def search_by_name(self, term: str) -> Q | None:
-        """Return the filter for a term that identifies a record; None for any other term."""
+        """Return the filter for a term that identifies a record, or None for any other term."""
         identifier = parse_uuid(term.lower())
         return Q(pk=identifier) if identifier else None
 
@@ -318,7 +319,8 @@ class OwnedRecords(ReadOnlyAdmin):
         people = {user_id} if user_id else set()
         if not (user_id and term.startswith("user:")):
             users = get_user_model()._default_manager.all()
-            if console_of(request.user) is not None:  # only people with records in this console
+            # Members of lenders only find accounts with records in their console.
+            if console_of(request.user) is not None:
                 users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
             people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
             people |= found_people(term, request.user)
@@ -348,9 +350,10 @@ class OwnedRecords(ReadOnlyAdmin):
 
 
 class NamedRecords(ReadOnlyAdmin):
-    """Admin with a search by words of a name, or parts of words, in any order; ignores case, accents, and hyphens.
+    """Admin with a search by words of a name, or by parts of words, in any order.
 
-    `name_field` is the column of the name. The search reads the names of the newest rows. `search_fields` are for ids.
+    The search ignores case, accents, and hyphens, and reads the names of the newest rows. `name_field` is the column of
+    the name. `search_fields` are for ids.
     """
 
     name_field: ClassVar[str] = "name"
@@ -369,7 +372,7 @@ class NamedRecords(ReadOnlyAdmin):
 def show_secret(
     request: HttpRequest, record: Any, *, title: str, secrets: Mapping[str, str], note: str
 ) -> HttpResponse:
-    """Return a page that displays `secrets` by name, only once: they are stored in no session and no log."""
+    """Return a page that displays `secrets` by name once. No session or log stores the secrets."""
     model_admin = cast("ReadOnlyAdmin", admin.site.get_model_admin(type(record)))
     page = {"title": title, "secrets": secrets.items(), "note": note}
     return model_admin.draw(request, "backoffice/secret.html", record, **page)

@@ -19,15 +19,15 @@ from config.backoffice.queues import states_of
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
 
-# The admins of these packages display access tokens, secrets of second factors and mail addresses as plain fields.
+# The admins of these packages would display access tokens, secrets of second factors, and mail addresses.
 PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "allauth"})
 
 
 class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "Needs your attention"
-    site_url = None  # no link to a public site
-    enable_nav_sidebar = False  # the main links replace it
+    site_url = None  # no public site exists
+    enable_nav_sidebar = False  # the main links replace the sidebar
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
@@ -43,13 +43,13 @@ class BackOfficeSite(AdminSite):
         }
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Register as Django does, except for admins of packages that would display or edit secrets."""
+        """Register an admin like Django, except for admins of packages that would display or edit secrets."""
         if admin_class is not None and admin_class.__module__.partition(".")[0] in PACKAGES_KEPT_OUT:
             return
         super().register(model_or_iterable, admin_class, **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap a view as Django does; errors 400, 403 and 404 get a page of the back office with links."""
+        """Wrap a view like Django. The errors 400, 403, and 404 get a page of the back office with links."""
         inner: Callable[..., HttpResponse] = super().admin_view(view, cacheable)
 
         @wraps(view)
@@ -73,7 +73,7 @@ class BackOfficeSite(AdminSite):
         return answer
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Allow active staff, with a second factor if it is required, and members of lenders with a second factor."""
+        """Check access: staff need a second factor if the settings require it, and members of lenders always do."""
         if self.has_console(request.user):
             return gave_second_factor(request)
         is_given = not settings.BACKOFFICE_SECOND_FACTOR or gave_second_factor(request)
@@ -94,7 +94,7 @@ class BackOfficeSite(AdminSite):
         )
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the log-in page, or a logged-in person to the page of the second factor."""
+        """Redirect to the log-in page. A user who is logged in is redirected to the page of the second factor."""
         wanted = request.GET.get(REDIRECT_FIELD_NAME, "")
         if not request.user.is_authenticated:
             return redirect_to_login(wanted or reverse(f"{self.name}:index"))
@@ -120,7 +120,7 @@ class BackOfficeSite(AdminSite):
 class ConsolePage:
     """A main link to the list of a model (`app.model`).
 
-    `title` is for staff, `for_lenders` for members of lenders; an empty title hides the link.
+    `title` is for staff, and `for_lenders` is for members of lenders. An empty title hides the link.
     """
 
     model: str

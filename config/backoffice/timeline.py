@@ -1,8 +1,8 @@
 """The timeline of a record, with entries from all apps.
 
-A record's own admin adds the record's history. Other apps declare sources of entries about the record's person
-(`Declarations.timeline_sources`). A source accepts the person's id and a time, and returns the later entries. It runs
-on every view of a page with such entries (`about_person`), so it may make at most one query.
+A record's own admin adds the record's history. Other apps declare sources of entries about the record's account
+(`Declarations.timeline_sources`). A source accepts the account's id and a time, and returns the later entries. Every
+page with these entries (`about_person`) calls all sources, so a source may make at most one query.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,14 +14,14 @@ from config.backoffice.html import words
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
-ENTRIES_MAX = 200  # per source; the newest entries of a longer history
+ENTRIES_MAX = 200  # the timeline has at most this number of the newest entries of a source
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
     """An entry of a timeline.
 
-    `claimed` is the client's own text; `actor` and `credential` were authenticated. `status` is displayed as a chip,
+    `claimed` is a text of the client. `actor` and `credential` were authenticated. `status` is displayed as a chip, and
     `details` as an expandable JSON document. `position` (of a transition) and `id` order entries with the same time.
     """
 

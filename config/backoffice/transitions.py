@@ -1,6 +1,6 @@
-"""Status changes: a button for each possible transition, and a page with its consequences and a reason.
+"""Status changes in the back office: a button for each possible transition, and a page to confirm it with a reason.
 
-Every decision calls the model's `transition_to`, so that the rules of the API apply.
+Every decision calls the model's `transition_to`, so that the same rules apply as in the API.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +25,7 @@ from config.core.errors import ApiError
 from config.core.lifecycle import Actor, Machine, Role
 from config.core.log_in import gave_second_factor
 
-CREDENTIAL = "admin"  # the credential in history rows of transitions in the back office
+CREDENTIAL = "admin"  # history rows of transitions in the back office contain this credential
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -37,18 +37,18 @@ class ChangedMeanwhile(ApiError):
 
 
 class Transitions(OwnedRecords):
-    """Transitions of one record; apps use the subclass `config.backoffice.bases.ReviewAdmin`."""
+    """Admin with transitions of single records. Apps use the subclass `config.backoffice.bases.ReviewAdmin`."""
 
     machine: ClassVar[Machine]
     review_permission: ClassVar[str] = ""
     transition_labels: ClassVar[Mapping[str, str]] = {}
     transition_form: ClassVar[type[TransitionForm]] = TransitionForm
     reason_required: ClassVar[frozenset[str]] = frozenset()
-    # Statuses that end the work on a record, and so its assignment.
+    # These statuses end the work on a record, and so end its assignment.
     ends_work: ClassVar[frozenset[str]] = frozenset()
 
     def may_review(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Return whether the viewer may decide about the record; if not, the page has no buttons."""
+        """Check whether the viewer may decide about the record. Otherwise the page has no buttons."""
         return may(request.user, self.review_permission)
 
     def make_transition(self, record: Any, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
@@ -65,7 +65,10 @@ class Transitions(OwnedRecords):
         ]
 
     def seen_state(self, record: Any) -> str:
-        """Return the state to which a confirmation is bound: if it differs at the POST, nothing changes."""
+        """Return the state to which a confirmation is bound.
+
+        If the state differs at the POST, the status does not change.
+        """
         return f"{record.status}:{record.moves}"
 
     def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  an app may name it by where it begins
@@ -161,11 +164,11 @@ class Transitions(OwnedRecords):
         )
 
     def case_of(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Return the rows about the record on a decision's page: `name`, `value`, and the error `wrong`."""
+        """Return rows about the record for the page of a decision, each with `name`, `value`, and the error `wrong`."""
         return []
 
     def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:
-        """Return the form of a transition, with the reply templates of the viewer's side."""
+        """Return the form of a transition. It offers the reply templates of the viewer's side."""
         sides = sides_of(request.user)
         return self.transition_form(data, to=to, reason_required=self.reason_required, sides=sides, **options)
 
@@ -173,17 +176,17 @@ class Transitions(OwnedRecords):
         return {}
 
     def beside_form(self, record: Any, form: TransitionForm) -> dict[str, Any]:  # noqa: ARG002
-        """Return the content of the confirmation next to its form.
+        """Return the content of a confirmation page next to its form.
 
-        `figures` are values, `preview` is the button that recomputes them, and `next_label` a second button that also
-        opens the next record.
+        `figures` are values. `preview` is the button that recomputes the values. `next_label` is a second button, which
+        also opens the next record.
         """
         return {}
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:
-        """Execute a transition if the displayed record is unchanged; return the outcome. Raises ApiError."""
+        """Execute a transition if the record is the same as displayed; return the outcome. Raises ApiError."""
         with transaction.atomic():
-            # The lock ensures that the decision applies to the displayed version.
+            # The lock ensures that the decision applies to the version that the viewer has seen.
             record = self.model._default_manager.select_for_update().get(pk=pk)
             if seen != self.seen_state(record):
                 raise ChangedMeanwhile

@@ -1,4 +1,4 @@
-"""The audit log: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
+"""The audit stream: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
 
 Each process numbers its lines, and each line contains the SHA-256 of the previous line (`prev`), so that lost or
 changed lines are detectable. The hashes have no key: an attacker who can write the whole log can replace it. A line
@@ -149,10 +149,10 @@ class Chain:
     """The lines of this process. A forked process starts its own chain."""
 
     def __init__(self) -> None:
-        self.begin_anew()
-        os.register_at_fork(after_in_child=self.begin_anew)
+        self.reset()
+        os.register_at_fork(after_in_child=self.reset)
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         self._lock = threading.Lock()
         self.process, self.sequence, self._prev = str(uuid4()), 0, NO_LINE
 

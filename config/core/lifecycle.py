@@ -69,7 +69,7 @@ class Actor:
 
 
 def audit_actor(actor: Actor) -> dict[str, Any]:
-    """Return an actor in the format of the audit log: an account with its credential, a command, or a model."""
+    """Return an actor in the format of the audit stream: an account with its credential, a command, or a model."""
     if actor.user is None:
         return {"app_name": actor.credential}
     return {"user": person(actor.user.pk, actor.credential)}

@@ -78,8 +78,8 @@ class Declarations:
     # Functions `find(typed, viewer)` that return the ids of accounts with this name, e-mail address, or phone number,
     # among the records that the viewer may see.
     person_finders: ClassVar[Places] = ()
-    person_lines: ClassVar[Places] = ()  # a list of `Lines`, the lines about an applicant on the applicant's page
-    timeline_sources: ClassVar[Places] = ()  # a list of `Source`, entries about an applicant for other apps' timelines
+    person_lines: ClassVar[Places] = ()  # a list of `Lines`, the lines about an account on the account's page
+    timeline_sources: ClassVar[Places] = ()  # a list of `Source`, entries about an account for other apps' timelines
 
 
 @cache

@@ -1,1 +1,1 @@
-"""Operation of the platform: health, metrics, logs, checks of the environment, and operators' commands."""
+"""Code for the operation of the platform: health, metrics, logs, checks of the environment, and commands."""

@@ -1,9 +1,10 @@
 """The outermost middleware, which assigns the request id and records each request.
 
-It writes a log line, the counts for `/metrics`, and a line for the caller (`config.ops.request_log`).
+For each request, it writes a log line, counts the request for `/metrics`, and adds a line to the caller's request log
+(`config.ops.request_log`).
 
-A record contains ids and the template of the path, never the path itself, because paths and query strings contain
-personal data and secrets.
+These records contain ids and the template of the path. They exclude the path itself, because paths and query strings
+can contain personal data and secrets.
 """
 
 import logging
@@ -26,9 +27,9 @@ from config.ops.request_log import LOG
 
 logger = logging.getLogger(ACCESS_LOGGER)
 
-# Replaces the path of requests without a matching route, and of requests that were rejected before the routing.
+# This replaces the path of a request that matches no route, or that was rejected before the routing.
 UNMATCHED = "unmatched"
-# All other methods are counted as one, because a caller can send any word.
+# All other methods share one count, because a caller can send any word as a method.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER_METHOD = "OTHER"
 
@@ -91,8 +92,7 @@ class RequestIdMiddleware:
         caller, user_id = _caller_of(request)
         duration_ms = round(seconds * 1000, 3)
         text = f"{method} {route} {status} in {duration_ms:.1f} ms by {_who(caller, user_id)}"
-        # Created directly, because `logger.info` would search for the calling line, which takes as long as all other
-        # work.
+        # `logger.info` would search for the calling line, which takes as long as the rest of the middleware's work.
         line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
         line.__dict__.update(
             service=settings.SERVICE,
@@ -114,7 +114,7 @@ def template_of(route: str) -> str:
 
 
 def _code_of(response: HttpResponseBase | None) -> str:
-    """Return the code of an error, read from the body if the response was stored; "" for no error."""
+    """Return the error's code, or "" without an error. The code of a stored response is parsed from its body."""
     code: str | None = getattr(response, "error_code", None)
     if code is None and isinstance(response, HttpResponse) and (found := _CODE.search(response.content)):
         code = found[1].decode()
@@ -128,7 +128,7 @@ def _who(caller: str | None, user_id: Any) -> str:
 
 
 def _caller_of(request: HttpRequest) -> tuple[str | None, Any]:
-    """Return the caller's credential (kind and public id) and account id, without a query."""
+    """Return the caller's credential (kind and public id) and account id, without a database query."""
     credential = getattr(request, "auth", None)
     if credential is not None:
         return credential.label, credential.user_id

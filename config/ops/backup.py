@@ -5,9 +5,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a backup besides databases, guard file and secrets (`Declarations.backup_parts`).
+    """Data that a backup must include in addition to databases, guard file, and secrets (`Declarations.backup_parts`).
 
-    `describe` returns the current state of the part; `faults` returns a message for each missing file on this machine.
+    `describe` returns the current state of the data. `faults` returns a message for each file that is missing on this
+    machine.
     """
 
     describe: Callable[[], dict[str, Any]]

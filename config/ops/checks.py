@@ -1,10 +1,10 @@
-"""Django checks of the program's environment.
+"""Django checks of the environment: databases, disk, clock, Redis, and settings.
 
 `manage.py doctor` runs the checks with the tag DOCTOR. Each server and worker runs the checks with the tag START when
 it starts.
 
-A check only reads. It returns an Error with the problem and the remedy, a Warning for a recommended change, or an Info
-with a finding. Apps register their own checks in `ready()`.
+A check changes nothing. It returns an Error with the problem and the remedy, a Warning for a recommended change, or an
+Info with a finding. Apps register their own checks in `ready()`.
 """
 
 import shutil
@@ -30,8 +30,8 @@ from config.ops.models import Installation
 from config.ops.static_files import check_static_files
 
 MIB = 1 << 20
-FREE_BYTES_MIN = 64 * MIB  # below it, the service is unhealthy
-FREE_BYTES_LOW = 1024 * MIB  # below it, `doctor` warns
+FREE_BYTES_MIN = 64 * MIB  # with less free space, the service is unhealthy
+FREE_BYTES_LOW = 1024 * MIB  # with less free space, `doctor` warns
 
 
 def folders() -> Iterator[tuple[str, Path]]:
@@ -80,9 +80,9 @@ Check = Callable[..., list[checks.CheckMessage]]
 
 
 def register(check: Check, *tags: str) -> None:
-    """Register a check with Django that only runs if databases are named.
+    """Register a check with Django that is skipped if the command passes no databases.
 
-    `check --deploy --database default` runs it. `migrate` and other commands, which also run checks, do not.
+    `check --deploy --database default` runs the check. `migrate` and other commands that run Django's checks skip it.
     """
 
     def run(*, databases: Sequence[str] | None = None, **_options: Any) -> list[checks.CheckMessage]:
@@ -93,7 +93,10 @@ def register(check: Check, *tags: str) -> None:
 
 
 def examine() -> list[dict[str, Any]]:
-    """Run every check of DOCTOR; return `name`, `ok`, and `why` of each. A check that can't run counts as an error."""
+    """Run every check with the tag DOCTOR; return `name`, `ok`, and `why` for each.
+
+    A check that can't run is an error.
+    """
     return [{"name": check.__name__.removeprefix("check_"), **_outcome(check)} for check in _tagged(DOCTOR)]
 
 
@@ -118,9 +121,9 @@ def _outcome(check: Any) -> dict[str, Any]:
 
 
 def require_at_start() -> None:
-    """Raise ImproperlyConfigured if a check of START finds an error.
+    """Raise ImproperlyConfigured if a check with the tag START finds an error.
 
-    An unreachable database is no error: a server starts without it, and reports it at `/health`.
+    An unreachable database is not an error: the server starts, and reports the database at `/health`.
     """
     for check in _tagged(START):
         try:
@@ -134,8 +137,8 @@ def require_at_start() -> None:
 def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Check that each database belongs to the ENVIRONMENT of this process.
 
-    A sandbox moves clocks and simulates decisions, and in development every caller may decide. So no environment may
-    use the database of another, not even to migrate it.
+    A sandbox moves clocks and simulates decisions, and in development every caller may decide. So an environment must
+    not use or migrate another environment's database.
     """
     kinds = {alias: _kind_of(alias) for alias in databases}
     errors: list[checks.CheckMessage] = [
@@ -151,7 +154,7 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _kind_of(alias: str) -> str | None:
-    """Return the environment that a database stores; None before its first migration."""
+    """Return the environment that is stored in a database, or None before the database's first migration."""
     if Installation._meta.db_table not in connections[alias].introspection.table_names():
         return None
     return Installation.objects.using(alias).values_list("kind", flat=True).first()
@@ -180,12 +183,12 @@ def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """
     results: list[checks.CheckMessage] = []
     for alias in databases:
-        encoding = _asked("SELECT current_setting('server_encoding')", alias)
+        encoding = _first_value("SELECT current_setting('server_encoding')", alias)
         if encoding not in {"UTF8", None}:
             results.append(
                 checks.Error(f"The database {alias!r} has the encoding {encoding}, which lacks most scripts. {_UTF8}")
             )
-        elif _asked("SELECT lower(U&'\\00C9') = U&'\\00E9'", alias) == "False":
+        elif _first_value("SELECT lower(U&'\\00C9') = U&'\\00E9'", alias) == "False":
             results.append(
                 checks.Error(
                     f"The collation of the database {alias!r} ignores the case of letters outside of ASCII. {_UTF8}"
@@ -204,8 +207,11 @@ def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
     return [checks.Info("all applied")]
 
 
-def _asked(statement: str, alias: str = "default") -> str | None:
-    """Return the first column of a query's first row on PostgreSQL; None for another database, or if no row matches."""
+def _first_value(statement: str, alias: str = "default") -> str | None:
+    """Return the first column of a query's first row.
+
+    Returns None without a row, and on other databases than PostgreSQL.
+    """
     connection = connections[alias]
     if connection.vendor != "postgresql":
         return None
@@ -230,14 +236,14 @@ def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Check, for each database, whether the serving role could disable the triggers that protect append-only tables."""
     results: list[checks.CheckMessage] = []
     for alias in databases:
-        if _asked(_IS_SUPERUSER, alias):
+        if _first_value(_IS_SUPERUSER, alias):
             why = "is a superuser"
-        elif (owned := _asked(_OWNED, alias)) not in {None, "0"}:
+        elif (owned := _first_value(_OWNED, alias)) not in {None, "0"}:
             why = f"owns {owned} tables"
-        elif owner := _asked(_OWNER_BEHIND, alias):
+        elif owner := _first_value(_OWNER_BEHIND, alias):
             why = f"is a member of {owner}, which owns the tables"
         else:
-            if _asked(_DELETES_RECORDS, alias):
+            if _first_value(_DELETES_RECORDS, alias):
                 text = (
                     f"the role in the database {alias!r} can delete records for the ledger: run deploy/roles.sql again"
                 )
@@ -251,7 +257,7 @@ def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def check_session_timeouts(**_options: Any) -> list[checks.CheckMessage]:
-    setting = _asked("SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'")
+    setting = _first_value("SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'")
     if setting is None:
         return [checks.Info("no session limits on this engine")]
     if int(setting) != IDLE_TRANSACTION_SECONDS * 1000:
@@ -265,7 +271,7 @@ def check_session_timeouts(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_clock(**_options: Any) -> list[checks.CheckMessage]:
-    there = _asked("SELECT extract(epoch FROM clock_timestamp())")
+    there = _first_value("SELECT extract(epoch FROM clock_timestamp())")
     if there is None:
         return [checks.Info("the database uses the clock of this machine")]
     apart = abs(timezone.now().timestamp() - float(there))

@@ -1,8 +1,7 @@
-"""Ids of the demo's records, the same on every machine.
+"""Fixed ids of the demo's records.
 
-The examples of the OpenAPI documents use them, so that they refer to existing records.
-
-Numeric ids are those of the first records of a new database. This module must be importable without Django.
+The examples of the OpenAPI documents use these ids, so that the examples refer to existing records. Numeric ids are the
+ids of the first records in a new database. This module must be importable without Django.
 """
 
 from typing import Any
@@ -10,17 +9,17 @@ from uuid import UUID
 
 
 def _known(number: int) -> UUID:
-    """Return a UUIDv7 of June 2024, which precedes all later records in lists."""
+    """Return a UUIDv7 of June 2024, so that the demo's records precede all later records in lists."""
     return UUID(f"01900000-0000-7000-8000-{number:012d}")
 
 
 def booked(number: int) -> UUID:
-    """Return the id of an application of the last 90 days by its number, from 1."""
+    """Return the id of a demo application from the last 90 days. Numbers begin at 1."""
     return _known(1_000 + number)
 
 
 DEMO_USER = 1
-# A customer of the demo account, which is a partner, too.
+# A customer of the demo account, which is also a partner.
 MANAGED_USER = 3
 
 # Applications, oldest first.
@@ -30,7 +29,7 @@ EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_R
 SCORED = _known(110)
 DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121), _known(122)
 REPORT = _known(123)
-# The offer for which the examples apply, and its lender.
+# The offer of the applications in the examples, and the offer's lender.
 OFFER, PROVIDER = 1, 1001
 # The demo account's own lender.
 OWN_PROVIDER = 1003
@@ -55,11 +54,11 @@ ACCOUNT_INVITATION = _known(403)
 CONSENT, EXPORT, MANAGED_EXPORT = _known(404), _known(405), _known(406)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
 SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
-# The request id of a line in the log of requests.
+# The request id of a line in the request log.
 REQUEST = _known(600)
 ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
 
-# `make run` anchors these in the ledger, so that the ledger can return a proof immediately.
+# `make run` anchors these reports in the ledger, so that the ledger can return a proof immediately.
 REPORTS: list[dict[str, Any]] = [
     {"user_id": "demo", "report_type": "credit_report", "report_data": text}
     for text in ("What the demo's report says.", "What the demo's second report says.")

@@ -1,10 +1,12 @@
-"""Failures of single items of a queue, which must neither end nor block the worker.
+"""Handling of a queue's items that fail, so that a failing item neither ends nor blocks the worker.
 
-A worker creates a `FailedItems` for its queue and calls `review` before each batch. An exception of one item is stored
-as a `FailedItem`, which is retried with increasing waits. Because an item can also kill the process (a crash, no
-memory), each batch is marked in the database while it is processed. If the mark's lease ends first, the batch's items
-become suspects, which are processed one by one. An item that three processes were processing when they died is a dead
-letter, which waits until an operator retries it in the back office.
+A worker creates a `FailedItems` for its queue, and calls `review` before each batch. An exception of an item is stored
+as a `FailedItem`, and the item is retried with increasing waits.
+
+An item can also kill the process (a crash, no memory), so each batch is marked in the database while it is processed.
+If the mark's lease ends before the batch is finished, the batch's items become suspects, which are processed one by
+one. If three processes died while they processed an item, the item becomes a dead letter. A dead letter waits until an
+operator retries it in the back office.
 
 A worker that processes one row after another needs only `process`:
 
@@ -35,8 +37,8 @@ Row = TypeVar("Row", bound=Model)
 
 KILLS_MAX = 3
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
-KILLED = "killed"  # replaces the exception's type if a process died
-ROWS_MAX = 10_000  # more failures of one kind have a cause outside of the items
+KILLED = "killed"  # the value in place of an exception's type if a process died
+ROWS_MAX = 10_000  # if more items of a kind fail, the cause is outside of the items
 KEEP = timedelta(days=30)
 STOP = object()  # an item's function returns STOP if all other items would also fail
 
@@ -46,16 +48,16 @@ def _keys(rows: "QuerySet[Any]") -> "QuerySet[Any, Any]":
 
 
 class Attempt:
-    """The result of one attempt: `error` is the exception's type, empty after a success."""
+    """The result of one attempt. `error` is the exception's type, or empty after a success."""
 
     error = ""
 
 
 class FailedItems(Generic[Row]):
-    """The failed items of one kind; `queue` selects the rows that wait for the worker, in order.
+    """The failed items of one kind. `queue` selects the rows that wait for the worker, in order.
 
-    A batch must be finished before `lease` ends. After `failures_max` exceptions, an item is a dead letter; omit it if
-    the number of the item's own attempts is limited.
+    A batch must be finished before `lease` ends. After `failures_max` exceptions, an item becomes a dead letter. Omit
+    `failures_max` if the worker itself limits the number of attempts.
     """
 
     def __init__(self, kind: str, queue: "QuerySet[Row]", *, lease: timedelta, failures_max: int | None = None) -> None:
@@ -64,10 +66,11 @@ class FailedItems(Generic[Row]):
         self._failed: dict[str, FailedItem] = {}
 
     def review(self, *, now: datetime) -> None:
-        """Convert marks of dead processes to suspects, and load the failed items; two statements if there are none.
+        """Convert the marks of dead processes to suspects, and load the failed items.
 
-        Call it at the start and before every batch. A worker that calls it less often must call it between the end of a
-        mark's lease and the next claim of the rows. The failure of an item that has left the queue is deleted.
+        Workers call this at the start and before every batch. A worker that calls it less often must call it between
+        the end of a mark's lease and the next claim of the rows. This deletes the failures of items that have left the
+        queue. Without marks and failures, it needs two statements.
         """
         self._reviewed_at, self._reviewed = now, time.monotonic()
         marks = WorkMark.objects.filter(ends_at__lte=now, kind=self.kind)
@@ -86,29 +89,31 @@ class FailedItems(Generic[Row]):
         return self.queue.exclude(pk__in=blocked) if blocked else self.queue
 
     def suspects(self, *, now: datetime) -> list[str]:
-        """Return the keys of the suspects whose retry is due. Process them one by one, each with its own mark.
+        """Return the keys of the suspects whose retry is due.
 
-        The items that were processed during the fewest deaths come first, so that they do not wait for the item that
-        causes the deaths.
+        Process the suspects one by one, each with a separate mark.
+
+        Items that were processed during the fewest deaths come first, so that they do not wait for the item that causes
+        the deaths.
         """
         rows = [row for row in self._failed.values() if row.kills and row.dead_at is None and row.retry_at <= now]
         return [row.key for row in sorted(rows, key=lambda row: row.kills)]
 
     def begin(self, keys: Iterable[object]) -> WorkMark:
-        """Mark a batch whose processing begins now; one statement for any size."""
+        """Mark a batch whose processing begins now. This is one statement for any size."""
         in_hand: Any = [str(key) for key in keys]
-        # The lease begins now, not at `review`, because other batches were processed in between.
+        # The lease begins now instead of at `review`, because other batches were processed in between.
         began_at = self._reviewed_at + timedelta(seconds=time.monotonic() - self._reviewed)
         return WorkMark.objects.create(kind=self.kind, keys=in_hand, ends_at=began_at + self._lease)
 
     def end(self, marks: Collection[WorkMark]) -> None:
-        """Delete the marks of finished batches; one statement."""
+        """Delete the marks of finished batches, in one statement."""
         if marks:
             WorkMark.objects.filter(pk__in=[mark.pk for mark in marks]).delete()
 
     @contextmanager
     def mark(self, keys: Iterable[object]) -> Iterator[None]:
-        """Mark a batch while the block processes it; two statements for any size."""
+        """Mark a batch while the block processes it. This needs two statements for any size."""
         mark = self.begin(keys)
         try:
             yield
@@ -117,9 +122,9 @@ class FailedItems(Generic[Row]):
 
     @contextmanager
     def attempt(self, key: object, *, now: datetime) -> Iterator[Attempt]:
-        """Store an exception of the block as the item's failure; delete earlier failures after a success.
+        """Store an exception of the block as the item's failure. After a success, delete the item's earlier failures.
 
-        Raises errors that the item did not cause: the database is unavailable, or a statement does not match its
+        Re-raises errors that the item did not cause: the database is unavailable, or a statement does not match the
         tables.
         """
         result = Attempt()
@@ -147,7 +152,7 @@ class FailedItems(Generic[Row]):
         return name
 
     def succeed(self, keys: Iterable[object]) -> None:
-        """Delete the failures of items that succeeded; no statement if none had failed."""
+        """Delete the failures of items that succeeded. If none had failed, this needs no statement."""
         self._forget(self._failed.keys() & {str(key) for key in keys})
 
     def process(
@@ -158,11 +163,11 @@ class FailedItems(Generic[Row]):
         choose: "Callable[[QuerySet[Row]], Iterable[Any]]" = _keys,
         batch: int = 1,
     ) -> int:
-        """Review, then call `do` for each processable row and for each suspect; return the number of failures.
+        """Call `review`, then `do` for each processable row and each suspect; return the number of failures.
 
-        `choose` receives the processable keys, and returns the keys to process now; the default is all. `batch` keys
-        share a mark. `do` manages its own transaction. A row that has left the queue is skipped. If `do` returns STOP,
-        the other rows wait for the next call.
+        `choose` accepts the processable keys, and returns the keys to process now, by default all. `batch` keys share
+        a mark. `do` manages its own transaction. A row that has left the queue is skipped. If `do` returns STOP, the
+        remaining rows wait for the next call.
         """
         self.review(now=now)
         keys, failed = iter(choose(self.takeable(now=now))), 0
@@ -202,7 +207,7 @@ def failures_at(now: datetime) -> int:
 
 
 def read_each(rows: "QuerySet[Row]", fail: Callable[[object, Exception], Any]) -> list[Row]:
-    """Return the readable rows; if the query fails, read each row separately, and call `fail` for unreadable rows."""
+    """Return the readable rows. If the query fails, read each row separately, and call `fail` for unreadable rows."""
     try:
         return list(rows)
     except Exception as error:  # noqa: BLE001  some row raised it
@@ -229,7 +234,7 @@ def check_dead_letters(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def retry(item: FailedItem, *, now: datetime) -> None:
-    """Make an item due now. An item that killed a process is processed alone, at most twice more."""
+    """Make an item due now. An item that killed a process is processed alone, and at most twice more."""
     FailedItem.objects.filter(pk=item.pk).update(kills=min(item.kills, 1), failures=0, dead_at=None, retry_at=now)
 
 

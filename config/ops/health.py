@@ -1,4 +1,4 @@
-"""The health of the service, with a response within 2 s in every state of the database."""
+"""The health check of the service. It responds within 2 s in every state of the database."""
 
 import logging
 import sqlite3
@@ -31,10 +31,10 @@ _migrated_at: dict[str, float] = {}
 
 
 class Checkup(Generic[T]):
-    """Runs one database check at a time; concurrent callers share its result.
+    """Runs a database check, and shares its result with concurrent callers.
 
-    The check runs in its own thread, whose connections are closed after each result. So a hanging database occupies one
-    thread and one connection for any number of callers.
+    The check runs in a separate thread, whose connections are closed after each result. So a hanging database occupies
+    one thread and one connection for any number of callers.
     """
 
     def __init__(self, question: Callable[[], T]) -> None:
@@ -44,14 +44,14 @@ class Checkup(Generic[T]):
         self._began = 0.0
 
     def ask(self, *, seconds: float) -> T:
-        """Return the result; raises the check's exceptions, and TimeoutError if it takes longer than `seconds`.
+        """Return the check's result. Raises the check's exceptions, and TimeoutError after `seconds`.
 
-        The time counts from the start of the check, which may have begun for an earlier caller.
+        The time is measured from the start of the check, which may have begun for an earlier caller.
         """
         with self._lock:
             if self._answer is None or self._answer.done():
                 self._answer, self._began = Future(), time.monotonic()
-                # A daemon, so that a hanging database does not prevent the exit of the process.
+                # The thread is a daemon, so that a hanging database does not prevent the exit of the process.
                 threading.Thread(target=self._run, args=(self._answer,), name="checkup", daemon=True).start()
             answer, left = self._answer, self._began + seconds - time.monotonic()
         return answer.result(timeout=max(0.0, left))
@@ -68,7 +68,7 @@ class Checkup(Generic[T]):
 
 
 def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
-    """Return the result of a checkup; log a warning and return None if the database does not respond in time."""
+    """Return the result of a checkup. If the database does not respond in time, log a warning and return None."""
     try:
         return checkup.ask(seconds=seconds)
     except (DatabaseError, InterfaceError) as error:
@@ -84,7 +84,7 @@ class Vitals(NamedTuple):
 
 
 def examine(alias: str) -> Vitals:
-    """Check a database; raises DatabaseError or InterfaceError. It may hang, so run it in a `Checkup`."""
+    """Check a database. This may hang, so run it in a `Checkup`. Raises DatabaseError or InterfaceError."""
     connection = connections[alias]
     is_writable = _takes_writes(connection)
     if time.monotonic() - _migrated_at.get(alias, float("-inf")) > _MIGRATIONS_TRUSTED_SECONDS:
@@ -96,7 +96,7 @@ def examine(alias: str) -> Vitals:
 
 
 def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether the database accepts writes: False for a standby, and for a read-only database or file."""
+    """Check whether the database accepts writes. A standby and a read-only database or file do not."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SHOW transaction_read_only")

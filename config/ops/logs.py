@@ -1,7 +1,7 @@
-"""Log lines: format, destination, and excluded content.
+"""Handlers and formatters of log lines, which exclude personal data.
 
-If the log fails (a full disk, a closed or stuck pipe), lines are lost, but no request fails. Production's lines exclude
-the text of an exception, because a database quotes the rejected row, and a parser the invalid document.
+If the log fails (a full disk, a closed or stuck pipe), lines are lost, but no request fails. In production, lines
+exclude the text of an exception, because a database quotes the rejected row, and a parser quotes the invalid document.
 """
 
 import logging
@@ -18,15 +18,15 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 from config.core.audit import AUDIT_LOGGER
 from config.ops.request_counts import counts_of_process
 
-ACCESS_LOGGER = "platform.access"  # the logger of requests, see `config.ops.access_log`
-_PIECE_BYTES = 4096  # the number of bytes that a ready pipe accepts without waiting (PIPE_BUF)
-# Exceptions whose text is about code, not about data of callers or rows.
+ACCESS_LOGGER = "platform.access"  # `config.ops.access_log` writes a line per request to this logger
+_PIECE_BYTES = 4096  # a ready pipe accepts this number of bytes without waiting (PIPE_BUF)
+# The text of these exceptions is about code, and quotes no data of callers or rows.
 _SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
 _Exception = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 class StandardError(logging.Handler):
-    """Writes each line to standard error immediately, or drops it; never raises or waits."""
+    """Writes each line to standard error immediately, or drops the line. It never raises or waits."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -56,7 +56,7 @@ def _write(descriptor: int, line: bytes) -> None:
 
 
 class ReadableLines(logging.Formatter):
-    """Lines for a terminal in development; lines of requests and of the audit stream are short."""
+    """Formats lines for a terminal in development. Lines of requests and of the audit stream are short."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s")
@@ -78,7 +78,7 @@ class JsonLines(OrjsonFormatter):
         )
 
     def formatException(self, ei: _Exception) -> Any:  # noqa: N802  the library's name
-        """Return a traceback with the names of exceptions, without their messages, which may contain personal data."""
+        """Format a traceback without the messages of exceptions, which may contain personal data."""
         return "".join(_discreet_lines(ei[1])) if ei[1] is not None else ""
 
 
@@ -96,7 +96,7 @@ def _discreet_lines(error: BaseException) -> list[str]:
 
 
 def _discreet_text(error: BaseException) -> str:
-    """Return the loggable part of an exception: its text if it is about code, or the database's code and constraint."""
+    """Return the text of an exception about code, or the code and the constraint of a database error."""
     if isinstance(error, _SPEAKING):
         return f": {error}"
     said = getattr(error, "diag", None)

@@ -1,4 +1,4 @@
-"""The content of `/metrics`: counts of all servers on this machine, and the readings of `config.ops.readings`."""
+"""The content of `/metrics`: the counts of all servers on this machine, and the readings of `config.ops.readings`."""
 
 import logging
 import platform
@@ -63,7 +63,7 @@ class Scrape(Collector):
 
 def _read(alias: str) -> list[Reading]:
     connection, now = connections[alias], timezone.now()
-    # Only on PostgreSQL: SQLite's transactions would block writers, and its statements have no time limit.
+    # On SQLite, a transaction would block writers, and statements have no time limit.
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
         # The scrape does not wait for slower statements, so the database should end them.
@@ -84,5 +84,5 @@ def _merge(parent: Path) -> list[Metric]:
         try:
             return list(MultiProcessCollector.merge(request_counts.live_files(parent)))  # type: ignore[no-untyped-call]
         except FileNotFoundError:
-            continue  # a server has just ended
+            continue  # a server has ended and deleted its files
     return []

@@ -10,9 +10,9 @@ KINDS = ("development", "sandbox", "production")
 
 
 class Installation(models.Model):
-    """The environment of this database: one row, which the first migration writes from `ENVIRONMENT`.
+    """The environment of this database. The table has one row, which the first migration writes from `ENVIRONMENT`.
 
-    `kind` never changes. `rotate_encryption_key` moves `encryption` forward, and the database rejects the reverse.
+    `kind` never changes. `rotate_encryption_key` moves `encryption` forward. The database rejects a move backward.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
@@ -34,10 +34,10 @@ class Installation(models.Model):
 
 
 class RequestLine(models.Model):
-    """An API request for the log of its caller, stored for 7 days: only ids, a template of the path, and numbers.
+    """A line of the caller's request log, stored for 7 days: ids, a template of the path, and numbers.
 
-    `account_id` is no foreign key: lines are inserted in batches after about 1 s, and a deleted account must not make
-    the whole batch fail. Ids increase with time, so that the primary key supports reading and pruning.
+    `account_id` is not a foreign key. Lines are inserted in batches after about 1 s, and a deleted account must not
+    make a batch fail. Ids increase with time, so that the primary key supports reading and pruning.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -61,7 +61,7 @@ class RequestLine(models.Model):
     at = models.DateTimeField(help_text="When the API responded (UTC).")
 
     class Meta:
-        default_permissions = ()  # only the account itself can read it
+        default_permissions = ()  # only the account itself can view its lines
         indexes = [models.Index(fields=["account_id", "-id"], name="ops_requestline_account")]
 
     @property
@@ -77,7 +77,7 @@ class RequestLine(models.Model):
 
 
 class WorkMark(models.Model):
-    """A batch of items that a process is processing. If `ends_at` has passed, the process died."""
+    """A mark for the items that a process is processing. If `ends_at` has passed, the process died."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField(max_length=32)
@@ -92,9 +92,9 @@ class WorkMark(models.Model):
 
 
 class FailedItem(models.Model):
-    """An item of a worker that raised an exception, or that was being processed when a process died.
+    """A worker's item that raised an exception, or that a process was processing when it died.
 
-    Only the exception's type is stored: its message may quote personal data.
+    The exception's type is stored. Its message is not stored, because it may quote personal data.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -1,4 +1,4 @@
-"""Middleware for pages only (sessions, visitors, messages), which API operations do not need."""
+"""Middleware that runs only for pages (sessions, visitors, messages), because API operations do not need it."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ PAGES_OF_THE_API = ("/v1/docs", "/v1/kyc/sandbox/")
 
 
 class PageMiddleware:
-    """Runs the middleware of `PAGE_MIDDLEWARE` in order for pages; API operations skip it."""
+    """Runs the middleware of `PAGE_MIDDLEWARE` in order for pages, and skips it for API operations."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -54,7 +54,7 @@ def _first_response(hook: str, chain: Sequence[Any], request: HttpRequest, *argu
     return None
 
 
-SESSION_SECONDS_MAX = 12 * 3600  # a working day; SESSION_COOKIE_AGE ends an idle session
+SESSION_SECONDS_MAX = 12 * 3600  # the maximum for a session in use; SESSION_COOKIE_AGE ends an idle session
 _BEGAN = "began"
 
 
@@ -64,9 +64,9 @@ def _note_begin(*, request: HttpRequest, **_signal: Any) -> None:
 
 
 class VisitorMiddleware(AuthenticationMiddleware):
-    """Ends an expired session even if it is in use, and sets the visitor's id for the access log.
+    """Ends a session after SESSION_SECONDS_MAX, even if it is in use, and sets the visitor's id for the access log.
 
-    The visitor is only loaded if the page uses `request.user`.
+    The visitor is loaded when a page first uses `request.user`.
     """
 
     def process_request(self, request: HttpRequest) -> None:

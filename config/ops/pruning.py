@@ -20,7 +20,7 @@ from config.ops.models import FailedItem, RequestLine, WorkMark
 from config.ops.request_log import KEPT_DAYS, first_id_at
 
 _LEASE = timedelta(minutes=1)
-BATCH = 2_000  # rows per statement, so that locks are short
+BATCH = 2_000  # the number of rows per statement; a small number keeps locks short
 
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
 Task = Callable[..., dict[str, int]]
@@ -28,7 +28,7 @@ Task = Callable[..., dict[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The expired rows of a table: `rows(now)` selects them, `name` is the label of their count."""
+    """The expired rows of a table. `rows(now)` selects the rows. `name` is the label of their count."""
 
     model: type[models.Model]
     name: str
@@ -36,7 +36,7 @@ class Rule:
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]", *, fail: Callable[[Any, Exception], Any]) -> int:
-    """Delete rows; return their number.
+    """Delete rows; return the number of deleted rows.
 
     If a batch can't be deleted, its rows are deleted one by one, and `fail` is called for each row that can't be
     deleted.
@@ -65,7 +65,7 @@ def _delete(model: type[models.Model], keys: list[Any]) -> int:
 def prune(*, now: datetime) -> dict[str, int]:
     """Delete the rows that the rules select, and run every task; return the counts by name.
 
-    If a row, a rule or a task raises an error, it is stored as a failed item, and the others continue.
+    If a row, rule, or task raises an error, the error is stored as a failed item, and the remaining work continues.
     """
     counts: dict[str, int] = {}
     items = _failed_items()
@@ -76,13 +76,13 @@ def prune(*, now: datetime) -> dict[str, int]:
         except Exception as error:  # noqa: BLE001  one rule stops no other
             fail("", error)
     counts |= run_tasks(now=now)
-    # These failed in an earlier run, but not in this one.
+    # These items failed in an earlier run, and did not fail in this run.
     FailedItem.objects.filter(kind=items.kind, last_failed_at__lt=now).delete()
     return counts
 
 
 def run_tasks(*, now: datetime) -> dict[str, int]:
-    """Run every task without the deletions; return the counts by name. A failed task does not stop the others."""
+    """Run every task, but no rule; return the counts by name. A failed task does not stop the other tasks."""
     counts: dict[str, int] = {}
     for task in declared("prune_tasks"):
         try:
@@ -100,7 +100,7 @@ def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: E
     items.fail(f"{name} {pk}".strip()[:64], error, now=now)
 
 
-# Rules for tables of `config.api`, `failed_items` and `request_log`, which this module imports.
+# The rules for tables of `config.api`, `failed_items`, and `request_log`, which this module imports.
 RULES = (
     Rule(
         IdempotencyRecord,

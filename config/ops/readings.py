@@ -1,7 +1,7 @@
-"""An app's numbers for `/metrics` (`Declarations.readings`), read from its database for every scrape.
+"""The numbers of an app for `/metrics` (`Declarations.readings`), which every scrape reads from the app's database.
 
-`measure(using=…, now=…)` yields readings from the model's database, `using`. Each reading is a statement that uses an
-index and counts at most COUNT_MAX + 1 rows.
+`measure(using=…, now=…)` yields readings from the database `using`. Each reading is a statement that uses an index and
+counts at most COUNT_MAX + 1 rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,13 +12,13 @@ from django.db import models, router
 
 from config.core.registration import declared
 
-COUNT_MAX = 10_000  # longer queues are reported as this number plus one
+COUNT_MAX = 10_000  # the reading of a longer queue is this number plus one
 
 
 class Reading(NamedTuple):
-    """One current number. Names begin with `platform_` and end with their unit.
+    """One number for `/metrics`. A name begins with `platform_` and ends with the unit.
 
-    Consecutive readings of the same name have different labels.
+    Consecutive readings with the same name have different labels.
     """
 
     name: str
@@ -37,9 +37,10 @@ def measures() -> list[tuple[str, Measure]]:
 def read_queue(
     rows: "models.QuerySet[Any]", *, name: str, meaning: str, since: str, now: datetime
 ) -> tuple[Reading, Reading]:
-    """Yield the length of a queue, and the age in seconds of its oldest row by the column `since` (0 if empty).
+    """Return two readings of a queue: its length, and the age in seconds of its oldest row (0 if empty).
 
-    Only the first COUNT_MAX + 1 rows are read, so an index should support their order.
+    The age is measured from the column `since`. Only the first COUNT_MAX + 1 rows are read, so an index should support
+    the order of the rows.
     """
     first = rows.values(waiting=models.F(since))[: COUNT_MAX + 1]
     oldest_and_count = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))

@@ -1,9 +1,9 @@
-"""The log of each account's requests of the last 7 days, for `GET /v1/requests` and the developers' page.
+"""The request log of each account for the last 7 days, for `GET /v1/requests` and the developers' page.
 
-A line contains ids, the template of the path, a status, an error code, and the names of invalid fields; no path, query,
-header, or value. A request only adds its line to a queue. A thread of the process writes the queued lines once per
-second, when a batch is full, and at the process's end. If the queue is full, lines are dropped and counted. No request
-waits for the log, or fails because of it.
+A line contains ids, the template of the path, a status, an error code, and the names of invalid fields. It contains no
+path, query, header, or value. A request only adds its line to a queue. A thread of the process writes the queued lines
+once per second, when a batch is full, and when the process ends. If the queue is full, lines are dropped and counted. A
+request does not wait for the log, and does not fail because of the log.
 """
 
 import atexit
@@ -30,15 +30,15 @@ from config.ops.request_counts import counts_of_process
 logger = logging.getLogger("platform.requests")
 
 KEPT_DAYS = 7
-SHOWN_MAX = 100_000  # only the newest rows of an account are queried
+SHOWN_MAX = 100_000  # queries return at most this number of an account's newest lines
 GROUPED_MAX = 10_000
-WAITING_MAX = 20_000  # per process
+WAITING_MAX = 20_000  # the maximum length of a process's queue
 BATCH = 500
-FLUSH_SECONDS = 1.0  # 0: only `flush` writes lines
+FLUSH_SECONDS = 1.0  # with 0, only `flush` writes lines
 
 Line = dict[str, Any]  # the columns of a queued line without the id; `at` is in seconds since 1970
 
-# A transaction of its own, which does not wait for the disk or a standby.
+# This statement runs in a separate transaction, which does not wait for the disk or a standby.
 _INSERT = f"""
 WITH unawaited AS MATERIALIZED (SELECT {UNAWAITED})
 INSERT INTO ops_requestline
@@ -55,11 +55,11 @@ _NONE = models.Value(UUID(int=0), output_field=models.UUIDField())
 
 class RequestLog:
     def __init__(self) -> None:
-        self.begin_anew()
-        os.register_at_fork(after_in_child=self.begin_anew)
+        self.reset()
+        os.register_at_fork(after_in_child=self.reset)
 
-    def begin_anew(self) -> None:
-        """Reset the queue, the thread and the locks, which a forked process must not share."""
+    def reset(self) -> None:
+        """Reset the queue, the thread, and the locks, which a forked process must not share."""
         self._waiting: deque[Line] = deque()
         self._some, self._full = threading.Event(), threading.Event()
         self._starting, self._writing = threading.Lock(), threading.Lock()
@@ -67,7 +67,7 @@ class RequestLog:
         self._dropped = 0
 
     def add(self, credential: Any, *, seconds: float, **columns: Any) -> None:
-        """Queue the line of a request that ends now, with these columns."""
+        """Add the line of a request that ends now to the queue."""
         waiting = self._waiting
         if len(waiting) >= WAITING_MAX:
             self._drop(1)
@@ -117,7 +117,7 @@ class RequestLog:
         while True:
             self._some.wait()
             self._full.wait(FLUSH_SECONDS)
-            close_old_connections()  # replaces a broken connection, as Django does before a request
+            close_old_connections()  # closes a broken connection, like Django before each request
             self.flush()
 
 
@@ -127,7 +127,7 @@ LOG = RequestLog()
 def _write(lines: Iterable[Line]) -> None:
     rows: list[dict[str, Any]] = [{"id": _id_at(line["at"]), **line} for line in lines]
     if connection.vendor == "postgresql":
-        # One JSON string instead of 5,000 parameters takes 1/8 of the CPU time of `bulk_create`.
+        # One JSON string takes 1/8 of the CPU time of `bulk_create`, which sends 5,000 parameters.
         with connection.cursor() as cursor:
             cursor.execute(_INSERT, [orjson.dumps(rows).decode()])
     else:
@@ -136,17 +136,17 @@ def _write(lines: Iterable[Line]) -> None:
 
 
 def _id_at(seconds: float) -> UUID:
-    """Return a UUIDv7 for a time, so that lines of all processes are in the order of their requests."""
+    """Create a UUIDv7 for a time, so that the lines of all processes are in the order of the requests."""
     return UUID(int=int(seconds * 1000) << 80 | uuid7().int & _RANDOM_BITS)
 
 
 def first_id_at(moment: datetime) -> UUID:
-    """Return the smallest UUIDv7 of a time; rows with smaller ids were created earlier."""
+    """Return the smallest UUIDv7 of a time. Rows with smaller ids were created earlier."""
     return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 def lines_of(account_id: int, *, now: datetime) -> "models.QuerySet[RequestLine]":
-    """Select an account's lines of the last 7 days, at most the newest SHOWN_MAX, newest first."""
+    """Select an account's lines of the last 7 days, newest first, at most SHOWN_MAX."""
     own = RequestLine.objects.filter(account_id=account_id, id__gte=first_id_at(now - timedelta(days=KEPT_DAYS)))
     own = own.order_by("-id")
     beyond = Coalesce(models.Subquery(own.values("id")[SHOWN_MAX : SHOWN_MAX + 1]), _NONE)
@@ -154,7 +154,7 @@ def lines_of(account_id: int, *, now: datetime) -> "models.QuerySet[RequestLine]
 
 
 def groups_of(account_id: int, *, now: datetime) -> list[dict[str, Any]]:
-    """Count the newest GROUPED_MAX of an account's lines by route and outcome, the most frequent first."""
+    """Count an account's newest GROUPED_MAX lines by route and outcome, with the most frequent first."""
     newest = lines_of(account_id, now=now).values("id")[:GROUPED_MAX]
     named = RequestLine.objects.filter(id__in=newest).values("method", "route", "status", "code")
     grouped = named.annotate(number=Count("id"), last=Max("at")).order_by("-number", "route", "method", "status")

@@ -1,13 +1,14 @@
-"""Encrypt all stored values again: with the first key, bound to their place. Safe while servers run.
+"""Rotation of the encryption key: encrypt all stored values again with the first key, bound to their place.
 
-The first rotation moves the mode from `unbound` to `binding` and on to `bound`, see `config.core.encryption`:
+Servers can run during a rotation. The first rotation moves the mode from `unbound` to `binding` and then to `bound`
+(`config.core.encryption`):
 
 1. The mode becomes `binding`. After at most REREAD_SECONDS, every process writes bound values.
-2. `_settle` waits for statements from before the change. After it, no process writes unbound values.
+2. `_settle` waits for statements that began before the change. Then no process writes unbound values.
 3. Every stored value is bound.
 4. The mode becomes `bound`: every process rejects unbound values.
 
-The rotation can be killed at any time and run again. It skips values that are bound with the first key.
+You can kill the rotation at any time and run it again. It skips values that are bound with the first key.
 """
 
 import time
@@ -50,7 +51,7 @@ _LOOK_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Column:
-    """The encrypted values of one column. Apps declare columns without an EncryptedTextField as `encrypted`."""
+    """The encrypted values of one column. An app's `encrypted` declares its columns without an EncryptedTextField."""
 
     kind: str
     rows: models.QuerySet[Any]  # must load the columns that the functions read
@@ -62,8 +63,8 @@ class Column:
 
 @dataclass
 class Rotated:
-    rows: int = 0  # number of values that the first key now decrypts
-    written: int = 0  # number of values that this rotation wrote
+    rows: int = 0  # the number of values that the first key now decrypts
+    written: int = 0  # the number of values that this rotation wrote
     unreadable: list[UnreadableSecret] = field(default_factory=list)
 
 
@@ -75,7 +76,7 @@ def rotate() -> Rotated:
     rotated = Rotated()
     for column in columns():
         _rotate_column(column, rotated)
-    # Encrypt all sessions again, because an unbound session would log its owner out.
+    # All sessions are encrypted again, because the mode `bound` would end an unbound session.
     store = SessionStore()
     for key in Session.objects.values_list("pk", flat=True).iterator(chunk_size=BATCH_ROWS):
         with transaction.atomic():
@@ -119,7 +120,7 @@ def _write_answer(record: IdempotencyRecord, content: bytes) -> None:
     record.save(update_fields=["body"])
 
 
-# Responses under an Idempotency-Key; only responses with secrets or personal data are encrypted.
+# Of the responses under an Idempotency-Key, those with secrets or personal data are encrypted.
 ANSWERS = Column(
     kind="a response under an Idempotency-Key",
     rows=IdempotencyRecord.objects.only("owner_id", "key", "body"),
@@ -133,7 +134,7 @@ ANSWERS = Column(
 
 
 def _rotate_column(column: Column, rotated: Rotated) -> None:
-    """Rotate in batches of locked rows, so that a server's write is not overwritten."""
+    """Rotate the values in batches of locked rows, so that a server's write is not overwritten."""
     rows = batch = column.rows.order_by("pk")
     while True:
         with transaction.atomic():
@@ -171,7 +172,7 @@ def _settle() -> None:
     if connection.vendor == "postgresql":
         _wait_for_writers(connection, {column.rows.model._meta.db_table for column in columns()})
     else:
-        # An INSERT can wait this long for SQLite's single writer.
+        # On SQLite, an INSERT can wait this long for another writer.
         time.sleep(SETTLE_SECONDS and connection.settings_dict["OPTIONS"].get("timeout", 0))
 
 
@@ -199,7 +200,7 @@ def check_encryption_keys(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_keys_open_anything(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that the keys decrypt at least one value; a single damaged value does not prevent the start."""
+    """Check that the keys decrypt at least one value, so that a damaged value does not prevent the start."""
     opened, closed = _open_the_newest()
     return [_not_opened(closed)] if closed and not opened else []
 

@@ -1,4 +1,4 @@
-"""The storage of the static files, which `collectstatic` writes to `VAR_DIR`, and the check that they are there."""
+"""The storage of static files, which `collectstatic` writes to `VAR_DIR`, and the check that the files exist."""
 
 from datetime import datetime
 from typing import Any
@@ -12,13 +12,13 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class CollectedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # whitenoise has no types
-    """Production's storage, which lets `collectstatic` replace every file."""
+    """The storage in production, with which `collectstatic` replaces every file."""
 
     def get_modified_time(self, name: str) -> datetime:
         """Raise NotImplementedError, so that `collectstatic` doesn't compare times.
 
-        A file of a release has the time of its commit. If the previous version was installed after that commit, its
-        file is newer, and `collectstatic` would leave it.
+        A file of a release has the time of its commit. If the previous version was installed after that commit, the
+        previous version's file is newer, and `collectstatic` would not replace it.
         """
         raise NotImplementedError
 

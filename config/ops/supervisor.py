@@ -1,9 +1,9 @@
 """Run both services and the workers with one command in development: `python -m config.ops.supervisor`.
 
-It migrates, starts both services, creates demo data once, starts the workers, anchors two reports, and prints first
-steps. With `--docs`, it then builds the documentation in the background unless it is up to date. Each process has its
-own session, and all end within 10 s after SIGINT or SIGTERM. A process that ends by itself is restarted. In production,
-each of these processes is a separate service of the machine.
+It migrates, starts both services, creates demo data once, starts the workers, anchors two reports, and prints the first
+steps for the user. With `--docs`, it then builds outdated documentation in the background. Each process has a separate
+session, and all processes end within 10 s after SIGINT or SIGTERM. The supervisor restarts a process that ends by
+itself. In production, each of these processes is a separate service of the machine.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from pathlib import Path
 from config.env import var_dir
 from config.ops import demo_ids
 
-# Settings of glibc for every process: one heap instead of one per thread, and freed large blocks are returned to the
-# system.
+# These settings limit the memory of every process: glibc uses one heap instead of one per thread, and returns freed
+# large blocks to the system.
 STEADY_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "262144"}
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 40.0
-STOP_SECONDS = 7.0  # between SIGTERM and SIGKILL, so that everything ends within 10 s
-METRICS_PORT = "METRICS_PORT"  # only used on this machine
+STOP_SECONDS = 7.0  # the time from SIGTERM to SIGKILL, so that all processes end within 10 s
+METRICS_PORT = "METRICS_PORT"
 PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, METRICS_PORT: 8002}
 LOCAL = "127.0.0.1"
 SERVICES = ("service A", "service B")
@@ -40,12 +40,12 @@ WORKERS = (
     "process_privacy",
     "serve_metrics",
 )
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before a restart, doubled after each end
-STEADY_SECONDS = 60.0  # after this uptime, the next restart waits for FIRST_WAIT again
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # the seconds before a restart double each time that the process ends
+STEADY_SECONDS = 60.0  # after this uptime, the wait before a restart is FIRST_WAIT again
 WELCOME = Path(__file__).with_name("welcome.txt")
 
 Processes = dict[str, "subprocess.Popen[bytes]"]
-Commands = dict[str, tuple[list[str], dict[str, str]]]  # arguments and environment of each process
+Commands = dict[str, tuple[list[str], dict[str, str]]]  # the arguments and the environment of each process, by its name
 
 
 class CannotStart(Exception):
@@ -57,7 +57,7 @@ def _say(text: str) -> None:
 
 
 def bind(host: str, port: int) -> int:
-    """Return the port if it is free, or any free port for 0; raises OSError if it is in use."""
+    """Return `port`, or a free port if `port` is 0. Raises OSError if the port is in use."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
@@ -69,7 +69,7 @@ def _bracketed(host: str) -> str:
 
 
 def _origin_of_log(host: str, port: int) -> str:
-    """Return the log's origin: its address at its first start, because the log does not sign under another origin."""
+    """Return the ledger's origin: the address at its first start. The ledger does not sign under another origin."""
     file = var_dir() / "ledger-origin"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def _ports(host: str) -> dict[str, int]:
         if not text.isdigit() or not 0 < int(text) < 65536:
             raise CannotStart(f"{name}={text!r} must be a port: a number from 1 to 65535.")
         ports[name] = int(text)
-    if not os.environ.get(METRICS_PORT, "").strip():  # any free port is fine
+    if not os.environ.get(METRICS_PORT, "").strip():  # only this machine uses the port, so any free port is suitable
         is_taken = PORTS[METRICS_PORT] in {ports["PORT"], ports["LEDGER_PORT"]}
         try:
             ports[METRICS_PORT] = bind(LOCAL, 0 if is_taken else PORTS[METRICS_PORT])
@@ -116,9 +116,10 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> Commands:
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
-    # The workers read about 1,000 proofs of the demo, whose log lines would hide the welcome text.
+    # The workers request about 1,000 proofs of the demo. The log lines of these requests would hide the welcome text.
     quiet = {"ACCESS_LOG": os.environ.get("ACCESS_LOG", "0")}
-    # One process with many threads, because a leading request seals the entries of the waiting ones in one large block.
+    # The ledger runs as one process with many threads, so that one request seals the entries of all waiting requests in
+    # one block.
     of_ledger = [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"]
     workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
     return {
@@ -131,7 +132,7 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
 def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
     """Start a Python process in its own session, with standard error as its only output.
 
-    Ctrl-C at the terminal does not reach it, so that `stop` can end the processes in order.
+    Ctrl-C at the terminal does not reach the process, so that `stop` can end the processes in order.
     """
     return subprocess.Popen(  # noqa: S603
         [sys.executable, *command], cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
@@ -139,7 +140,7 @@ def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[
 
 
 def wait_until_healthy(running: Processes, *addresses: str, seconds: float = START_SECONDS) -> None:
-    """Wait until every URL responds with 200; raises CannotStart if a process ends, or after `seconds`."""
+    """Wait until every URL responds with 200. Raises CannotStart if a process ends, or after `seconds`."""
     deadline = time.monotonic() + seconds
     for address in addresses:
         while not _answers(address):
@@ -152,7 +153,7 @@ def wait_until_healthy(running: Processes, *addresses: str, seconds: float = STA
 
 
 class Restarts:
-    """Restarts ended processes: after FIRST_WAIT, with a longer wait each time that a process ends soon."""
+    """Restarts ended processes. The wait is FIRST_WAIT, and doubles each time that a process ends soon."""
 
     def __init__(self, running: Processes, commands: Commands) -> None:
         self._running, self._commands = running, commands
@@ -188,7 +189,7 @@ def _answers(address: str) -> bool:
 
 
 def _anchor_reports(ledger: str) -> None:
-    """Anchor the demo's reports; idempotent. Errors are ignored, because `/health` of the ledger reports them."""
+    """Anchor the demo's reports. Idempotent. Errors are ignored, because `/health` of the ledger reports them."""
     body = json.dumps({"items": demo_ids.REPORTS}).encode()
     request = urllib.request.Request(  # noqa: S310  an address of ours
         f"{ledger}/anchor/batch", body, {"Content-Type": "application/json"}, method="POST"
@@ -198,7 +199,7 @@ def _anchor_reports(ledger: str) -> None:
 
 
 def _build_docs(environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start `make docs` at the lowest priority; it does nothing if the documentation is up to date."""
+    """Start `make docs` at the lowest priority. `make docs` does nothing if the documentation is up to date."""
     command = ["nice", "-n", "19", "make", "--no-print-directory", "docs"]
     return subprocess.Popen(  # noqa: S603
         command, cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
@@ -221,7 +222,7 @@ def stop(running: Processes) -> None:
 def _run(running: Processes) -> None:
     host = os.environ.get("HOST", "").strip().removeprefix("[").removesuffix("]") or LOCAL
     ports = _ports(host)
-    # The host name that a browser on this machine can open.
+    # A browser on this machine can open this host name.
     visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports[METRICS_PORT]}/metrics"
@@ -229,9 +230,9 @@ def _run(running: Processes) -> None:
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
         "LEDGER_ORIGIN": _origin_of_log(visible, ports["LEDGER_PORT"]),
-        "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a trial run on this machine
+        "WEBHOOK_ALLOW_PRIVATE": "1",  # in a trial, webhook receivers run on this machine
         "ACCESS_LOG": "1",
-        "REQUIRE_LISTED_OFFERS": "1",  # otherwise a mistyped offer counts as another marketplace's
+        "REQUIRE_LISTED_OFFERS": "1",  # otherwise a mistyped offer id is treated as an offer of another marketplace
         **STEADY_MEMORY,
         **os.environ,
         METRICS_PORT: str(ports[METRICS_PORT]),

@@ -1,4 +1,4 @@
-"""Events, endpoints and deliveries in the back office. A secret is displayed only once, after its creation."""
+"""Events, endpoints, and deliveries in the back office. A secret is displayed once, after its creation."""
 
 from datetime import timedelta
 from functools import partial
@@ -29,7 +29,7 @@ _BY_PERSON = "the beginning of a user name, or a user's id"
 
 
 class AccountRecords(OwnedRecords):
-    """Records of an account without personal data, for users with permission to view webhooks."""
+    """The list of an account's records that contain no personal data, for staff with permission to view webhooks."""
 
     owner = "account"
     is_about_people = False
@@ -170,7 +170,7 @@ class EndpointAdmin(AccountRecords):
         return link(f"/admin/webhooks/delivery/?q={record.pk}", "Deliveries")
 
     def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
-        """Remove the rotation of other accounts' secrets, because only the owner may see a new secret."""
+        """Return the actions, without the rotation of another account's secret: only the owner may see a new secret."""
         actions = super().actions_of(request, record)
         is_own = record.account_id == request.user.pk
         return [action for action in actions if is_own or action.name != "rotate"]
@@ -181,7 +181,7 @@ class EndpointAdmin(AccountRecords):
 
     @admin.display(description="secrets")
     def secrets(self, record: Endpoint) -> str:
-        """Return the state of the endpoint's secrets, never a secret itself."""
+        """Describe the state of the endpoint's secrets, without the secrets themselves."""
         if record.deleted_at is not None:
             return NOTHING
         try:
@@ -200,9 +200,9 @@ class EndpointAdmin(AccountRecords):
 
 
 def _named(identifier: UUID) -> Q:
-    """Return the condition for a delivery's id, or for the deliveries of an endpoint or event.
+    """Return the condition for the id of a delivery, or for the deliveries of an endpoint or event.
 
-    It includes the account, by which the index is sorted.
+    The condition includes the account, by which the index is sorted.
     """
     for model, name in ((Endpoint, "endpoint_id"), (Event, "event_id")):
         account_id = model.objects.filter(pk=identifier).values_list("account_id", flat=True).first()

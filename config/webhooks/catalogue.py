@@ -1,8 +1,8 @@
-"""The event types, with their meaning and the JSON Schema of their object.
+"""The event types: the meaning of each type, and the JSON Schema of its object.
 
-The app that records an event declares its type (`Declarations.event_types`). The API returns the types to receivers. An
-object contains the id and the status of its record; the details are in the record itself. Fields may be added, but
-never removed, so a schema lists the permanent fields and allows others.
+The app that records an event declares the event's type (`Declarations.event_types`). The API lists all types. An object
+contains the id and the status of a record. The record itself contains the details. Later versions may add fields, but
+never remove any, so a schema lists the permanent fields and allows additional fields.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ FLAG: Schema = {"type": "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """An event type, as the API returns it; `example` is an example of its object."""
+    """An event type in the API's format. `example` is an example of the type's object."""
 
     name: str
     description: str
@@ -36,10 +36,10 @@ class EventType:
 
 @dataclass(frozen=True, slots=True)
 class EventFamily:
-    """The event types `name.word` of an app, with a meaning for each word; lower ranks are listed first.
+    """The event types `name.word` of an app, with a meaning for each word. Families with lower ranks are listed first.
 
-    `example` is an example of the object without its status. The status is the word, unless `statuses` maps the word to
-    another status.
+    `example` is an example of the object without the status. The status equals the word if `statuses` does not map the
+    word to a different status.
     """
 
     name: str
@@ -63,7 +63,7 @@ def event_types() -> dict[str, EventType]:
 
 
 def object_of(*, sometimes: Mapping[str, Schema] | None = None, **members: Schema) -> Schema:
-    """Return the schema of an object: `members` are always present, `sometimes` only for some event types."""
+    """Return the schema of an object. `members` are always present. `sometimes` are present in some event types."""
     return {"type": "object", "properties": {**members, **(sometimes or {})}, "required": list(members)}
 
 
@@ -75,7 +75,6 @@ def said(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
-# The events about endpoints.
 FAMILIES = (
     EventFamily(
         "webhook",

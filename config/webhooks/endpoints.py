@@ -1,4 +1,4 @@
-"""Services for endpoints: creation, changes, deletion, rotation of secrets, tests, and redelivery."""
+"""Functions that create, change, delete, and test webhook endpoints, rotate their secrets, and redeliver events."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,7 +28,7 @@ class WebhookEndpointNotFound(ApiError):
 
 
 def endpoints_of(credential: Any) -> EndpointQuerySet:
-    """Select the endpoints of a credential: for an app, those that it created; otherwise all of the account's."""
+    """Select the endpoints that a credential can access: all of the account, or for an app those that it created."""
     own = Endpoint.objects.present().filter(account_id=credential.user_id)
     return own.filter(client_id=credential.client_id) if credential.delegated else own
 
@@ -45,8 +45,8 @@ def deliveries_of(credential: Any) -> QuerySet[Delivery]:
 def check_url(url: str) -> None:
     """Raise ValidationFailed for a URL that is not an allowed receiver.
 
-    The host name is not resolved, because a hanging name server would delay the request. Every delivery resolves and
-    checks it anyway.
+    The host name is not resolved, because a hanging name server would delay the request. Every delivery resolves the
+    name and checks its addresses.
     """
     try:
         read_url(url)
@@ -80,7 +80,7 @@ def create_endpoint(
 
 
 def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetime) -> Endpoint:
-    """Change `url`, `event_types`, `description` or `status` of an endpoint; return the changed endpoint.
+    """Change the `url`, `event_types`, `description`, or `status` of an endpoint; return the changed endpoint.
 
     The old event types apply to earlier events. Raises ValidationFailed like `check_url`, and
     WebhookEndpointNotFound if the endpoint has been deleted.
@@ -104,13 +104,16 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 
 
 def _publish_backlog(account_id: int, *, now: datetime) -> None:
-    """Publish earlier events in separate transactions, unless the caller has opened one."""
+    """Publish earlier events in separate transactions. Skip this if the caller has opened a transaction."""
     if not transaction.get_connection().in_atomic_block:
         publish_account(account_id, now=now)
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
-    """Disable an endpoint and record the event, in the caller's transaction; return whether it was enabled."""
+    """Disable an endpoint, and record the event, in the caller's transaction.
+
+    Return False if it was already disabled.
+    """
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
     if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False
@@ -121,7 +124,7 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
 
 
 def disable_of_client(client_id: str, *, account_id: int | None = None, now: datetime) -> None:
-    """Disable the endpoints of an app: of the account that revoked its access, or of all accounts."""
+    """Disable the endpoints that an app created for the account that revoked the app's access, or for all accounts."""
     endpoints = Endpoint.objects.enabled().filter(client_id=client_id)
     if account_id is not None:
         endpoints = endpoints.filter(account_id=account_id)
@@ -131,14 +134,14 @@ def disable_of_client(client_id: str, *, account_id: int | None = None, now: dat
 
 
 def disable_of_account(account_id: int, *, now: datetime) -> None:
-    """Disable every endpoint of an account after a password reset by mail; its owner must enable them again."""
+    """Disable every endpoint of an account after a password reset by mail. The owner must enable them again."""
     with transaction.atomic():
         for endpoint_id in Endpoint.objects.enabled().filter(account_id=account_id).values_list("pk", flat=True):
             disable(endpoint_id, BY_RESET, now=now)
 
 
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
-    """Delete an endpoint and its secrets; its deliveries stay in the log. Raises WebhookEndpointNotFound."""
+    """Delete an endpoint and its secrets. Its deliveries stay in the delivery log. Raises WebhookEndpointNotFound."""
     forgotten = sealed_values(endpoint, secret="", previous_secret=None)
     present = Endpoint.objects.present().filter(pk=endpoint.pk)
     if not present.update(deleted_at=now, updated_at=now, **forgotten):
@@ -146,9 +149,9 @@ def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
 
 
 def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endpoint:
-    """Create a new secret; raises WebhookEndpointNotFound.
+    """Create a new secret for an endpoint. Raises WebhookEndpointNotFound.
 
-    For `grace`, the replaced secret also signs. Older secrets end.
+    During `grace`, the replaced secret also signs. Older secrets no longer sign.
     """
     with transaction.atomic():
         endpoint = _lock(endpoint_id)
@@ -167,22 +170,22 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
 
 
 def prove_secret(endpoint: Endpoint) -> None:
-    """Store that the receiver accepted a test with this version of the secret, unless it has been rotated."""
+    """Store that the receiver accepted a test with this version of the secret. A rotated secret is ignored."""
     Endpoint.objects.filter(pk=endpoint.pk, secret_version=endpoint.secret_version).update(secret_proven=True)
 
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
-    """Record a test event for only this endpoint; return its delivery. Raises the errors of `redeliver`."""
+    """Record a test event that only this endpoint receives; return the delivery. Raises the errors of `redeliver`."""
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
-        _lock_enabled(endpoint.pk)  # locked after the feed, as everywhere; an error rolls back the event
+        _lock_enabled(endpoint.pk)  # all functions lock the feed before an endpoint; an error rolls back the event
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
 
 
 def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
-    """Queue an event again with the same `webhook-id`.
+    """Queue a delivery's event again with the same `webhook-id`.
 
     Raises WebhookEndpointNotFound, and ValidationFailed if the endpoint is disabled.
     """

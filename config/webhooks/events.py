@@ -1,4 +1,7 @@
-"""Events: `record_event`, which every app calls after a change, and the document that receivers get."""
+"""Recording of events, with `record_event`, and the body that receivers get.
+
+Every app calls `record_event` after a change.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,7 +17,7 @@ from config.core.prepared import insert
 from config.webhooks.catalogue import event_types
 from config.webhooks.models import Event
 
-# 7 parameters per event, in total far below the 65,535 that PostgreSQL accepts in one statement.
+# An event needs 7 parameters. PostgreSQL accepts 65,535 parameters in one statement.
 EVENTS_PER_STATEMENT = 1_000
 # The documentation guarantees bodies of at most 20 kB. The other fields of an event need a few hundred bytes.
 OBJECT_MAX_BYTES = 19_000
@@ -23,9 +26,9 @@ OBJECT_MAX_BYTES = 19_000
 def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> UUID:
     """Write an event about a record of `account_id` to the outbox; return the event's id.
 
-    `members` are the event's object: ids, statuses and other plain values, never personal data. Call it as the last
-    statement in the transaction of the change: it is one INSERT. The event is sent only if the transaction commits.
-    Raises ValueError for an unknown type or an object above OBJECT_MAX_BYTES: both are faults of the caller's code.
+    `members` are the event's object: ids, statuses, and other plain values, never personal data. Call this at the end
+    of the transaction of the change. It is one INSERT. The event is sent only if the transaction commits. Raises
+    ValueError for an unknown type, or for an object above OBJECT_MAX_BYTES. Both are bugs in the caller.
     """
     event = Event(
         account_id=account_id,
@@ -39,7 +42,7 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
 
 
 def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:
-    """Write many events of one type, each (account id, object), in batches; otherwise like `record_event`."""
+    """Write many events of one type in batches, like `record_event`. Each event is `(account id, object)`."""
     shared: dict[str, Any] = {"type": event_type, "request_id": request_id.get(), "created_at": now}
     rows = (Event(account_id=account, object=_object_of(event_type, members), **shared) for account, members in events)
     Event.objects.bulk_create(rows, batch_size=EVENTS_PER_STATEMENT)
@@ -67,5 +70,5 @@ def event_document(event: Event) -> dict[str, Any]:
 
 
 def event_body(event: Event) -> bytes:
-    """Return the body of an event's deliveries, the same bytes for every attempt and redelivery."""
+    """Return the body of an event's deliveries. Every attempt and redelivery has the same bytes."""
     return render_json(event_document(event))

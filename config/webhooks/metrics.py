@@ -6,7 +6,8 @@ from config.webhooks.models import PENDING, Delivery, Endpoint, Event
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
-    # The index is by account. With more than COUNT_MAX rows, the age is that of the oldest row among those read.
+    # The index is ordered by account. If more than COUNT_MAX rows wait, the oldest row may not be among the rows that
+    # are read.
     unpublished = Event.objects.using(using).filter(sequence=None).order_by("account_id", "id")
     yield from read_queue(
         unpublished,

@@ -1,7 +1,7 @@
 """The outbox, the endpoints that subscribe to it, and their deliveries.
 
-A row of `Event` is written in the transaction of its change, without a number. Publishing (`publishing.py`) numbers the
-event, and creates a `Delivery` for each endpoint that subscribes to its type.
+The transaction of a change writes a row of `Event` without a number. Later, `publishing.py` numbers the event, and
+creates a `Delivery` for each endpoint that subscribes to the event's type.
 """
 
 import re
@@ -25,16 +25,16 @@ TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, DISABLED), "wait": (PENDI
 BY_OWNER, BY_OPERATOR, BY_RESET = "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"
 GONE, FAILING = "gone", "failing"
 
-# Parts of a receiver's path that are words instead of tokens.
+# Parts of a receiver's path that match are words. All other parts may be tokens.
 _PLAIN = re.compile(r"[a-z]{1,24}(?:[-_.][a-z]{1,24}){0,3}|v[0-9]{1,3}", re.ASCII)
 HIDDEN = "•••"
 
 
 class Event(models.Model):
-    """A change of an account's record: only ids and statuses, no personal data.
+    """A change of an account's record. An event contains ids and statuses, and no personal data.
 
-    `sequence` counts the account's events from 1 without a gap, and is null until the event is published. Only
-    committed events are numbered, so no smaller number appears after a larger one.
+    `sequence` numbers the account's events from 1 without a gap, and is null until the event is published. Only
+    committed events are numbered, so a smaller number never appears after a larger number.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -47,7 +47,7 @@ class Event(models.Model):
 
     class Meta:
         indexes = [
-            # Contains only unpublished events, so it stays small.
+            # The index stays small, because it contains only unpublished events.
             models.Index(fields=["account", "id"], condition=Q(sequence=None), name="webhooks_event_unpublished")
         ]
         constraints = [
@@ -83,8 +83,8 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 class Endpoint(models.Model):
     """A receiver's address, its event types, and the secret that signs its deliveries.
 
-    During the grace period of a rotation, there are two secrets. `secret` is the newer one; `previous_secret` is valid
-    until `previous_secret_until`.
+    During the grace period of a rotation, an endpoint has two secrets. `secret` is the newer secret. `previous_secret`
+    is valid until `previous_secret_until`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The endpoint's id.")
@@ -134,7 +134,8 @@ class Endpoint(models.Model):
         verbose_name = "webhook endpoint"
         indexes = [
             models.Index(fields=["account", "id"], condition=Q(deleted_at=None), name="webhooks_endpoint_account"),
-            # Failing endpoints: a small part of all rows, which the back office and every scrape of the metrics query.
+            # The back office and every scrape of the metrics query the failing endpoints, which are a small part of all
+            # rows.
             models.Index(
                 fields=["failing_since"],
                 condition=Q(deleted_at=None, status=ENABLED, failing_since__isnull=False),
@@ -151,7 +152,7 @@ class Endpoint(models.Model):
 
     @property
     def disabled_since(self) -> datetime | None:
-        """Return when the endpoint was disabled; None if it is enabled, or if version 1.0 disabled it."""
+        """Return when the endpoint was disabled. Returns None if it is enabled, or if version 1.0 disabled it."""
         return self.disabled_at if self.status == DISABLED else None
 
     def __str__(self) -> str:
@@ -159,13 +160,13 @@ class Endpoint(models.Model):
 
     @property
     def shown_url(self) -> str:
-        """Return the URL for staff, without the parts of its path and query that may be tokens."""
+        """Return the URL for display to staff, without the query and the parts of the path that may be tokens."""
         parts = urlsplit(self.url)
         path = "/".join(part if not part or _PLAIN.fullmatch(part) else HIDDEN for part in parts.path.split("/"))
         return f"{parts.scheme}://{parts.netloc}{path}{f'?{HIDDEN}' if parts.query else ''}"
 
     def live_secrets(self, now: datetime) -> list[str]:
-        """Return the secrets that sign at `now`, newest first; raises UnreadableSecret if the newest is unreadable."""
+        """Return the secrets that sign at `now`, newest first. Raises UnreadableSecret if the newest is unreadable."""
         if self.previous_secret_until is None or self.previous_secret_until <= now:
             return [self.secret]
         try:
@@ -178,7 +179,7 @@ class Endpoint(models.Model):
         """Return the secret for `X-Service-Signature`, which can contain only one signature.
 
         After a rotation, the old secret signs until the receiver accepts a test event, or until the grace period ends.
-        Test events are signed with the new secret, so that they verify it.
+        Test events are signed with the new secret, so that the receiver can verify the new secret.
         """
         return self.secret if is_test or self.secret_proven else self.live_secrets(now)[-1]
 
@@ -186,9 +187,9 @@ class Endpoint(models.Model):
 class Delivery(models.Model):
     """The delivery of an event to an endpoint, with all attempts.
 
-    While the delivery is `pending`, a worker can claim it from `due_at` on. The claim sets `due_at` to the end of the
-    worker's lease, and `claim` to a new id, which is required to store the result. So a worker that was paused for
-    longer than its lease can't store a result.
+    A worker can claim a `pending` delivery after `due_at`. The claim sets `due_at` to the end of the worker's lease,
+    and `claim` to a new id. Storing a result requires the current `claim`, so a worker that was paused for longer than
+    its lease can't store a result.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
@@ -223,7 +224,7 @@ class Delivery(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = "webhook delivery", "webhook deliveries"
         indexes = [
-            # Contains only pending deliveries, so the time to claim some does not depend on the number of rows.
+            # The index contains only pending deliveries, so the time of a claim does not depend on the number of rows.
             models.Index(fields=["due_at"], condition=Q(status=PENDING), name="webhooks_delivery_due"),
             models.Index(fields=["account", "-id"], name="webhooks_delivery_account"),
         ]

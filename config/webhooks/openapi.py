@@ -31,7 +31,7 @@ _ANSWER = (
 
 
 def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add each event type as a webhook; the ledger emits no events."""
+    """Add each event type as a webhook to the platform's document. The ledger emits no events."""
     if "Event" in result["components"]["schemas"]:
         result["webhooks"] = {name: {"post": _operation(name)} for name in event_types()}
     return result

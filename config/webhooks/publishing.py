@@ -1,16 +1,15 @@
-"""Publishing: number the events of an account, and create their deliveries.
+"""Publishing of events: number the events of an account, and create their deliveries.
 
 # Note [Numbers without a gap]
 
-Transactions commit in another order than they begin. If a number was assigned at the INSERT, 7 could become visible
-after 8, and a reader who has read 8 would miss 7. A counter that every writer locks would make the writers of an
-account wait for each other. So an event is written without a number. A reader of the feed or a worker locks the
+Transactions can commit in a different order than they began. If the INSERT assigned a number, event 7 could become
+visible after event 8, and a reader at event 8 would miss event 7. If every writer locked a counter, the writers of an
+account would wait for each other. So an event is written without a number. A reader of the feed or a worker locks the
 account's `EventFeed`, then numbers the committed events in order of their ids. Events that become visible later get
 larger numbers. Writers of events never lock the `EventFeed`.
 
-Numbers and deliveries are written in one transaction, so an event with a number has its deliveries. An endpoint is
-created or changed under the same lock, after all earlier events have been published. So the change applies to later
-events only.
+One transaction writes numbers and deliveries, so an event with a number has its deliveries. An endpoint is created or
+changed under the same lock, after all earlier events have been published. So the change applies only to later events.
 """
 
 from collections import defaultdict
@@ -42,7 +41,7 @@ def lock_feed(account_id: int) -> EventFeed:
 def publish_account(account_id: int, *, now: datetime, at_least_to: int | None = None) -> None:
     """Publish an account's current events, oldest first, each batch in its own transaction.
 
-    It stops as soon as the feed has reached the number `at_least_to`.
+    If `at_least_to` is set, this stops as soon as the feed has reached that number.
     """
     while _unpublished().filter(account_id=account_id).exists():
         with transaction.atomic():
@@ -61,9 +60,9 @@ def publish_in_transaction(account_id: int, *, now: datetime) -> None:
 
 
 def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tuple[list[dict[str, Any]], bool]:
-    """Return up to `limit` events after the sequence `after`, in order, and whether there are more.
+    """Return up to `limit` events after the number `after`, in order, and True if more events follow.
 
-    It publishes committed events first, so that the page includes them.
+    This first publishes committed events, so that the page includes them.
     """
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
@@ -76,11 +75,11 @@ def failed_events() -> FailedItems[Event]:
 
 
 def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime) -> tuple[int, int]:
-    """Publish a batch of events of the accounts with ids above `after_account`, and suspects one by one.
+    """Publish a batch of events of the accounts with ids above `after_account`, and publish suspects one by one.
 
-    Return the number of published events, and the last processed account (0 if there is none). If the caller passes
-    this account to the next call, it iterates over all accounts, so that no account waits for the backlog of another.
-    Accounts that another process is publishing are skipped. If the batch fails, each event is published separately.
+    Returns the number of published events, and the last processed account (0 if none). The caller passes this account
+    to the next call, and so iterates over all accounts. No account waits for the backlog of another account. Accounts
+    that another process is publishing are skipped. If the batch fails, each event is published separately.
     """
     published = 0
     for key in items.suspects(now=now):
@@ -117,7 +116,7 @@ def _publish_alone(items: FailedItems[Event], key: UUID | str, *, now: datetime)
 
 
 def _unfailed() -> "models.QuerySet[Event]":
-    """Return the events that a request may publish: an event that killed a worker could also kill a server process."""
+    """Select the events that a request may publish. Failed events are excluded: they could kill a server process."""
     failed = list(FailedItem.objects.filter(kind=KIND).values_list("key", flat=True)[:ROWS_MAX])
     return _unpublished().exclude(pk__in=failed) if failed else _unpublished()
 
@@ -127,9 +126,9 @@ def _unpublished() -> "models.QuerySet[Event]":
 
 
 def _publish(feeds: Sequence[EventFeed], unpublished: "models.QuerySet[Event]", *, now: datetime) -> int:
-    """Publish a batch of the events of these locked feeds; return their number."""
+    """Publish a batch of events of these locked feeds; return the number of published events."""
     by_account = {feed.account_id: feed for feed in feeds}
-    # Queried after the feeds were locked, so that it excludes events that another publisher has numbered.
+    # This query runs after the feeds were locked, so that it excludes events that another publisher has numbered.
     unread = unpublished.filter(account_id__in=by_account).defer("request_id", "created_at")
     events = list(unread.order_by("account_id", "id")[:BATCH_EVENTS])
     for event in events:

@@ -1,8 +1,8 @@
-"""The workers' operations on the queue of deliveries: claim due ones, store outcomes, and requeue the others.
+"""Operations of the workers on the queue of deliveries: claim due deliveries, store outcomes, and requeue the rest.
 
-A worker claims deliveries for a lease. If the worker dies, other workers claim them after the lease. Only the database
-coordinates workers: on PostgreSQL, `SKIP LOCKED` returns different rows to each worker. On SQLite, the single writer
-has the same effect.
+A worker claims deliveries for a lease. If the worker dies, other workers claim the deliveries after the lease. Only the
+database coordinates workers. On PostgreSQL, `SKIP LOCKED` returns different rows to each worker. On SQLite, only one
+worker can claim at a time.
 """
 
 from collections import Counter
@@ -28,10 +28,10 @@ from config.webhooks.signing import signature_headers
 STATUS_GONE = 410
 FAILING_MAX = timedelta(hours=120)  # if all attempts fail for this time, the endpoint is disabled
 ENDPOINT_DISABLED = "endpoint_disabled"
-INTERNAL = "internal"  # an exception in the worker
+INTERNAL = "internal"  # the error of an attempt that raised an exception in the worker
 SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
-FAILURES_MAX = 10  # attempts for a delivery that is unreadable, or whose outcome could not be stored
-KEEP = timedelta(days=30)  # completed deliveries can be read and sent again for this time
+FAILURES_MAX = 10  # the maximum of failures to load a delivery or to store its outcome
+KEEP = timedelta(days=30)  # for this time, completed deliveries can be listed and sent again
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Outcome:
 
     @property
     def is_final(self) -> bool:
-        """Return whether the delivery fails without further retries."""
+        """Check whether the delivery fails without further retries."""
         return self.status_code == STATUS_GONE or self.error == ENDPOINT_DISABLED
 
     def entry(self) -> dict[str, object]:
@@ -83,9 +83,9 @@ class Outcome:
 
 
 def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
-    """Return the failed items for errors outside of attempts; attempts have their own schedule.
+    """Return the `FailedItems` for errors outside of attempts. Failed attempts are retried by a separate schedule.
 
-    A mark ends before the lease of its deliveries, so that a review can exclude them from the next batch.
+    A mark ends before the lease of its deliveries, so that a review can exclude the deliveries from the next batch.
     """
     pending = Delivery.objects.filter(status=PENDING)
     return FailedItems("delivery", pending, lease=lease * 7 / 8, failures_max=FAILURES_MAX)
@@ -94,7 +94,7 @@ def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
 def take_due(
     items: FailedItems[Delivery], rows: QuerySet[Delivery], *, limit: int, now: datetime, lease: timedelta
 ) -> list[Task]:
-    """Claim up to `limit` due rows of `rows` for `lease`, the longest waiting first; return them as tasks."""
+    """Claim up to `limit` due deliveries in `rows` for `lease`, the longest waiting first; return them as tasks."""
     held = claim_due(rows, limit=limit, now=now, lease=lease)
     taken = read_each(held.select_related("event").order_by("pk"), partial(items.fail, now=now))
     addressed = Endpoint.objects.filter(pk__in={delivery.endpoint_id for delivery in taken})
@@ -109,8 +109,11 @@ def take_due(
     return tasks
 
 
-def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:
-    """Requeue deliveries that were not attempted, due at `due_at`; return the number that was still claimed."""
+def requeue(tasks: Iterable[Task], *, due_at: datetime) -> int:
+    """Requeue deliveries that were not attempted, due at `due_at`. Return the number of requeued deliveries.
+
+    A delivery that another worker has claimed is not requeued.
+    """
     rows = [(task.delivery.pk, task.delivery.claim, due_at, None) for task in tasks]
     return update_each(Delivery, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
 
@@ -118,7 +121,7 @@ def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:
 def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str]:
     """Store attempts, and update their deliveries and endpoints, in one transaction; return counts by outcome.
 
-    A delivery with another claim than the outcome's is unchanged.
+    If another worker has claimed a delivery, the delivery is not changed.
     """
     counts: Counter[str] = Counter()
     rows = []
@@ -143,7 +146,10 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
 
 
 def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
-    """Update the failing endpoints; disable those that failed for FAILING_MAX or are gone, and return their number."""
+    """Update `failing_since` of endpoints.
+
+    Disable endpoints that failed for FAILING_MAX or are gone; return their number.
+    """
     working = {item.task.endpoint.pk for item in outcomes if item.succeeded}
     gone = {item.task.endpoint.pk for item in outcomes if item.status_code == STATUS_GONE}
     failing = {item.task.endpoint.pk for item in outcomes if item.error not in {None, ENDPOINT_DISABLED}} - working
@@ -156,7 +162,7 @@ def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
         Endpoint.objects.filter(pk__in=failing, failing_since=None).update(failing_since=now)
     given_up = Endpoint.objects.filter(pk__in=failing - gone, failing_since__lte=now - FAILING_MAX)
     reasons = dict.fromkeys(given_up.values_list("pk", flat=True), FAILING) | dict.fromkeys(gone, GONE)
-    # Sorted, so that two workers that disable the same endpoints can't deadlock.
+    # The order prevents a deadlock of two workers that disable the same endpoints.
     return sum(endpoints.disable(endpoint, reasons[endpoint], now=now) for endpoint in sorted(reasons))
 
 

@@ -1,4 +1,4 @@
-"""The times of deliveries and webhook endpoints that move with an account's clock."""
+"""The columns of deliveries and webhook endpoints with times that move with an account's sandbox clock."""
 
 from config.sandbox.clock import SandboxRecords, Timer
 from config.webhooks.models import Delivery, Endpoint

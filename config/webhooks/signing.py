@@ -1,7 +1,7 @@
-"""Signatures of deliveries in both schemes, as pure functions.
+"""Pure functions that sign deliveries in two schemes.
 
-`X-Service-Signature` (specification section 6) is the HMAC-SHA256 of the body in lowercase hex; its key is the secret's
-text as displayed. The Standard Webhooks headers sign `id.timestamp.body`; their key is the decoded secret. They can
+`X-Service-Signature` (specification section 6) is the HMAC-SHA256 of the body in lowercase hex. Its key is the text of
+the secret. The Standard Webhooks headers sign `id.timestamp.body` with the decoded secret. `webhook-signature` can
 contain several signatures, so that receivers accept deliveries during a rotation.
 """
 
@@ -30,7 +30,10 @@ def standard_signature(secret: str, *, message_id: str, timestamp: int, body: by
 def signature_headers(
     *, message_id: str, timestamp: int, body: bytes, header_secret: str, live_secrets: Sequence[str]
 ) -> dict[str, str]:
-    """Return the signature headers: X-Service-Signature with one secret, the others with every valid secret."""
+    """Return the signature headers.
+
+    `header_secret` signs X-Service-Signature, `live_secrets` sign webhook-signature.
+    """
     signatures = (
         standard_signature(secret, message_id=message_id, timestamp=timestamp, body=body) for secret in live_secrets
     )

@@ -1,10 +1,10 @@
 """The worker, which publishes new events, claims due deliveries, sends them, and stores the outcomes in a loop.
 
 Only the main thread uses the database. Lanes send deliveries: a lane is a thread with one connection to one endpoint,
-which sends a few deliveries one after the other. For a fast receiver, one lane is fastest, because a second lane would
-compete for the processor. A slow receiver gets more lanes. LANES_PER_ACCOUNT limits them, so that hanging receivers
-never block a whole worker. Deliveries without a free lane return to the queue for STEP_ASIDE, so that other accounts'
-deliveries come first.
+and sends a few deliveries sequentially. For a fast receiver, one lane is fastest, because a second lane would compete
+for the processor. A slow receiver gets more lanes, up to LANES_PER_ACCOUNT, so that hanging receivers do not block the
+worker. Deliveries without a free lane return to the queue for STEP_ASIDE, so that deliveries of other accounts come
+first.
 """
 
 import logging
@@ -37,7 +37,7 @@ from config.webhooks.queue import (
     Outcome,
     Task,
     failed_deliveries,
-    hand_back,
+    requeue,
     store_outcomes,
     take_due,
 )
@@ -47,10 +47,10 @@ BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
 HANGING_SECONDS = 5.0  # a receiver whose last attempt took this long gets only one lane
-LANE_SECONDS = 1.0  # a lane ends after this time, so that its results are stored
-STEP_ASIDE = timedelta(seconds=2)  # the wait of a delivery without a free lane
+LANE_SECONDS = 1.0  # a lane ends after this time, so that the main thread can store its results
+STEP_ASIDE = timedelta(seconds=2)  # a delivery without a free lane waits for this time
 POLL_SECONDS = 0.5
-FINISH_SECONDS = 5.0  # a stopping worker's time to store the results of its requests
+FINISH_SECONDS = 5.0  # a worker that stops has this time to store the results of its requests
 PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
 _DATABASE_PAUSE_SECONDS = 1.0
@@ -59,12 +59,12 @@ logger = logging.getLogger("platform.webhooks")
 
 
 class Worker:
-    """A worker; several can run on several machines. `stop` can be called from a signal handler."""
+    """A worker. Several workers can run, on one or more machines. A signal handler can call `stop`."""
 
     def __init__(self, *, resolve: Resolve = resolve_by_system) -> None:
         self._resolve = resolve
         self._lease = timedelta(seconds=settings.WEBHOOK_LEASE_SECONDS)
-        # An attempt must end long before the lease.
+        # An attempt must end long before its lease ends.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
         self._stopping = threading.Event()
         self._lanes: dict[Future[list[Task]], Sequence[Task]] = {}
@@ -74,18 +74,21 @@ class Worker:
         self._failed_events = failed_events()
         self._failed = failed_deliveries(lease=self._lease)
         self._review_at = 0.0
-        self._marks: dict[WorkMark, set[UUID]] = {}  # with the deliveries that are still in progress
+        self._marks: dict[WorkMark, set[UUID]] = {}  # each mark's deliveries that are still in progress
         self._suspect: WorkMark | None = None  # the mark of the last claimed suspect
         self._walked_to = 0
         self._again_at = 0.0
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
-        """Claim no more deliveries; `run` returns after the current requests end and their results are stored."""
+        """Stop claiming deliveries.
+
+        `run` returns after the current requests have ended and their results are stored.
+        """
         self._stopping.set()
 
     def run(self, *, once: bool = False) -> dict[str, int]:
-        """Process deliveries until `stop`, or with `once`, until nothing is due; return the counts."""
+        """Process deliveries until `stop` is called, or with `once` until no delivery is due; return the counts."""
         with ThreadPoolExecutor(LANES, thread_name_prefix="lane") as lanes:
             while not self._stopping.is_set():
                 worked = self._guarded(lambda: self._turn(lanes))
@@ -102,9 +105,9 @@ class Worker:
         return dict(self.counts)
 
     def _guarded(self, step: Callable[[], bool]) -> bool:
-        """Run a step; if the database is unavailable, wait a moment.
+        """Run a step. If the database is unavailable, wait a moment.
 
-        Nothing is lost: outcomes are stored later, and leases expire.
+        No outcome is lost, because outcomes are stored later, and leases expire.
         """
         try:
             return step()
@@ -117,7 +120,8 @@ class Worker:
             return True
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
-        if time.monotonic() >= self._review_at:  # more often than the time between a mark's end and its lease's end
+        # A review must occur between the end of a mark and the end of the lease.
+        if time.monotonic() >= self._review_at:
             self._failed_events.review(now=timezone.now())
             self._failed.review(now=timezone.now())
             self._review_at = time.monotonic() + self._lease.total_seconds() / 16
@@ -174,7 +178,7 @@ class Worker:
             del self._marks[mark]
 
     def _dispatch(self, taken: Sequence[Task], lanes: ThreadPoolExecutor) -> None:
-        """Assign tasks to lanes: those of one endpoint to as few lanes as its response time allows."""
+        """Assign tasks to lanes. Each endpoint's tasks use as few lanes as its response time allows."""
         by_endpoint: dict[UUID, list[Task]] = defaultdict(list)
         for task in taken:
             if task.endpoint.status != ENABLED or task.endpoint.deleted_at is not None:
@@ -194,15 +198,15 @@ class Worker:
                 self._lanes[lanes.submit(self._work, share, started_at)] = share
             aside = [task for share in shares[room:] for task in share]
             if aside:
-                hand_back(aside, due_at=timezone.now() + STEP_ASIDE)
+                requeue(aside, due_at=timezone.now() + STEP_ASIDE)
                 self._finish(aside)
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
 
     def _work(self, tasks: Sequence[Task], started_at: float) -> list[Task]:
-        """Send a lane's tasks one after the other, until all are sent or the lane's time is over; return the rest."""
+        """Send a lane's tasks sequentially, until all are sent or the lane's time is over; return the unsent tasks."""
         channel = Channel(tasks[0].endpoint.url, resolve=self._resolve)
-        # At least one attempt is made, unless the lane waited for its thread so long that the lease could end during
-        # it.
+        # A lane sends at least one task. It sends none if it waited for a thread so long that the lease could end
+        # during the attempt.
         seconds_left = self._lease.total_seconds() / 2
         try:
             for at, task in enumerate(tasks):
@@ -227,7 +231,7 @@ class Worker:
                 retry_after = read_retry_after(reply.headers.get("retry-after", ""), now=at)
         except AttemptFailed as failure:
             error = failure.word
-        except UnreadableSecret:  # retried, because the secret may be rotated or the key restored
+        except UnreadableSecret:  # a retry may succeed after the secret is rotated or the key is restored
             error = SECRET_UNREADABLE
         except Exception as fault:  # noqa: BLE001  a receiver's answer ends no worker
             contain(fault, "delivery", task.delivery.pk)
@@ -239,7 +243,10 @@ class Worker:
         return Outcome(task, at, status, error, round(seconds * 1000), retry_after)
 
     def _gather(self) -> bool:
-        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries; return whether there were any."""
+        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries.
+
+        Return False if none of them existed.
+        """
         left_over: list[Task] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
@@ -249,7 +256,8 @@ class Worker:
                     left_over += lane.result()
                 except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
                     contain(fault, "lane", tasks[0].endpoint.pk)
-                    # Outcomes that are already stored remain, because their deliveries no longer have this claim.
+                    # Outcomes that are already stored remain unchanged, because their deliveries no longer have this
+                    # claim.
                     for task in tasks:
                         self._outcomes.put(Outcome(task, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]
@@ -257,7 +265,7 @@ class Worker:
         if self._unsaved:
             self._store()
         if left_over:
-            hand_back(left_over, due_at=timezone.now())
+            requeue(left_over, due_at=timezone.now())
             self._finish(left_over)
         return worked
 

@@ -62,7 +62,7 @@ class Lines(logging.Handler):
 def lines(monkeypatch):
     handler = Lines()
     monkeypatch.setattr(audit.logger, "handlers", [handler])
-    audit.CHAIN.begin_anew()
+    audit.CHAIN.reset()
     return handler
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from config.webhooks.models import Delivery, Endpoint
 from config.webhooks.publishing import failed_events, publish_account, publish_some
-from config.webhooks.queue import Outcome, failed_deliveries, hand_back, store_outcomes, take_due
+from config.webhooks.queue import Outcome, failed_deliveries, requeue, store_outcomes, take_due
 
 pytestmark = pytest.mark.django_db
 LEASE = timedelta(seconds=60)
@@ -62,14 +62,14 @@ def test_webhook_worker_resuming_after_its_lease_changes_nothing(queued):
     store_outcomes([outcome_of(sleeper, error="status", status=500)], now=timezone.now())
     stored = Delivery.objects.get()
     assert (stored.attempts, stored.claim) == ([], other.delivery.claim)
-    assert hand_back([sleeper], due_at=timezone.now()) == 0
+    assert requeue([sleeper], due_at=timezone.now()) == 0
     store_outcomes([outcome_of(other)], now=timezone.now())
     assert Delivery.objects.get().status == "delivered"
 
 
 def test_released_webhook_delivery_can_be_claimed_immediately(queued):
     queued(2)
-    assert hand_back(take_deliveries(), due_at=timezone.now()) == 2
+    assert requeue(take_deliveries(), due_at=timezone.now()) == 2
     assert len(take_deliveries()) == 2
 
 

@@ -22,7 +22,7 @@ def lines(monkeypatch):
     """Return 10,000 lines of the stream, of each kind in turn."""
     handler = Lines()
     monkeypatch.setattr(audit.logger, "handlers", [handler])
-    audit.CHAIN.begin_anew()
+    audit.CHAIN.reset()
     members = {
         audit.AUTHENTICATION: {"user": audit.person(7, "jwt:1")},
         audit.ENTITY: {"entity": audit.entity("credit.application", 5)},

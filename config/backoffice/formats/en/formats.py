@@ -1,4 +1,4 @@
-"""Formats for English pages, under the names that Django defines."""
+"""Formats of English pages. Django defines the names of these settings."""
 
 DATE_FORMAT = "M j, Y"
 TIME_FORMAT = "H:i"

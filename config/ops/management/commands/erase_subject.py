@@ -14,9 +14,9 @@ class Command(JsonCommand):
         parser.add_argument("user_id", help="The account's `user_id`, exactly as anchored.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Erase a person in every app of this process; idempotent.
+        """Erase an account's data in every app of this process. Idempotent.
 
-        Records that a law requires are retained until their ground ends; then `prune` erases them.
+        Records that a law requires are retained until the legal ground ends. Then `prune` erases them.
         """
         result: dict[str, Any] = {"user_id": options["user_id"]}
         for erase in declared("erase_subject"):

@@ -17,6 +17,6 @@ class Autodetector(MigrationAutodetector):
 
 
 class Command(MakeMigrations):
-    """Write migrations only for changes of tables, not for a changed `help_text`."""
+    """Write migrations for changes of tables, and ignore a changed `help_text`."""
 
     autodetector = Autodetector

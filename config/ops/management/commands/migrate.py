@@ -19,9 +19,9 @@ PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prun
 
 
 class Command(Migrate):
-    """Migrate under a lock, so that concurrent runs wait for each other.
+    """Migrate a database under a lock, so that concurrent runs wait for each other.
 
-    A database of another ENVIRONMENT is rejected. In an empty database, the newest tables are created directly.
+    The command rejects a database of another ENVIRONMENT. In an empty database, it creates the newest tables directly.
     """
 
     autodetector = Autodetector
@@ -46,10 +46,11 @@ class Command(Migrate):
 
 
 def create_tables(connection: Any) -> int:
-    """Create all tables in an empty database in one transaction; return the number of replaced migrations.
+    """Create all tables of an empty database in one transaction; return the number of replaced migrations.
 
-    Separate migrations take 6 times as long, because each renders all models that are related to the changed one. So
-    each model is created in its newest state. Then the other operations run: triggers, groups, initial rows.
+    Separate migrations take 6 times as long, because each migration renders all models that are related to the changed
+    model. So this creates each model in its newest state. Then it runs the other operations: triggers, groups, and
+    initial rows.
     """
     executor: Any = MigrationExecutor(connection)  # Any, because the type stubs of `record_migration` are wrong
     migrations = [migration for migration, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]

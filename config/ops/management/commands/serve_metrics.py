@@ -23,9 +23,10 @@ logger = logging.getLogger("platform.metrics")
 class Command(JsonCommand):
     """Serve `/metrics` and `/health` at METRICS_HOST and METRICS_PORT until SIGTERM or SIGINT.
 
-    Health responds here even if all threads of the servers wait for a hanging database.
+    `/health` responds here even if all threads of the servers wait for a hanging database.
 
-    Run it on every machine with a service, with the same `VAR_DIR/metrics`. Do not expose its port to the public.
+    Run this command on every machine with a service, with the same `VAR_DIR/metrics` as the service. Do not expose its
+    port to the public.
     """
 
     help = "Serve the metrics of this machine's servers and queues in the Prometheus format."
@@ -65,12 +66,12 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = 5.0  # for a silent client
+    timeout = 5.0  # seconds until the connection of a silent client is closed
     server: _Server
     server_version, sys_version = "metrics", ""
 
     def do_GET(self) -> None:
-        if not self._is_asked_by_its_name():
+        if not self._has_local_host():
             self.send_error(400, "Unknown host")
             return
         address = self.path.partition("?")[0]
@@ -93,10 +94,12 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_HEAD = do_OPTIONS = do_GET  # noqa: N815  load balancers send them, too
 
-    def _is_asked_by_its_name(self) -> bool:
-        """Return whether `Host` is a name of this machine, because the name of a foreign web page could resolve to it.
+    def _has_local_host(self) -> bool:
+        """Check whether `Host` is a name of this machine.
 
-        HTTP/1.0 requests of load balancers have no `Host`; browsers always send it.
+        The name of a foreign web page could also resolve to its address.
+
+        HTTP/1.0 requests of load balancers have no `Host`. Browsers always send `Host`.
         """
         if "Host" not in self.headers:
             return self.request_version == "HTTP/1.0"
@@ -106,4 +109,4 @@ class _Handler(BaseHTTPRequestHandler):
         return validate_host(host, ["localhost", settings.METRICS_HOST, socket.gethostname(), *settings.ALLOWED_HOSTS])
 
     def log_message(self, *_line: Any) -> None:
-        """Log nothing."""
+        """Suppress the log line that the base class writes."""

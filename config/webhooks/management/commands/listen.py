@@ -19,9 +19,9 @@ from config.webhooks.signing import new_secret, signature_headers
 
 
 class Forward:
-    """Sends events to one URL, signed like deliveries; raises AddressRefused for a URL that is not allowed.
+    """Sends events to one URL, signed like deliveries. Raises AddressRefused for a URL that is not allowed.
 
-    Unless `allow_remote` is True, the host must resolve to this machine, because events are private.
+    If `allow_remote` is False, the host must resolve to this machine, because events are private.
     """
 
     def __init__(self, url: str, *, secret: str, allow_remote: bool) -> None:
@@ -48,7 +48,7 @@ class Forward:
             return failure.word
 
     def _resolve(self, host: str) -> list[Address]:
-        """Return the allowed addresses of a host name. The channel also uses it, so it connects to no other address."""
+        """Return the allowed addresses of a host name. The channel connects only to addresses that this returns."""
         try:
             addresses = resolve_by_system(host)
         except (OSError, UnicodeError):
@@ -86,7 +86,7 @@ class Command(WorkerCommand):
         return super().run(**options)
 
     def work(self, *, now: datetime) -> dict[str, int]:
-        """Print the next event, if there is one, and the result of its forwarding."""
+        """Print the next event, if any, and the result of its forwarding."""
         done = {"events": 0, "accepted": 0, "failed": 0}
         for event in feed_page(account_id=self._account_id, after=self._told_to, limit=1, now=now)[0]:
             self._told_to = event["sequence"]
@@ -124,4 +124,4 @@ class Command(WorkerCommand):
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)
-        self.stdout.flush()  # immediately, even into a pipe
+        self.stdout.flush()  # otherwise a pipe delays the line
