@@ -16,25 +16,25 @@ from config.api.views import ApiViewSet
 from config.core.credentials import PUBLIC, AuthenticationRequired, InsufficientScope
 from ledger.credentials import ANCHOR_SCOPE, ANYBODY, Caller, identify, listed
 
-# Keys of RATE_LIMITS. The first limits entries per minute of a listed key, or of an address in development. The second
-# limits those of a token's account.
+# Keys of RATE_LIMITS. WRITE_LIMIT limits the entries per minute of a listed key, or of an address in development.
+# TOKEN_LIMIT limits the entries of a token's account.
 WRITE_LIMIT, TOKEN_LIMIT = "ledger_write", "ledger_token"
 
 
 class LedgerAuthentication(BaseAuthentication):
     def authenticate(self, request: Any) -> tuple[None, Caller] | None:
-        """Return the caller. Returns None without a credential, and in development for any key that is not listed.
+        """Return the caller. Returns None without a credential, and in development also for a key that is not listed.
 
         Raises InvalidToken and related errors.
         """
-        # In development, all callers may write. The platform's key additionally permits the platform's report types.
+        # In development, all callers may write. The platform's key also permits the platform's report types.
         meta = request.META
         caller = identify(meta) if settings.PRODUCTION else listed(meta.get("HTTP_X_API_KEY", ""))
         return None if caller is None else (None, caller)
 
 
 class MayUseLedger(BasePermission):
-    """Requires a credential in production, and the scope to anchor for writes."""
+    """Requires a credential in production. Writes also require the scope to anchor."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
         if view.declared.access == PUBLIC or not settings.PRODUCTION:
@@ -47,7 +47,7 @@ class MayUseLedger(BasePermission):
 
 
 class HasListedKey(BasePermission):
-    """Restricts writes that could flood the log to the keys in `LEDGER_API_KEYS`. Development requires none."""
+    """Requires a key in `LEDGER_API_KEYS` for writes that could flood the log. Development requires no key."""
 
     def has_permission(self, request: Any, view: Any) -> bool:  # noqa: ARG002
         if request.auth is not None and request.auth.user_id is not None:
@@ -56,7 +56,7 @@ class HasListedKey(BasePermission):
 
 
 class LedgerLimit(BaseThrottle):
-    """Counts one permit for a request. A batch later counts its other entries with `take_permits`."""
+    """Consumes one permit for a request. A batch later consumes permits for its other entries with `take_permits`."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         view.take_permits(request, 1)
@@ -64,7 +64,7 @@ class LedgerLimit(BaseThrottle):
 
 
 class LedgerViewSet(ApiViewSet):
-    """The base of endpoints that authenticate callers of service B."""
+    """The base class of endpoints that authenticate callers of service B."""
 
     tag = "ledger"
     authentication_classes = [LedgerAuthentication]
@@ -77,9 +77,11 @@ class LedgerViewSet(ApiViewSet):
         return credential or ANYBODY
 
     def take_permits(self, request: Any, permits: int) -> None:
-        """Count a read, or written entries, for an address, a token's account, or a listed key. Raises RateLimited.
+        """Consume permits of an address, a token's account, or a listed key, for a read or for entries.
 
-        Reads with a listed key have no limit. If the database can't be written, reads are not counted.
+        Raises RateLimited.
+
+        Reads with a listed key have no limit. If the database rejects writes, reads are not counted.
         """
         caller, writes = request.auth, self.declared.access == ANCHOR_SCOPE
         if not writes and listed(request.META.get("HTTP_X_API_KEY", "")):

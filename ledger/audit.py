@@ -1,9 +1,9 @@
 """Recompute the whole log from its entries, for `verify_ledger`.
 
-All rows are read in order, in chunks, and compared with values computed only from the entries. This covers leaf hashes,
-commitments, tiles of every level, and the guard file. It also covers the root, hash, chain, signature, and cosignatures
-of every block. Memory use does not grow with the log. The types of stored values are also compared: on SQLite, a
-changed byte can turn a number into a text.
+The audit reads all rows in order and in chunks, and compares them with values that it computes from the entries alone.
+It verifies leaf hashes, commitments, the tiles of every level, and the guard file. It also verifies the root, hash,
+chain, signature, and cosignatures of every block. Memory use does not grow with the log. The audit also compares the
+types of stored values, because a changed byte can convert a number to a text on SQLite.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ from ledger.entries import commitment_of
 from ledger.errors import LogUnavailableError
 from ledger.models import Block, Cosignature, Entry, Tile, database
 
-# Entries per read: whole tiles, and few enough to limit memory use.
+# The number of entries per read is a multiple of a tile. It is small to limit memory use.
 _ENTRIES_PER_READ = 16 * tiles.TILE_WIDTH
 _BLOCKS_PER_READ = 1_000
 _ENTRY_COLUMNS = ("index", "leaf_hash", "hash", "commitment", "nonce", "user_id", "report_type", "block_id")
 
 
 class FaultError(Exception):
-    """The first fault. `where` has the table, row, and column."""
+    """The audit found a fault. `where` is the table, row, and column."""
 
     def __init__(self, where: str, what: str) -> None:
         super().__init__(f"{where}: {what}")
@@ -34,14 +34,14 @@ class FaultError(Exception):
 def verify_log(verifier: Verifier, progress: Callable[[int], object] = lambda _entries: None) -> tuple[int, int]:
     """Recompute the log. Return the numbers of entries and blocks.
 
-    `progress` gets the number of entries since its last call. Raises FaultError.
+    `progress` is called with the number of entries since the previous call. Raises FaultError.
     """
     audit = _Audit(verifier)
     try:
         with _snapshot():
             audit.run(progress)
     except DatabaseError as error:
-        # For invalid UTF-8 or an unreadable page, the message of the database describes the fault.
+        # The database's message describes the fault, for example invalid UTF-8 or an unreadable page.
         raise FaultError(f"behind ledger_entry {audit.frontier.size}", str(error)) from error
     return audit.frontier.size, audit.block.number
 
@@ -57,7 +57,7 @@ def _snapshot() -> Iterator[None]:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
     else:
-        # Django's BEGIN IMMEDIATE would block all writers during the audit.
+        # On SQLite, Django's BEGIN IMMEDIATE would block all writers during the audit.
         with connection.cursor() as cursor:
             cursor.execute("BEGIN DEFERRED")
             try:
@@ -67,13 +67,13 @@ def _snapshot() -> Iterator[None]:
 
 
 def _expect(actual: Any, expected: Any, where: str, what: str = "is not what follows from the entries") -> None:
-    """Raise FaultError unless the stored value equals the computed one, including its type."""
+    """Raise FaultError if the stored value differs from the computed value, or has a different type."""
     if type(actual) is not type(expected) or actual != expected:
         raise FaultError(where, what)
 
 
 class _Audit:
-    """One pass over the log. Its state is the tree so far, and the block whose entries are being read."""
+    """One pass over the log. The state is the tree up to the current entry, and the current entry's block."""
 
     def __init__(self, verifier: Verifier) -> None:
         self.verifier = verifier
@@ -81,7 +81,7 @@ class _Audit:
         self.block = log.Head()
         self.blocks: Any = Block.objects.order_by("number").values().iterator(chunk_size=_BLOCKS_PER_READ)
         self.pending: dict[str, Any] = {}
-        # Hashes of the last, incomplete tile of each level.
+        # The hashes of the last, incomplete tile of each level.
         self.filling: dict[int, list[bytes]] = {}
         try:
             self.guarded = guard.read()
@@ -90,7 +90,7 @@ class _Audit:
 
     def run(self, progress: Callable[[int], object]) -> None:
         entries: Any = Entry.objects.order_by("index").values_list(*_ENTRY_COLUMNS).iterator(_ENTRIES_PER_READ)
-        with closing(entries), closing(self.blocks):  # close the cursors after a fault
+        with closing(entries), closing(self.blocks):  # a fault must also close the cursors
             self._next_block()
             for row in entries:
                 self._add(row)
@@ -185,7 +185,7 @@ class _Audit:
         """Verify each cosignature with the witness and the block of its row."""
         rows = Cosignature.objects.order_by("block_id", "timestamp", "witness").select_related("block")
         cosignatures: Any = rows.iterator(_BLOCKS_PER_READ)
-        with closing(cosignatures):  # close the cursor after a fault
+        with closing(cosignatures):  # a fault must also close the cursor
             for cosignature in cosignatures:
                 try:
                     note = cosignature.block.checkpoint + cosignature.line()

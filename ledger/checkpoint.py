@@ -1,10 +1,10 @@
-"""C2SP signed-note, tlog-checkpoint, and tlog-cosignature, in their canonical form.
+"""Parsers and serializers for C2SP signed-note, tlog-checkpoint, and tlog-cosignature.
 
-Parsers in this module accept only the canonical form, so that two parties never disagree about the signed bytes.
+The parsers accept only the canonical form, so that two parties never disagree about the signed bytes.
 
-A witness adds a tlog-cosignature of the Ed25519 type. It states that the checkpoint was the largest tree of this log
-that the witness had seen by that time. It also states that the tree extends all earlier trees that the witness had
-seen.
+A witness adds a tlog-cosignature of the Ed25519 type. The cosignature states that the checkpoint was the largest tree
+of this log that the witness had seen by that time. It also states that the tree extends all earlier trees that the
+witness had seen.
 """
 
 import base64
@@ -21,12 +21,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from ledger.merkle import HASH_BYTES
 
 KEY_ID_BYTES = 4
-# signed-note requires verifiers to accept at least 16 signatures. 64 permits many witnesses and still limits the work
-# for a malicious file.
+# signed-note requires verifiers to accept at least 16 signatures. The limit of 64 permits many witnesses, and bounds
+# the work for a malicious file.
 MAX_SIGNATURES = 64
 MAX_NOTE_BYTES = 64 * 1024
 _TIMESTAMP_BYTES = 8
-_YEAR_10000 = 253_402_300_800  # in seconds since 1970; later times are valid, but Python can't represent them
+_YEAR_10000 = 253_402_300_800  # seconds since 1970; Python can't represent later times, which are valid
 ED25519_BYTES = 64
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -77,7 +77,7 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Verifier:
-    """A name and an Ed25519 public key (32 bytes), trusted to sign notes."""
+    """A name and an Ed25519 public key (32 bytes) that verify the signatures of notes."""
 
     name: str
     public_key: bytes
@@ -95,7 +95,7 @@ class Verifier:
 
     @classmethod
     def from_vkey(cls, vkey: str) -> Self:
-        """Parse `vkey`. Raises NoteError if it is malformed, has a different signature type, or a wrong id."""
+        """Parse `vkey`. Raises NoteError if it is malformed, or has a different signature type or a wrong id."""
         parts = vkey.split("+", 2)
         if len(parts) != 3:
             raise NoteError("a verifier key has the form name+id+base64")
@@ -143,7 +143,7 @@ class Signature:
 
 
 def parse_note(note: str) -> tuple[str, list[Signature]]:
-    """Return the text and the unverified signatures of a signed note. Raises NoteError unless it is canonical."""
+    """Return the text and the unverified signatures of a signed note. Raises NoteError if the note is not canonical."""
     try:
         length = len(note.encode())
     except UnicodeEncodeError as error:
@@ -172,10 +172,10 @@ def _parse_signature(line: str) -> Signature:
 
 
 def open_note(note: str, verifier: Verifier) -> str:
-    """Return the text of a note with a valid signature of the verifier's key. Raises NoteError otherwise.
+    """Return the text of a note. Raises NoteError if the note has no valid signature of the verifier's key.
 
-    Signatures of other keys are ignored, because witnesses may add theirs (signed-note). Every signature of the
-    verifier's key must be valid.
+    Every signature of the verifier's key must be valid. Signatures of other keys are ignored, because witnesses may add
+    signatures (signed-note).
     """
     text, signatures = parse_note(note)
     if not signatures_of(verifier, text, signatures):
@@ -184,7 +184,7 @@ def open_note(note: str, verifier: Verifier) -> str:
 
 
 def signatures_of(verifier: Verifier, text: str, signatures: list[Signature]) -> list[Signature]:
-    """Return the signatures of this key. Raises NoteError if any of them is invalid."""
+    """Return the signatures of this key. Raises NoteError if any of these signatures is invalid."""
     own = [line for line in signatures if (line.name, line.key_id) == (verifier.name, verifier.key_id)]
     if not all(verifier.accepts(text, line.signature) for line in own):
         raise NoteError(f"the signature of {verifier.name} does not verify")
@@ -204,9 +204,9 @@ class Checkpoint:
 
     @classmethod
     def from_text(cls, text: str) -> "Checkpoint":
-        """Parse a checkpoint's text. Raises NoteError unless it is canonical.
+        """Parse a checkpoint's text. Raises NoteError if the text is not canonical.
 
-        The format allows extension lines. They are ignored.
+        Extension lines, which the format allows, are ignored.
         """
         lines = text.split("\n")
         if len(lines) < 4 or lines.pop() or not all(lines):
@@ -215,7 +215,10 @@ class Checkpoint:
 
 
 def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
-    """Return the checkpoint in a note that the log's key signed. Raises NoteError, also for a different log."""
+    """Return the checkpoint in a note that the log's key signed.
+
+    Raises NoteError, also for the note of a different log.
+    """
     checkpoint = Checkpoint.from_text(open_note(note, verifier))
     if checkpoint.origin != verifier.name:
         raise NoteError(f"the checkpoint is of another log, {checkpoint.origin}")
@@ -243,12 +246,12 @@ def utc_text(seconds: int) -> str:
 
 
 class WitnessVerifier(Verifier):
-    """A name and an Ed25519 public key, trusted to cosign checkpoints."""
+    """A name and an Ed25519 public key that verify the cosignatures of a witness."""
 
     signature_type: ClassVar[bytes] = b"\x04"
 
     def accepts(self, text: str, signature: bytes) -> bool:
-        """Return whether these 72 bytes, a time and a signature, are this witness's cosignature of the text."""
+        """Check whether these 72 bytes (a time and a signature) are this witness's cosignature of the text."""
         timestamp = int.from_bytes(signature[:_TIMESTAMP_BYTES], "big")
         if len(signature) != _TIMESTAMP_BYTES + ED25519_BYTES or timestamp >= 1 << 63:
             return False

@@ -1,8 +1,8 @@
-"""Authorization of writes in production: by a token of service A, a listed key, or service A's own key.
+"""Authorization of writes in production by a token of service A, a listed key, or service A's own key.
 
-Service B has no accounts. It verifies service A's access tokens with A's published public keys, and queries A whether
-they are still valid. It has only the SHA-256 of machine keys (`LEDGER_API_KEYS`). In development, anyone can write,
-except the report types of the platform's own records.
+Service B has no accounts. It verifies service A's access tokens with A's published public keys, and requests from A
+whether a token is still valid. `LEDGER_API_KEYS` lists the SHA-256 of machine keys. In development, writes require no
+credential, except for the report types of the platform's own records.
 """
 
 import hashlib
@@ -18,7 +18,8 @@ from config.core.names import skeleton
 from config.core.tokens import verify_access_token
 from ledger import service_a
 
-# The types of service A's own records. Only keys of LEDGER_API_KEYS and LEDGER_CLIENT_KEY can anchor them.
+# The report types of service A's own records. Anchoring these types requires a key of LEDGER_API_KEYS or
+# LEDGER_CLIENT_KEY.
 PLATFORM_TYPES = frozenset({
     "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
     "contract_withdrawal",
@@ -30,7 +31,7 @@ LIST_SCOPE = "identity:read"
 
 @dataclass(frozen=True)
 class Caller:
-    """A caller. `user_id` is None for a listed key, and in development."""
+    """The caller of a request. `user_id` is None for a listed key, and in development."""
 
     label: str
     user_id: str | None = None
@@ -39,18 +40,18 @@ class Caller:
     scopes: frozenset[str] | None = None
 
     def allows(self, scope: str) -> bool:
-        """Return whether the credential has the scope. A first-party token and a listed key have all scopes."""
+        """Check whether the credential has the scope. A first-party token and a listed key have all scopes."""
         return self.scopes is None or scope in self.scopes
 
     def check(self, user_id: str, scope: str) -> None:
-        """Raise InsufficientScope or UserMismatch unless the caller may act for the user with this scope."""
+        """Raise InsufficientScope or UserMismatch if the caller may not act for the user with this scope."""
         if not self.allows(scope):
             raise InsufficientScope(f"This needs the scope {scope}.", details={"required": scope})
         if self.user_id is not None and user_id != self.user_id and not self.is_staff:
             raise UserMismatch
 
     def check_anchoring(self, item: Mapping[str, Any]) -> None:
-        """Raise InsufficientScope or UserMismatch unless the caller may anchor for this `user_id` and `report_type`."""
+        """Raise InsufficientScope or UserMismatch if the caller may not anchor this `user_id` and `report_type`."""
         self.check(item["user_id"], ANCHOR_SCOPE)
         kind = item["report_type"]
         if skeleton(kind) in _PLATFORM_SKELETONS and not self.is_platform:
@@ -64,7 +65,7 @@ ANYBODY = Caller("development")
 
 
 def identify(meta: Mapping[str, Any]) -> Caller | None:
-    """Return the caller for the headers (as WSGI environment), or None without a credential.
+    """Return the caller for the headers in `meta`, a WSGI environment, or None without a credential.
 
     Raises InvalidToken, ExpiredToken, and AmbiguousCredentials. Raises Unavailable if service A can't be reached.
     """
@@ -84,7 +85,7 @@ def _by_authorization(header: str) -> Caller:
     if "," in header:
         raise AmbiguousCredentials("Send one Authorization header.")
     scheme, _, text = header.partition(" ")
-    text = text.lstrip(" ")  # RFC 9110, 11.4: one or more spaces
+    text = text.lstrip(" ")  # RFC 9110, 11.4, allows one or more spaces
     if scheme.lower() != "bearer":
         raise AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
     return _by_token(text) if text.count(".") == 2 else _by_key(text)
@@ -99,7 +100,7 @@ def _by_key(text: str) -> Caller:
 
 def listed(text: str) -> Caller | None:
     """Return the caller for a key in `LEDGER_API_KEYS` or service A's own key. Returns None for any other string."""
-    # Compare digests, so that the response time reveals nothing about a key.
+    # Digests are compared, so that the response time reveals nothing about a key.
     digest, own = _digest(text), settings.LEDGER_CLIENT_KEY
     if digest not in settings.LEDGER_API_KEYS and not (own and digest == _digest(own)):
         return None
@@ -114,7 +115,7 @@ def _by_token(text: str) -> Caller:
     claims = verify_access_token(text, issuer=settings.BASE_URL, find_key=service_a.published_keys.find)
     user_id, scope = claims["sub"], claims.get("scope")
     is_staff = service_a.introspection.check(text, user_id) and claims.get("staff") is True
-    # Without a scope, a client's token permits nothing, and a log-in's token permits everything.
+    # A client's token without a scope permits nothing. A log-in's token without a scope permits everything.
     may_all = scope is None and "client_id" not in claims
     scopes = None if may_all else frozenset((scope or "").split())
     return Caller(f"user:{user_id}", user_id, is_staff=is_staff, scopes=scopes)

@@ -1,8 +1,8 @@
-"""Anchored entries, and the 64 bytes of each that the tree hashes.
+"""Anchored entries. The tree hashes 64 bytes of each entry.
 
 entry = SHA-256(report data in UTF-8) || commitment. commitment = SHA-256(nonce || canonical JSON of the submitter,
-report hash, type, and time). Without the nonce, a guess of the person can't be verified. With the nonce, its owner can
-prove the metadata to others.
+report hash, type, and time). Without the nonce, a guess of the submitter can't be verified. With the nonce, its owner
+can prove the metadata.
 """
 
 import os
@@ -18,18 +18,21 @@ NONCE_BYTES = 16
 USER_ID_MAX = 255
 REPORT_TYPE_MAX = 64
 REPORT_DATA_MAX_BYTES = 10 * 1024 * 1024
-# Shown instead of the metadata of an erased entry.
+# The value in place of the metadata of an erased entry.
 ERASED = "erased"
 
 
 def commitment_of(nonce: bytes, *, report_hash: bytes, report_type: str, timestamp: str, user_id: str) -> bytes:
-    """Return the commitment to an entry's metadata, 32 bytes. `timestamp` has the format of the API."""
+    """Return the commitment (32 bytes) to an entry's metadata. `timestamp` has the format of the API."""
     document = {"hash": report_hash.hex(), "report_type": report_type, "timestamp": timestamp, "user_id": user_id}
     return sha256(nonce + canonical_json(document)).digest()
 
 
 def format_timestamp(moment: datetime) -> str:
-    """Return RFC 3339 in UTC with microseconds and `Z`: always 27 characters, so strings sort by time."""
+    """Format a time as RFC 3339 in UTC with microseconds and `Z`.
+
+    All results have 27 characters, so they sort by time.
+    """
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -58,7 +61,7 @@ class Receipt:
     nonce: bytes
     block_number: int
     duplicate: bool
-    success: ClassVar[bool] = True  # the API returns it for each entry with a receipt
+    success: ClassVar[bool] = True  # the API returns this value for each entry with a receipt
 
     @property
     def extrinsic_hash(self) -> str:
@@ -74,5 +77,5 @@ def make_receipt(submission: Submission, *, index: int, block_number: int, times
 
 
 def has_dot_segment(user_id: str) -> bool:
-    """Return whether clients would normalize a path with this id as a dot segment (RFC 3986, 5.2.4)."""
+    """Check whether clients would remove this id from a path as a dot segment (RFC 3986, 5.2.4)."""
     return any(segment in {".", ".."} for segment in user_id.split("/"))

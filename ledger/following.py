@@ -1,7 +1,7 @@
-"""Follow any log with C2SP tiles (tlog-tiles), and verify that each head extends the previous one.
+"""Follow any log with C2SP tiles (tlog-tiles), and verify that each head extends the previous head.
 
-Only the few tiles that a consistency proof requires are read. They are not trusted: they must lead from the stored head
-to the new one, and the log must have signed both.
+The follower requests only the few tiles that a consistency proof requires. The tiles are not trusted. They must prove
+that the new head extends the stored head, and the log must have signed both heads.
 """
 
 import os
@@ -14,7 +14,7 @@ from config.core.outgoing import NoAnswer, exchange
 from ledger import merkle, tiles
 from ledger.checkpoint import MAX_NOTE_BYTES, Checkpoint, NoteError, Verifier, open_checkpoint
 
-FETCH_SECONDS = 10.0  # for a checkpoint or a tile, from first to last byte
+FETCH_SECONDS = 10.0  # the time limit of the request for a checkpoint or a tile
 
 
 class FollowError(Exception):
@@ -22,7 +22,7 @@ class FollowError(Exception):
 
 
 class ForkError(Exception):
-    """The log signed two inconsistent heads. `evidence` is a text with both."""
+    """The log signed two inconsistent heads. `evidence` is a text with both checkpoints."""
 
     def __init__(self, kept: str, served: str, reason: str) -> None:
         super().__init__(f"The log does not continue the stored head: {reason}.")
@@ -34,18 +34,18 @@ class ForkError(Exception):
 
 @dataclass
 class Follower:
-    """A log at `url` (its prefix), and the file with its newest verified checkpoint."""
+    """A log with the URL prefix `url`, and the file with the log's newest verified checkpoint."""
 
     url: str
     verifier: Verifier
     state: Path
-    is_stopped: Callable[[], bool] | None = None  # called while waiting for a response
+    is_stopped: Callable[[], bool] | None = None  # called during the wait for a response
 
     def follow(self) -> Checkpoint:
-        """Verify the newest checkpoint against the stored one, store the larger one, and return it.
+        """Verify the newest checkpoint against the stored checkpoint, store the larger of them, and return it.
 
-        The first checkpoint is trusted if the tiles have its root. Raises FollowError. Raises ForkError without
-        storing.
+        The first checkpoint is trusted if the tiles have its root. Raises FollowError. Raises ForkError, and then
+        stores nothing.
         """
         note = self._fetch("checkpoint", MAX_NOTE_BYTES, "the checkpoint")
         try:
@@ -60,13 +60,13 @@ class Follower:
         else:
             kept_text, head = kept
             self._compare(head, served, kept_text, text)
-            if served.size <= head.size:  # an older head of the same tree, for example from a cache
+            if served.size <= head.size:  # for example, a cache may serve an older head of the same tree
                 return head
         self._write_state(text)
         return served
 
     def _compare(self, kept: Checkpoint, served: Checkpoint, kept_text: str, served_text: str) -> None:
-        """Raise ForkError unless one of the heads extends the other."""
+        """Raise ForkError if neither head extends the other head."""
         old, new = sorted((kept, served), key=lambda head: head.size)
         if old.size == new.size:
             if old.root != new.root:
@@ -74,7 +74,7 @@ class Follower:
             return
         proof = self._roots(merkle.consistency_ranges(old.size, new.size), new.size)
         if self._roots([(0, new.size)], new.size) != [new.root]:
-            # Tiles of neither head prove nothing about the heads.
+            # If the tiles have the root of neither head, they prove nothing about the heads.
             reason = f"the log's tiles do not have the root of the checkpoint over {new.size} entries"
             if new is kept:
                 raise ForkError(kept_text, served_text, reason)
@@ -94,7 +94,7 @@ class Follower:
         width = tiles.width_of(level, index, size)
         names = [tiles.TileName(level, index, width)]
         if width < tiles.TILE_WIDTH:
-            names.append(tiles.TileName(level, index))  # a log may delete partial tiles once the full one exists
+            names.append(tiles.TileName(level, index))  # a log may delete a partial tile after the full tile exists
         for name in names:
             content = self._fetch(f"tile/{name.path()}", tiles.FULL_TILE_BYTES, f"tile {name.path()}")
             if content is not None:
@@ -104,7 +104,10 @@ class Follower:
         raise FollowError(f"The log does not serve tile {names[0].path()}.")
 
     def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
-        """Return the log's resource at this path, or None if it is missing. Raises FollowError for a failed request."""
+        """Return the content of the log's file at this path, or None if it is missing.
+
+        Raises FollowError on a failure.
+        """
         try:
             answer = exchange(
                 "GET",
@@ -122,7 +125,10 @@ class Follower:
         return answer.body
 
     def _read_state(self) -> tuple[str, Checkpoint] | None:
-        """Return the stored checkpoint, verified again. Raises FollowError for a different log or an invalid file."""
+        """Load the stored checkpoint, and verify it again.
+
+        Raises FollowError for a different log or an invalid file.
+        """
         try:
             text = self.state.read_text()
             return text, open_checkpoint(text, self.verifier)
@@ -139,6 +145,6 @@ class Follower:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(self.state)  # atomic
+            draft.replace(self.state)
         except OSError as error:
             raise FollowError(f"{self.state} cannot be written ({error.strerror}).") from error

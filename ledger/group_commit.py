@@ -1,9 +1,9 @@
 """Group commit: concurrent requests are sealed together in one block.
 
-The first request becomes the leader. It locks the log, takes all queued requests, seals them in one transaction, and
-notifies the others with their receipts. Requests that arrive meanwhile form the next block, led by the first of them.
-So no request leads more than one block, or waits for more than two. There is no extra thread and no delay: a single
-request is sealed immediately. Under load, blocks become larger.
+The first request becomes the leader. It locks the log, removes all requests from the queue, seals them in one
+transaction, and notifies each request with its receipts. Requests that arrive during this time form the next block, and
+the first of them leads it. So a request leads at most one block, and waits for at most two blocks. A single request is
+sealed immediately, without another thread. Under load, blocks become larger.
 """
 
 import threading
@@ -16,10 +16,10 @@ from ledger.sealing import Take, seal
 
 Seal = Callable[[Take], list[Receipt]]
 
-# Limits the time for which a block locks the log.
+# This limits the time for which a block locks the log.
 MAX_BLOCK_ENTRIES = 5_000
-# Within the 30 s of a request. An abandoned request may still be sealed. It was not acknowledged, and its retry returns
-# the receipt.
+# This is less than the 30 s of a request. An abandoned request may still be sealed. It was not acknowledged, and a
+# retry returns the receipt.
 WAIT_SECONDS = 25.0
 
 
@@ -29,15 +29,15 @@ class _Waiting:
     def __init__(self, submissions: Sequence[Submission]) -> None:
         self.submissions = submissions
         self.receipts: list[Receipt] = []
-        # The default result: it remains if an unexpected error stops the leader.
+        # If an unexpected error stops the leader, this remains the result.
         self.error: Exception | None = LogUnavailableError()
         self.leads = False
-        # Locked until a notification. A plain lock wakes a waiter much faster than an Event.
+        # The lock is released by a notification. A plain lock wakes the waiting thread much faster than an Event.
         self._news = threading.Lock()
         self._news.acquire()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the receipts, an error, or the lead. Returns False after the timeout."""
+        """Wait for receipts, an error, or the role of the leader. Returns False after the timeout."""
         return self._news.acquire(timeout=seconds)
 
     def notify(self) -> None:
@@ -56,9 +56,9 @@ class GroupCommit:
         return self._led
 
     def anchor(self, submissions: Sequence[Submission]) -> list[Receipt]:
-        """Seal the submissions in one block with all other queued ones. Return receipts in order after the commit.
+        """Seal the submissions in one block with all other queued submissions. Return their receipts after the commit.
 
-        All requests of the block get an exception of `sealing.seal`.
+        If `sealing.seal` raises an exception, all requests of the block raise it.
         """
         request = _Waiting(submissions)
         with self._lock:
@@ -83,7 +83,7 @@ class GroupCommit:
         return request.wait(0)
 
     def _lead(self, leader: _Waiting) -> None:
-        """Seal one block of queued submissions, notify its requests, and pass the lead to the next request."""
+        """Seal one block of queued submissions, notify the block's requests, and make the next request the leader."""
         block: list[_Waiting] = []
 
         def take() -> list[Submission]:
@@ -97,8 +97,8 @@ class GroupCommit:
                 request.receipts = [next(receipts) for _ in request.submissions]
                 request.error = None
         except Exception as error:  # noqa: BLE001
-            # An error of the block applies to all of its requests. If the database failed first, the queued requests
-            # also fail now, instead of one after the other.
+            # An error of the block applies to all of its requests. If the database failed before the block had any
+            # request, all queued requests fail now instead of sequentially.
             if not block:
                 take()
             for request in block:

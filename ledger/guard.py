@@ -1,10 +1,11 @@
-"""The guard file: the last signed tree head, stored outside of the database.
+"""The guard file, which stores the last signed tree head outside of the database.
 
-A database that was restored from a backup lacks entries. Signing on top of it would give the log two histories. The
-guard file has the last head that this machine has signed, and sealing refuses to continue from an earlier one. The file
-is created before the first block, with size 0. If a log has blocks and no guard file, the file was lost. After each
-commit, the new head is written to the file before the response is sent. The file never returns to an earlier head. Only
-one machine writes a log, so a file is enough. Any number of machines can read the log.
+A database that was restored from a backup lacks entries. Signing new blocks in this database would create a second
+history of the log. The guard file contains the last head that this machine has signed, and sealing refuses to continue
+from an earlier head. The file is created with size 0 before the first block, so if a log has blocks and no guard file,
+the file was lost. After each commit, the new head is written to the file before the response is sent. A stored head is
+never replaced by an earlier head. Only one machine writes a log, so a file is sufficient. Any number of machines can
+read the log.
 """
 
 import fcntl
@@ -20,15 +21,15 @@ from django.conf import settings
 from ledger.errors import GuardDamagedError, GuardOutOfReachError
 from ledger.merkle import HASH_BYTES
 
-# The record is one write within a disk sector, so a crash leaves it complete or unchanged. Only its creation is synced
-# to disk, not every block. After a power failure, the guard may be some blocks late, but it still rejects any older
-# backup.
+# The record is one write within a disk sector, so a crash leaves the record complete or unchanged. The creation of the
+# file is synced to disk, but later writes are not. After a power failure, the guard may lack the last blocks, but it
+# still rejects an older backup.
 _RECORD_BYTES = 128
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A signed tree head: its size in entries and its root."""
+    """A signed tree head: the size in entries, and the root."""
 
     size: int
     root: bytes
@@ -53,9 +54,9 @@ def read() -> Mark | None:
 
 
 def probe() -> Mark | None:
-    """Read like `read`, and check that the file is writable by rewriting its bytes.
+    """Return the result of `read`, and rewrite the file's bytes to check that the file is writable.
 
-    Creates an empty file if there is none. Raises GuardOutOfReachError and GuardDamagedError.
+    Creates an empty file if none exists. Raises GuardOutOfReachError and GuardDamagedError.
     """
     with _locked() as descriptor:
         record = os.pread(descriptor, _RECORD_BYTES, 0)
@@ -65,7 +66,7 @@ def probe() -> Mark | None:
 
 
 def advance(mark: Mark) -> None:
-    """Store that this head was signed, unless the stored head is larger.
+    """Store a signed head. Skips this if the stored head is larger.
 
     Raises GuardOutOfReachError and GuardDamagedError.
     """
@@ -78,7 +79,7 @@ def advance(mark: Mark) -> None:
 
 
 def replace(mark: Mark) -> None:
-    """Store this head regardless of the file's content, at an operator's request. Raises GuardOutOfReachError."""
+    """Store this head at an operator's request, regardless of the file's content. Raises GuardOutOfReachError."""
     with _locked() as descriptor:
         os.ftruncate(descriptor, 0)
         _write(descriptor, mark)
@@ -92,7 +93,7 @@ def _write(descriptor: int, mark: Mark) -> None:
 
 @contextmanager
 def _locked() -> Iterator[int]:
-    """Open the file, locked against other processes of this machine. Raises OSError as GuardOutOfReachError."""
+    """Open the file, and lock it against other processes of this machine. Converts OSError to GuardOutOfReachError."""
     try:
         Path(settings.LEDGER_GUARD_FILE).parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(settings.LEDGER_GUARD_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""The log's signing key: created once in development, read from the environment in production."""
+"""The log's signing key. In production, the environment contains the key. In development, it is created once."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -14,13 +14,13 @@ KEY_FILE_NAME = "ledger-signing-key"
 
 
 def signer() -> Signer:
-    """Return the log's name and key. Raises ImproperlyConfigured, with the setting to change, without a usable key."""
+    """Return the log's name and key. Without a usable key, raises ImproperlyConfigured with the setting to change."""
     place = Path(settings.VAR_DIR), settings.PRODUCTION
     return _load(settings.LEDGER_SIGNING_KEY, settings.LEDGER_ORIGIN, *place)
 
 
 def is_here() -> bool:
-    """Return whether this machine has a signing key. Unlike `signer`, this creates none."""
+    """Check whether this machine has a signing key. Unlike `signer`, this does not create a key."""
     return bool(settings.LEDGER_SIGNING_KEY) or (
         not settings.PRODUCTION and (Path(settings.VAR_DIR) / KEY_FILE_NAME).exists()
     )

@@ -1,7 +1,7 @@
-"""Read the log: its head, its records, and proofs computed from tiles.
+"""Reads of the log: its head, its records, and proofs from its tiles.
 
-A proof needs one query for at most one tile per tile level, so at most five for any realistic tree. The right edge of
-the tree would require as many again, so each block stores it as its frontier.
+A proof needs one query, for at most one tile per tile level. A realistic tree has at most five tile levels. The right
+edge of the tree would require as many further tiles, so each block stores the edge as its frontier.
 """
 
 import logging
@@ -27,7 +27,7 @@ logger = logging.getLogger("platform.ledger")
 
 @dataclass(frozen=True)
 class Head:
-    """A block, with the data that the next block requires. Number 0 is the empty log."""
+    """A block, and the data for the next block. The block of the empty log has the number 0."""
 
     number: int = 0
     tree_size: int = 0
@@ -42,13 +42,13 @@ HEAD_COLUMNS = ("number", "tree_size", "root", "block_hash", "timestamp", "front
 
 
 def block_hash(*, number: int, previous: bytes, root: bytes, timestamp: str, tree_size: int) -> bytes:
-    """Return SHA-256 over the canonical JSON of a block. Each block has the hash of the previous one."""
+    """Return the SHA-256 of the canonical JSON of a block. Each block contains the hash of the previous block."""
     document = {"number": number, "previous": previous.hex(), "root": root.hex()}
     return sha256(canonical_json({**document, "timestamp": timestamp, "tree_size": tree_size})).digest()
 
 
 def read_head(using: str | None = None) -> Head:
-    """Return the last block. `using` selects the database, for example the one that is written."""
+    """Return the last block. `using` is the alias of the database."""
     row = Block.objects.using(using).order_by("-number").values_list(*HEAD_COLUMNS).first()
     return Head(*(row or ()))
 
@@ -58,7 +58,7 @@ def cosigned_checkpoint(head: Head) -> str:
     lines: dict[str, str] = {}
     columns = ("witness", "timestamp", "signature")
     newest = Cosignature.objects.filter(block_id=head.number).order_by("-timestamp").values_list(*columns)
-    # Twice the maximum of a note, because a witness may have an older and a newer cosignature.
+    # The query's limit is twice the maximum of a note, because a witness may have an older and a newer cosignature.
     for witness, timestamp, signature in newest[: 2 * MAX_SIGNATURES]:
         if witness in lines or len(lines) == MAX_SIGNATURES - 1:
             continue
@@ -69,7 +69,10 @@ def cosigned_checkpoint(head: Head) -> str:
 
 @lru_cache(maxsize=1_000)
 def _verified_line(checkpoint: str, witness: str, timestamp: int, signature: bytes) -> str:
-    """Return a cosignature's line in a note. Returns "" for a damaged one, which would invalidate every proof."""
+    """Return a cosignature's line in a note.
+
+    Returns "" for a damaged cosignature, which would invalidate every proof.
+    """
     try:
         verifier = WitnessVerifier.from_vkey(witness)
         line = verifier.signature(timestamp, signature).line()
@@ -82,7 +85,7 @@ def _verified_line(checkpoint: str, witness: str, timestamp: int, signature: byt
 
 @dataclass(frozen=True)
 class Record:
-    """An entry with its block's time, in the form of the API."""
+    """An entry in the format of the API, with the time of its block."""
 
     index: int
     leaf_hash: bytes
@@ -109,7 +112,7 @@ def _make_record(row: Any) -> Record:
 
 
 def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
-    """Return the earliest entry of this hash, or the one at `index` if it has this hash. Returns None if absent."""
+    """Return the earliest entry with this hash. With `index`, return that entry. Returns None if no entry matches."""
     entries = Entry.objects.filter(hash=report_hash)
     if index is not None:
         entries = entries.filter(index=index)
@@ -127,7 +130,7 @@ _SELECT_TILES = 'SELECT level, "index", hashes FROM ledger_tile WHERE (level, "i
 
 
 def read_tile(name: tiles.TileName) -> bytes | None:
-    """Return the bytes of a tile (hashes) or an entry bundle. Returns None if the log is too small."""
+    """Return the bytes of a tile or an entry bundle. Returns None if the log has too few entries."""
     if name.level is None:
         first = name.index * tiles.TILE_WIDTH
         entries = Entry.objects.filter(index__gte=first, index__lt=first + name.width).order_by("index")
@@ -136,13 +139,13 @@ def read_tile(name: tiles.TileName) -> bytes | None:
             return None
         return tiles.pack_bundle(report_hash + commitment for report_hash, commitment in rows)
     packed = read_tiles([(name.level, name.index)]).get((name.level, name.index), b"")
-    # A partial tile is a prefix of the current tile.
+    # A partial tile is a prefix of the current tile with the same index.
     wanted = name.width * merkle.HASH_BYTES
     return packed[:wanted] if len(packed) >= wanted else None
 
 
 def read_tiles(keys: Collection[tiles.TileKey]) -> dict[tiles.TileKey, bytes]:
-    """Return the stored bytes of these tiles, with one query. Omits tiles that don't exist."""
+    """Return the stored bytes of these tiles in one query. Omits tiles that don't exist."""
     if not keys:
         return {}
     connection = connections[router.db_for_read(Tile)]
@@ -163,7 +166,7 @@ def range_roots(ranges: list[merkle.Range], head: Head) -> list[bytes]:
 
 
 def frontier_of(head: Head) -> merkle.Frontier:
-    """Return the right edge of the head's tree. Raises LogDamagedError if it doesn't match the tree's size."""
+    """Return the right edge of the head's tree. Raises LogDamagedError if the edge doesn't match the tree's size."""
     try:
         return merkle.Frontier(head.tree_size, head.frontier)
     except ValueError as error:
@@ -176,18 +179,21 @@ def audit_path(index: int, head: Head) -> list[bytes]:
 
 
 def consistency_proof(old_size: int, new_size: int, head: Head) -> list[bytes]:
-    """Return the proof that the tree of `new_size` extends that of `old_size`. Both are within the head's tree."""
+    """Return the proof that the tree of `new_size` extends the tree of `old_size`.
+
+    Both sizes are at most the head's size.
+    """
     return range_roots(merkle.consistency_ranges(old_size, new_size), head)
 
 
 def root_at(size: int, head: Head) -> bytes:
-    """Return the root of the tree when it had `size` entries, at most the head's size."""
+    """Return the root of the tree at `size` entries. `size` is at most the head's size."""
     return range_roots([(0, size)], head)[0]
 
 
 @dataclass(frozen=True)
 class Proof:
-    """An entry, a head over it, the audit path between them, and the head's cosigned checkpoint."""
+    """An inclusion proof: an entry, a head that covers it, the audit path, and the head's cosigned checkpoint."""
 
     record: Record
     head: Head
@@ -203,7 +209,10 @@ class Proof:
 
 
 def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
-    """Return the inclusion proof of the earliest entry of this hash, or of the one at `index`. None if absent."""
+    """Return the inclusion proof of the earliest entry with this hash, or of the entry at `index`.
+
+    None if no entry matches.
+    """
     record = find_record(report_hash, index)
     return None if record is None else prove_record(record, read_head())
 
@@ -215,14 +224,14 @@ def prove_record(record: Record, head: Head) -> Proof:
 
 def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
     total = read_head().number
-    # Block numbers have no gaps, so the offset becomes a condition and deep pages are fast.
+    # Block numbers have no gaps, so a condition replaces the offset, and deep pages are fast.
     return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total
 
 
 def verify_proof(text: str, report_hash: bytes) -> list[proof_file.Step]:
-    """Verify a proof file: the offline steps, and the consistency with this log.
+    """Verify a proof file offline, and then its consistency with this log.
 
-    Stops at the first step that fails. The report is proven if the last step is ok.
+    Returns the steps up to the first failure. If the last step is ok, the report is proven.
     """
     verifier = signer().verifier
     steps = proof_file.check_proof(text, report_hash, verifier)
@@ -232,7 +241,7 @@ def verify_proof(text: str, report_hash: bytes) -> list[proof_file.Step]:
 
 
 def _consistency_step(checkpoint: Checkpoint) -> proof_file.Step:
-    """Return whether the log still contains the tree of the checkpoint."""
+    """Check whether the log still contains the tree of the checkpoint."""
     head = read_head()
     if checkpoint.size > head.tree_size:
         detail = f"This log has only {head.tree_size} entries: it forgot some, or its database is old."

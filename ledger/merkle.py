@@ -1,11 +1,11 @@
-"""The Merkle tree of RFC 6962 section 2.1 (the same as RFC 9162 section 2.1), over SHA-256.
+"""The Merkle tree of RFC 6962 section 2.1 (the same as RFC 9162 section 2.1) with SHA-256.
 
-Pure arithmetic and hashing, without a database, Django, or HTTP. A proof is first planned as half-open ranges of
-entries (`inclusion_ranges`, `consistency_ranges`). Each range is then split into complete subtrees (`complete_nodes`),
-whose hashes the caller reads from its storage. `fold` combines them.
+This module contains only arithmetic and hashing, without a database, Django, or HTTP. A proof is first planned as
+half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`). Each range is then split into complete subtrees
+(`complete_nodes`). The caller loads the hashes of the subtrees from its storage, and `fold` combines the hashes.
 
-Names: an *index* counts entries from 0; a *level* counts from the leaves (0) upwards; a *node* is `(level, index within
-the level)` and covers entries `index << level` to `(index + 1) << level`.
+An *index* numbers entries from 0. A *level* numbers the levels of the tree from the leaves (0) upward. A *node* is
+`(level, index within the level)`, and covers entries `index << level` to `(index + 1) << level`.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class InvalidProofError(ValueError):
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """Return the hash of an entry. The prefix 0x00 separates leaves from inner nodes (second preimages)."""
+    """Return the hash of an entry. The prefix 0x00 distinguishes leaves from inner nodes, against second preimages."""
     return sha256(b"\x00" + entry).digest()
 
 
@@ -33,7 +33,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def fold(hashes: Sequence[bytes]) -> bytes:
-    """Return the root of adjacent complete subtrees, from left (largest) to right (smallest)."""
+    """Return the root of adjacent complete subtrees, whose hashes are in order from left (largest) to right."""
     if not hashes:
         return EMPTY_ROOT
     digest = hashes[-1]
@@ -45,7 +45,7 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 def complete_nodes(start: int, end: int) -> list[Node]:
     """Split entries `start`..`end` of one subtree into complete subtrees, largest first.
 
-    `start` must be aligned to the subtree. All ranges that this module plans are aligned.
+    `start` must be aligned to the subtree. All ranges from this module's planning functions are aligned.
     """
     nodes = []
     while start < end:
@@ -81,9 +81,10 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 
 
 def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
-    """Return the ranges whose roots prove that the tree of `old_size` is a prefix of that of `new_size`.
+    """Return the ranges whose roots prove that the tree of `old_size` is a prefix of the tree of `new_size`.
 
-    Empty for equal sizes, and for `old_size` 0, which every tree extends. Raises ValueError if `old_size` is larger.
+    The list is empty for equal sizes, and for `old_size` 0, because every tree extends the empty tree. Raises
+    ValueError if `old_size` is larger.
     """
     if not 0 <= old_size <= new_size:
         raise ValueError(f"a tree of {old_size} entries cannot be a prefix of a tree of {new_size}")
@@ -99,14 +100,14 @@ def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
             ranges.append((start, middle))
             start = middle
     if start > 0:
-        # If the old tree is one complete subtree (`start` is 0), the verifier has its hash.
+        # If the old tree is one complete subtree (`start` is 0), the verifier already has the subtree's hash.
         ranges.append((start, end))
     ranges.reverse()
     return ranges
 
 
 def verify_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> None:
-    """Raise InvalidProofError unless `path` proves the leaf hash at `index` under `root` (RFC 9162 section 2.1.3.2)."""
+    """Raise InvalidProofError if `path` does not prove a leaf hash under `root` (RFC 9162 section 2.1.3.2)."""
     if not 0 <= index < size:
         raise InvalidProofError(f"a tree of {size} entries has no entry {index}")
     position, last = index, size - 1
@@ -127,9 +128,9 @@ def verify_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes]
 
 
 def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes) -> None:
-    """Raise InvalidProofError unless `proof` shows that the new tree only appended to the old one.
+    """Raise InvalidProofError if the new tree does not extend the old tree (RFC 9162 section 2.1.4.2).
 
-    RFC 9162 section 2.1.4.2. Two trees of the same size must be identical. Every tree extends the empty one.
+    Two trees of the same size must be identical. Every tree extends the empty tree.
     """
     if not 0 <= old_size <= new_size:
         raise InvalidProofError("the older tree is the larger one")
@@ -148,7 +149,7 @@ def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old
 
 
 def _roots_of_consistency(position: int, last: int, hashes: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """Return the old and new root from the hashes. `position` and `last` are the last indexes of the trees."""
+    """Compute the old and the new root from the hashes. `position` and `last` are the last indexes of the trees."""
     if not hashes:
         raise InvalidProofError("the consistency proof is too short")
     while position & 1:
@@ -170,10 +171,10 @@ def _roots_of_consistency(position: int, last: int, hashes: Sequence[bytes]) -> 
 
 
 class Frontier:
-    """The right edge of a growing tree: one hash per complete subtree, largest first.
+    """The right edge of a growing tree, with one hash per complete subtree, largest first.
 
-    Appending needs nothing else. It has at most one hash per bit of the size. Every block stores it in packed form, so
-    that sealing and proving never compute it from tiles.
+    Appending an entry needs only the frontier. A frontier has at most one hash per bit of the size. Every block stores
+    it in packed form, so that sealing and proving never compute it from tiles.
     """
 
     def __init__(self, size: int = 0, packed: bytes = b"") -> None:
@@ -184,7 +185,7 @@ class Frontier:
         self.hashes = [packed[at : at + HASH_BYTES] for at in range(0, len(packed), HASH_BYTES)]
 
     def push(self, digest: bytes) -> list[tuple[int, bytes]]:
-        """Append a leaf hash. Return every `(level, hash)` that it completes, starting with itself."""
+        """Append a leaf hash. Return every `(level, hash)` that the leaf completes, beginning with the leaf itself."""
         level, formed = 0, [(0, digest)]
         while self.size >> level & 1:
             digest = node_hash(self.hashes.pop(), digest)

@@ -16,7 +16,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     sealed_at = datetime.fromisoformat(head.timestamp).replace(tzinfo=UTC) if head.timestamp else now
     age = max(0.0, (now - sealed_at).total_seconds())
     yield Reading("platform_ledger_last_block_seconds", "Age of the last block.", age)
-    # A machine that only reads metrics doesn't need the signing key. With the key, it is also checked.
+    # The signing key is only checked on a machine that has it, because a machine can serve metrics without the key.
     has_key = bool(settings.LEDGER_SIGNING_KEY) or not settings.PRODUCTION
     yield Reading(
         "platform_ledger_may_sign",

@@ -1,7 +1,7 @@
-"""The log's tables. All signed data is append-only: database triggers reject any other change (`ledger.triggers`).
+"""The log's tables. All signed data is append-only, because database triggers reject changes (`ledger.triggers`).
 
-The triggers permit two exceptions: erasure removes the nonce and metadata of an entry, and the last tile of a level
-grows at its end. The outcomes of requests to witnesses don't belong to the log, and may change.
+The triggers permit two changes: an erasure removes the nonce and metadata of an entry, and the last tile of a level
+grows at its end. The outcomes of requests to witnesses are not part of the log, and may change.
 """
 
 from typing import ClassVar
@@ -16,7 +16,7 @@ from ledger.entries import NONCE_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
 from ledger.merkle import HASH_BYTES
 
 TIMESTAMP_LENGTH = 27
-# A verifier key: name, id of 8 digits, and 33 bytes in base64.
+# A verifier key consists of a name, an id of 8 digits, and 33 bytes in base64.
 VKEY_MAX = 320
 
 
@@ -25,16 +25,16 @@ def _is_long(column: str, length: int, name: str) -> models.CheckConstraint:
 
 
 class Block(models.Model):
-    """One sealed batch of entries: a signed checkpoint, chained to the previous block."""
+    """A sealed batch of entries, with a signed checkpoint and the hash of the previous block."""
 
     number = models.BigIntegerField(primary_key=True)
     tree_size = models.BigIntegerField(unique=True)
     root = models.BinaryField()
     previous = models.BinaryField()
-    # The exact string that block hash and commitments cover. A date type would permit two representations.
+    # The block hash and the commitments cover this exact string. A date type would permit two representations.
     timestamp = models.CharField(max_length=TIMESTAMP_LENGTH)
     block_hash = models.BinaryField()
-    # Packed `merkle.Frontier` of the tree, from which sealing continues and proofs read the right edge.
+    # The packed `merkle.Frontier` of the tree. Sealing continues from it, and proofs need it for the right edge.
     frontier = models.BinaryField()
     checkpoint = models.TextField()
 
@@ -55,18 +55,18 @@ class Block(models.Model):
 
 
 class Entry(models.Model):
-    """An anchored report: the two halves of the tree's 64 bytes, and the metadata that the commitment covers."""
+    """An anchored report. `hash` and `commitment` are the 64 bytes in the tree. The commitment covers the metadata."""
 
     index = models.BigIntegerField(primary_key=True)
     leaf_hash = models.BinaryField()
     hash = models.BinaryField()
     commitment = models.BinaryField()
     nonce = models.BinaryField(null=True)
-    # Null means that the person's metadata was erased.
+    # Null means that the metadata was erased.
     user_id = models.CharField(max_length=USER_ID_MAX, null=True)  # noqa: DJ001
     report_type = models.CharField(max_length=REPORT_TYPE_MAX, null=True)  # noqa: DJ001
-    # No foreign key constraint: its check would lock the block's row for each entry, although the triggers already
-    # prevent deletions. `verify_ledger` checks the reference.
+    # A foreign key constraint would lock the block's row for each entry. It is not needed, because the triggers prevent
+    # deletions, and `verify_ledger` checks the reference.
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
@@ -78,7 +78,7 @@ class Entry(models.Model):
             models.Index(fields=["user_id", "index"], name="ledger_entry_by_user"),
         ]
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            # A person's report of a type is anchored once. Erased entries (null) don't count.
+            # A user's report of a type is anchored once. The constraint ignores erased entries, whose values are null.
             models.UniqueConstraint(fields=["hash", "user_id", "report_type"], name="ledger_entry_once"),
             models.CheckConstraint(condition=models.Q(index__gte=0), name="ledger_entry_index"),
             _is_long("leaf_hash", HASH_BYTES, "ledger_entry_leaf_hash"),
@@ -97,7 +97,7 @@ class Entry(models.Model):
 
 
 class Tile(models.Model):
-    """Up to 256 adjacent hashes of tree level `8 * level`, packed (C2SP tlog-tiles)."""
+    """A tile of up to 256 adjacent hashes of tree level `8 * level` (C2SP tlog-tiles)."""
 
     pk = models.CompositePrimaryKey("level", "index")
     level = models.SmallIntegerField()
@@ -119,13 +119,13 @@ class Cosignature(models.Model):
     """A witness's cosignature of a block's checkpoint. The same witness may cosign it again later."""
 
     pk = models.CompositePrimaryKey("block_id", "timestamp", "witness")
-    # No foreign key constraint, as for entries. `verify_ledger` checks the reference.
+    # The reference has no foreign key constraint, like an entry's. `verify_ledger` checks the reference.
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
-    # The verifier key, which verifies the row.
+    # The verifier key of the witness, which verifies this row.
     witness = models.CharField(max_length=VKEY_MAX)
-    # In seconds since 1970, as the witness signed it.
+    # The time that the witness signed, in seconds since 1970.
     timestamp = models.BigIntegerField()
     signature = models.BinaryField()
 
@@ -146,7 +146,10 @@ class Cosignature(models.Model):
 
 
 class WitnessOutcome(models.Model):
-    """The last outcome of requests to a witness, for metrics. One row per witness, written when it changes."""
+    """The last outcome of requests to a witness, for metrics.
+
+    A witness has one row, which is written after a change.
+    """
 
     witness = models.CharField(max_length=VKEY_MAX, primary_key=True)
     outcome = models.CharField(max_length=32)

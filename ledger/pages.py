@@ -24,7 +24,7 @@ from ledger.status import node_status
 RECENT_BLOCKS = 8
 ENTRIES_SHOWN = 50
 GROWTH_POINTS = 60
-GROWTH_WIDTH, GROWTH_HEIGHT = 600, 120  # units of the SVG
+GROWTH_WIDTH, GROWTH_HEIGHT = 600, 120  # the size of the chart in units of the SVG
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 def rungs(proof: log.Proof) -> list[dict[str, Any]]:
-    """Return the audit path from leaf to root: each node, its sibling, the sibling's side, and their parent."""
+    """Return the steps of the audit path from leaf to root, each with a node, its sibling, and their parent."""
     node = proof.record.leaf_hash
     steps = []
     ranges = merkle.inclusion_ranges(proof.record.index, proof.head.tree_size)

@@ -1,4 +1,4 @@
-"""C2SP tlog-policy: the trusted logs, the witnesses, and the required quorum.
+"""Parser for C2SP tlog-policy files, which list the trusted logs, the witnesses, and the required quorum.
 
     log <vkey> [<url>]
     witness <name> <vkey> [<url>]
@@ -16,7 +16,7 @@ from pathlib import Path
 from ledger.checkpoint import NoteError, Verifier, WitnessVerifier, parse_note, signatures_of, timestamp_of, utc_text
 
 MAX_POLICY_BYTES = 64 * 1024
-# The format requires at least 32. A higher limit would let a file cause unlimited work.
+# The format requires a limit of at least 32. Without a limit, a file could cause unlimited work.
 MAX_OF_A_KIND = 32
 NONE = "none"
 
@@ -26,7 +26,7 @@ _SPACE = re.compile(r"[ \t]+")
 
 
 class PolicyError(ValueError):
-    """A policy file has an invalid format. The message has the line."""
+    """A policy file has an invalid format. The message contains the line number."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PolicyLog:
 
 @dataclass(frozen=True)
 class Witness:
-    """A witness, by its name in groups and quorum. `url` is the prefix to which checkpoints are sent."""
+    """A witness. Groups and the quorum refer to its name. `url` is the prefix to which checkpoints are sent."""
 
     name: str
     verifier: WitnessVerifier
@@ -46,7 +46,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Group:
-    """A checkpoint satisfies the group if at least `threshold` of the members cosigned it."""
+    """A group of witnesses. At least `threshold` members must cosign a checkpoint."""
 
     threshold: int
     members: tuple[str, ...]
@@ -54,7 +54,7 @@ class Group:
 
 @dataclass
 class Policy:
-    """A parsed policy (`Policy.from_bytes`). Groups come after their members."""
+    """A parsed policy (`Policy.from_bytes`). Each group follows its members."""
 
     logs: list[PolicyLog] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
@@ -63,13 +63,13 @@ class Policy:
 
     @classmethod
     def read(cls, path: Path) -> "Policy":
-        """Parse a policy file. Raises OSError, and PolicyError as `from_bytes`."""
+        """Parse a policy file. Raises OSError and PolicyError."""
         with path.open("rb") as file:
             return cls.from_bytes(file.read(MAX_POLICY_BYTES + 1))
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Policy":
-        """Parse a policy. Raises PolicyError, with a sentence, for any invalid line."""
+        """Parse a policy. Raises PolicyError for an invalid line."""
         if len(content) > MAX_POLICY_BYTES:
             raise PolicyError(f"it has more than {MAX_POLICY_BYTES} bytes")
         if content and not content.endswith(b"\n"):
@@ -160,10 +160,10 @@ class Policy:
         return text.encode(errors="surrogateescape").decode(errors="replace")
 
     def cosigned(self, note: str) -> dict[str, int]:
-        """Return the witnesses that cosigned the note, by name, with the time in seconds since 1970.
+        """Return the witnesses that cosigned the note, as `{name: time}`, with times in seconds since 1970.
 
-        Does not verify the log's own signature. Raises NoteError if the note is not canonical, or a witness's signature
-        is invalid.
+        This does not verify the log's own signature. Raises NoteError if the note is not canonical, or if a witness's
+        signature is invalid.
         """
         text, signatures = parse_note(note)
         times = {}
@@ -174,7 +174,7 @@ class Policy:
 
     def is_met_by(self, names: set[str]) -> bool:
         met = set(names)
-        for name, group in self.groups.items():  # members come before their group
+        for name, group in self.groups.items():  # each group follows its members
             if len(met.intersection(group.members)) >= group.threshold:
                 met.add(name)
         return self.quorum == NONE or self.quorum in met

@@ -1,7 +1,7 @@
-"""C2SP tlog-proof: a proof file that can be verified offline, years later.
+"""Proof files in the format C2SP tlog-proof, which can be verified offline, years later.
 
-Its `extra` line is the commitment (32 bytes). The commitment and the report give the 64-byte entry. So a verifier needs
-only the report, the file, and the log's public key.
+The `extra` line is the commitment (32 bytes). The report's hash and the commitment are the 64 bytes of the entry. So a
+verifier needs only the report, the file, and the log's public key.
 """
 
 import re
@@ -14,7 +14,7 @@ from ledger import merkle
 from ledger.policy import Policy
 
 HEADER = "c2sp.org/tlog-proof@v1"
-# A tree of 2^63 entries has paths of 63 hashes.
+# In a tree of 2^63 entries, an audit path has 63 hashes.
 MAX_PATH = 63
 
 _HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
@@ -39,7 +39,7 @@ class ProofFile:
 
     @classmethod
     def from_text(cls, text: str) -> "ProofFile":
-        """Parse a proof file without verifying it. Raises NoteError unless it is canonical."""
+        """Parse a proof file without verifying it. Raises NoteError if the file is not canonical."""
         head, separator, note = text.partition("\n\n")
         lines = head.split("\n")
         if not separator or lines.pop(0) != HEADER:
@@ -69,8 +69,8 @@ class Step:
 def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy: Policy | None = None) -> list[Step]:
     """Verify a proof file offline, with a report's SHA-256 and the log's key.
 
-    With a policy, the checkpoint must have its quorum of witnesses. Stops at the first step that fails. The report is
-    proven if the last step is ok.
+    With a policy, the checkpoint must have the policy's quorum of witnesses. Returns the steps up to the first failure.
+    If the last step is ok, the report is proven.
     """
     try:
         proof = ProofFile.from_text(text)
@@ -106,7 +106,7 @@ def check_with_any(
     """Verify a proof file with the first key that signed its checkpoint, or with the last key if none did."""
     for verifier in verifiers:
         steps = check_proof(text, report_hash, verifier, policy)
-        if steps[-1].name != "checkpoint":  # this step fails for the key of a different log
+        if steps[-1].name != "checkpoint":  # the step "checkpoint" fails for the key of a different log
             break
     return steps, verifier
 

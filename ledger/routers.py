@@ -1,4 +1,4 @@
-"""Routing of the log's tables to the separate database in `LEDGER_DATABASE_URL`."""
+"""The database router that sends the log's tables to the separate database in `LEDGER_DATABASE_URL`."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from django.db.models import Model
 
 
 class LedgerRouter:
-    """Routes the log's records to the database `ledger`. It doesn't route other records.
+    """Routes the log's tables to the database `ledger`, and makes no decision about other tables.
 
-    Each database has its own `ops` tables, which store the kind of its installation.
+    Each database has separate `ops` tables, which store the kind of the installation.
     """
 
     def db_for_read(self, model: type[Model], **_hints: Any) -> str | None:

@@ -1,11 +1,12 @@
-"""One transaction, one block: the only code that appends to the log.
+"""Sealing of blocks. Only this code appends to the log, with one transaction per block.
 
-The transaction locks the log, reads the head, writes entries, tiles, and the signed block, and commits. Its statements
-require the head that it read, and the expected width of each tile. So two processes could not sign two histories, even
+The transaction locks the log, reads the head, writes entries, tiles, and the signed block, and commits. The statements
+require an unchanged head, and the expected width of each tile. So two processes could not sign two histories, even
 without the lock.
 
-The lock blocks all other blocks, so the transaction takes only two round trips and the commit. For this reason, it
-doesn't look up duplicates first. If the database rejects one, the block is sealed again after a look-up.
+While the log is locked, no other block can be sealed, so the transaction needs only two round trips and the commit. For
+this reason, it does not look up duplicates first. If the database rejects a duplicate, the block is sealed again after
+a look-up.
 """
 
 import logging
@@ -26,13 +27,13 @@ from ledger.models import database
 
 logger = logging.getLogger("platform.ledger")
 
-# The log's advisory lock in its PostgreSQL database: "ledger" in ASCII.
+# The log's advisory lock in the PostgreSQL database ("ledger" in ASCII).
 _ADVISORY_LOCK = int.from_bytes(b"ledger", "big")
-# Rows per INSERT: with eight values each, below SQLite's limit of 32,766 parameters.
+# The number of rows per INSERT. A row has eight values, and SQLite's limit is 32,766 parameters.
 _ROWS_PER_STATEMENT = 1_000
 
 _LOCK = "SELECT pg_advisory_xact_lock(%s)"
-# The last two blocks: the guard file may still have the head of the second to last block.
+# This selects the last two blocks, because the guard file may still have the head of the second to last block.
 _SELECT_HEADS = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 2"  # noqa: S608
 _INSERT_BLOCK = """
     INSERT INTO ledger_block
@@ -50,8 +51,8 @@ _SELECT_KNOWN = """
     SELECT hash, user_id, report_type, "index", leaf_hash, commitment, nonce, block_number FROM ledger_entry
     WHERE (hash, user_id, report_type) IN ({rows})
 """
-# On PostgreSQL, one JSON parameter has all rows. So the statement is independent of their number, and the driver quotes
-# one parameter instead of eight per row.
+# On PostgreSQL, one JSON parameter contains all rows. So the statement does not depend on the number of rows, and the
+# driver quotes one parameter instead of eight per row.
 _ENTRIES_OF_JSON = """
     SELECT "index", decode(leaf_hash, 'hex'), decode(hash, 'hex'), decode(commitment, 'hex'),
         decode(nonce, 'hex'), user_id, report_type, block_number
@@ -68,25 +69,25 @@ _ENTRY_COLUMNS = (
 _IDENTITY_COLUMNS = ("hash", "user_id", "report_type")
 _INSERT_TILE = 'INSERT INTO ledger_tile (level, "index", hashes) VALUES (%s, %s, %s)'
 _GROW_TILE = 'UPDATE ledger_tile SET hashes = {joined} WHERE level = %s AND "index" = %s AND length(hashes) = %s'
-# Without the CAST, SQLite concatenates two blobs to a text.
+# Without the CAST, SQLite would concatenate two blobs to a text.
 _JOINED = {"postgresql": "hashes || %s", "sqlite": "CAST(hashes || %s AS BLOB)"}
 
 Statement = tuple[str, list[Any]]
 Identity = tuple[bytes, str, str]
-# Called after the log is locked, so that the block includes all submissions up to then.
+# This is called after the log is locked, so that the block includes all submissions up to that time.
 Take = Callable[[], Sequence[Submission]]
 
 
 class _AnchoredAlreadyError(Exception):
-    """The log already has one of the submissions, so the block must be sealed without it."""
+    """The log already contains one of the submissions, so the block must be sealed without this submission."""
 
 
 def seal(take: Take) -> list[Receipt]:
-    """Append the submissions that `take` returns in one signed block. Return their receipts in the same order.
+    """Append the submissions that `take` returns in one signed block. Return their receipts in order after the commit.
 
-    A submission that is already anchored (same hash, user, and type) gets the earlier receipt. If all are, no block is
-    created. Returns only after the commit. Raises LogUnavailableError, with nothing appended, if the database fails, or
-    if `signing.check_guard` or `signing.check_key` fails.
+    A submission that is already anchored (same hash, user, and type) gets the earlier receipt. If all are anchored, no
+    block is created. If the database, `signing.check_guard`, or `signing.check_key` fails, raises LogUnavailableError
+    and appends nothing.
     """
     taken: list[Submission] = []
 
@@ -103,17 +104,17 @@ def seal(take: Take) -> list[Receipt]:
     except DatabaseError as error:
         logger.warning("sealing failed: %s", type(error.__cause__ or error).__name__)  # the message may contain a row
         raise LogUnavailableError from error
-    # The block is committed, so update the guard file before acknowledging it. Do so for duplicates, too: the guard
-    # file may not have been writable when their block was committed.
+    # The block is committed, so the guard file is updated before the response. This is also done for duplicates,
+    # because the guard file may not have been writable when their block was committed.
     if head.tree_size:
         guard.advance(guard.Mark(head.tree_size, head.root))
     return receipts
 
 
 def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.Head]:
-    """Seal one transaction. Return the receipts and the resulting head.
+    """Seal a block in one transaction. Return the receipts and the resulting head.
 
-    Without `looks_first`, raises _AnchoredAlreadyError for a duplicate, with nothing appended.
+    Without `looks_first`, a duplicate raises _AnchoredAlreadyError, and nothing is appended.
     """
     with transaction.atomic(using=database().alias, durable=True), database().cursor() as cursor:
         vendor = database().vendor
@@ -139,7 +140,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
         if not fresh:
             return answers, head
         if head.number == 0:
-            # Create the guard file before the first block, so that a later loss of the file can be detected.
+            # The guard file is created before the first block, so that a later loss of the file can be detected.
             guard.advance(guard.Mark(0, head.root))
         try:
             return answers, _append(cursor, vendor, head, timestamp, list(fresh.values()))
@@ -148,10 +149,10 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
 
 
 def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:
-    """Lock the log. Return its last two heads. A missing one is an empty `Head`."""
+    """Lock the log, and return its last two heads. A missing head is an empty `Head`."""
     statements: list[Statement] = [(_SELECT_HEADS, [])]
     if vendor == "postgresql":
-        # On SQLite, BEGIN IMMEDIATE is the lock.
+        # On SQLite, BEGIN IMMEDIATE has already locked the log.
         statements.insert(0, (_LOCK, [_ADVISORY_LOCK]))
     heads = [log.Head(*row) for row in _run(cursor, vendor, statements)[-1]]
     head, before, *_ = [*heads, log.Head(), log.Head()]
@@ -172,11 +173,11 @@ def _read_known(cursor: CursorWrapper, vendor: str, submissions: Sequence[Submis
 def _append(
     cursor: CursorWrapper, vendor: str, head: log.Head, timestamp: str, fresh: Sequence[tuple[Submission, Receipt]]
 ) -> log.Head:
-    """Write the block, its entries, and tiles. Return the new head. Raises IntegrityError for a duplicate entry."""
+    """Write a block with its entries and tiles. Return the new head. Raises IntegrityError for a duplicate entry."""
     frontier = log.frontier_of(head)
     grown = tiles.grow(frontier, (new.leaf_hash for _, new in fresh))
     new_head = signing.sign_block(head, frontier, timestamp)
-    # The statement inserts the block only on top of the head from which it was computed.
+    # The statement inserts the block only if the log still has the head from which the block was computed.
     values = [new_head.number, new_head.tree_size, new_head.root, head.block_hash]
     values += [new_head.timestamp, new_head.block_hash, new_head.frontier, new_head.checkpoint]
     expected = [head.number, head.number, head.number, head.tree_size, head.root]
@@ -194,7 +195,7 @@ def _append(
     ]
     statements += _with_rows(_INSERT_ENTRIES, _ENTRIES_OF_JSON, vendor, _ENTRY_COLUMNS, rows)
     written = _run(cursor, vendor, statements)
-    # Block and tiles must match the head and the widths from which they were computed.
+    # The block must match the head, and the tiles must match the widths, from which they were computed.
     if any(count != 1 for count in written[: 1 + len(grown)]):
         raise LogMovedError
     return new_head
@@ -203,7 +204,7 @@ def _append(
 def _with_rows(
     template: str, of_json: str, vendor: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> list[Statement]:
-    """Return the statements with these rows: as JSON on PostgreSQL, as VALUES on SQLite."""
+    """Return statements with these rows. The rows are JSON on PostgreSQL, and VALUES on SQLite."""
     if vendor == "postgresql":
         documents = [
             {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(columns, row, strict=True)}
@@ -219,9 +220,9 @@ def _with_rows(
 
 
 def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) -> list[Any]:
-    """Run the statements. Return the rows of each SELECT, and the number of written rows of others.
+    """Execute the statements. For each statement, return the rows of a SELECT, or the number of written rows.
 
-    PostgreSQL gets them in one round trip, because the log is locked meanwhile.
+    PostgreSQL executes them in one round trip, because the log is locked during this time.
     """
     together = vendor == "postgresql"
     if together:

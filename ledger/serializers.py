@@ -9,10 +9,10 @@ from config.api import serializers
 from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, has_dot_segment
 
-# Six times a report of 10 MiB, for a report in which every character is escaped.
+# The limit is six times the maximum report of 10 MiB, because every character of the report may be escaped.
 BODY_MAX_BYTES = 64 * 1024 * 1024
-# Callers without a credential can verify, and parsing needs several times the body's size in memory. The limit is three
-# times that of a report. If escapes make the body larger, the caller can send the report's hash instead.
+# Callers without a credential can verify, and parsing needs several times the body's size in memory. So the limit is
+# only three times the maximum report. If escapes make the body larger, the caller can send the report's hash instead.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 _SMALLER_SIZE = "The smaller size of the tree, in entries."
 
@@ -22,7 +22,8 @@ class ReportDataField(serializers.TextField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_length": 1, "max_length": REPORT_DATA_MAX_BYTES, **options})
-        # No validators: they would take half a second for ten million characters, which the parser has already checked.
+        # The validator of surrogates would need half a second for ten million characters, which the parser has
+        # already checked.
         self.validators = [
             validator
             for validator in self.validators

@@ -1,8 +1,8 @@
-"""Requests of the ledger to service A: its public keys, and whether a token is still valid.
+"""Requests of the ledger to service A for public keys, and for the validity of tokens.
 
-A token lasts 15 minutes, and a revocation takes effect within 5 s. So the ledger queries A about each token, with the
-token itself, every few seconds. While A can't be reached, no token is accepted (503 `E5030`), because only A knows the
-revocations. Listed keys don't require A, and still work.
+A token lasts 15 minutes, and a revocation must take effect within 5 s. So the ledger requests the validity of each
+token from A every few seconds, with the token itself as the credential. If A can't be reached, the ledger rejects all
+tokens (503 `E5030`), because only A stores the revocations. Listed keys don't require A, and still work.
 """
 
 import threading
@@ -24,19 +24,19 @@ from config.core.tokens import ALGORITHM
 _SECONDS = 3.0
 _ANSWER_MAX_BYTES = 65_536
 _JWKS_FRESH_SECONDS = 300.0
-# An unknown key id causes a new fetch, but invented ids must not cause a request to A each time.
+# An unknown key id causes a new request to A. This limits the requests for invented ids.
 _JWKS_RETRY_SECONDS = 10.0
-# With the 3 s for which A caches a check, a revocation takes effect within 5 s (decisions, section 9).
+# A caches a check for 3 s, so a revocation takes effect within 5 s (decisions, section 9).
 VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
-# A request that waits for A occupies a thread, which listed keys need. After a failure, requests fail immediately for
-# this long.
+# A request that waits for A occupies a thread, which requests with listed keys need. So for this time after a failure,
+# requests fail immediately.
 OUTAGE_SECONDS = 1.0
 ACCESS_ENDED = "E2013"  # service A's code for a partner whose access the customer has ended
 
 
 def _ask(address: str, token: str = "") -> Answer:
-    """Send a GET request, with the caller's token if given. Raises NoAnswer."""
+    """Send a GET request to service A, with `token` if it is not empty. Raises NoAnswer."""
     return exchange(
         "GET",
         address,
@@ -48,7 +48,7 @@ def _ask(address: str, token: str = "") -> Answer:
 
 
 class PublishedKeys:
-    """Service A's public keys, fetched at the first use and cached."""
+    """A cache of service A's public keys, which are requested at the first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class PublishedKeys:
         self._tried_at = float("-inf")
 
     def find(self, kid: str) -> Any:
-        """Return the key with this id, or None. Raises Unavailable if no keys have been fetched yet."""
+        """Return the key with this id, or None. Raises Unavailable if the cache has no keys yet."""
         with self._lock:
             now = time.monotonic()
             stale = now - self._fetched_at > _JWKS_FRESH_SECONDS or kid not in self._keys
@@ -69,7 +69,7 @@ class PublishedKeys:
             return self._keys.get(kid)
 
     def _refresh(self, now: float) -> None:
-        """Fetch the keys. If A fails, the cached keys stay."""
+        """Request the keys. If A fails, the cached keys stay."""
         try:
             answer = _ask(f"{settings.BASE_URL.removesuffix('/v1')}/.well-known/jwks.json")
             if answer.status != HTTPStatus.OK:
@@ -89,16 +89,18 @@ class _Verdict:
 
 
 class Introspection:
-    """The validity of tokens, as service A returned it within the last VERDICT_SECONDS."""
+    """A cache of the validity of tokens, which service A returned within the last VERDICT_SECONDS."""
 
     def __init__(self) -> None:
         self._verdicts: dict[str, _Verdict] = {}
         self._out_until = float("-inf")
 
     def check(self, token: str, user_id: str) -> bool:
-        """Return whether the token's user is staff. Raises InvalidToken for a revoked one, Unavailable if A fails.
+        """Return True if the token's user is staff.
 
-        The caller has verified the token's signature and claims, so A gets no forged tokens.
+        Raises InvalidToken for a revoked token, and Unavailable if A fails.
+
+        The caller must first verify the token's signature and claims, so that A gets no forged tokens.
         """
         verdict = self._verdicts.get(token)
         if verdict is None or verdict.until <= time.monotonic():
@@ -111,7 +113,7 @@ class Introspection:
         return verdict.is_staff
 
     def _ask(self, token: str, user_id: str) -> _Verdict:
-        """Send the token to A, as its holder would."""
+        """Send a request to A with the token as the credential."""
         began = time.monotonic()
         if began < self._out_until:
             raise _unavailable()

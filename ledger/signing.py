@@ -1,7 +1,7 @@
-"""Sign blocks, after checking that this process may sign.
+"""Signing of blocks, and the checks before signing.
 
-A log has one history only if its signer has the newest head. So nothing is signed if the guard file is missing or
-contradicts the head, or if another key signed the head. An operator must then intervene (`adopt_ledger_head`).
+A log has only one history if its signer has the newest head. So nothing is signed if the guard file is missing or
+contradicts the head, or if a different key signed the head. An operator must then intervene (`adopt_ledger_head`).
 """
 
 from ledger import guard, log, merkle
@@ -10,13 +10,13 @@ from ledger.errors import ForeignHeadError, GuardMissingError, LogBehindError, L
 from ledger.keys import signer
 from ledger.models import Block
 
-# The newest head that this process has signed or verified, with the key. Verifying is slower than signing, and a
+# The newest head that this process has signed or verified, and the key. Verification is slower than signing, and a
 # process that seals consecutive blocks can skip it.
 _known: tuple[log.Head, Signer] | None = None
 
 
 def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True) -> bool:
-    """Return whether `check_guard` passes, and also `check_key` if this machine has the key."""
+    """Check whether `check_guard` passes. If this machine has the key, `check_key` must also pass."""
     try:
         check_guard(head, using=using)
         if with_key:

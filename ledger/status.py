@@ -1,4 +1,4 @@
-"""The node's status, for `/health` and `/stats`."""
+"""The status of the ledger's node, for `/health` and `/stats`."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class NodeStatus:
     block_height: int
     tree_size: int
     is_syncing: bool
-    peers: int  # witnesses that cosigned within the last hour
+    peers: int  # the number of witnesses that cosigned within the last hour
 
     @property
     def status(self) -> str:
@@ -47,7 +47,7 @@ _checkup = Checkup(_examined_status)
 
 
 def status_in_time() -> NodeStatus | None:
-    """Return the node's status, or None if its database does not answer within CHECK_SECONDS."""
+    """Return the node's status, or None if the database does not respond within CHECK_SECONDS."""
     return in_time(_checkup, seconds=CHECK_SECONDS)
 
 

@@ -1,7 +1,7 @@
-"""C2SP tlog-tiles: the hashes in each tile, the names of tiles, and derived values.
+"""Tiles of the tree in the format C2SP tlog-tiles: their names, their hashes, and the nodes that they determine.
 
 A tile of level L has up to 256 consecutive hashes of tree level 8 * L. Full tiles never change. The last tile of a
-level only grows at its end, so a partial tile is always a prefix of the full one.
+level only grows at its end, so a partial tile is always a prefix of the full tile.
 """
 
 import re
@@ -16,7 +16,7 @@ TILE_HEIGHT = 8
 TILE_WIDTH = 1 << TILE_HEIGHT
 FULL_TILE_BYTES = TILE_WIDTH * HASH_BYTES
 MAX_LEVEL = 63
-# Indexes are signed 64-bit integers, which is enough for any possible tree.
+# Indexes are signed 64-bit integers, which are sufficient for any realistic tree.
 MAX_INDEX = (1 << 63) - 1
 
 TileKey = tuple[int, int]
@@ -28,7 +28,7 @@ _PATH = re.compile(
 
 @dataclass(frozen=True)
 class TileName:
-    """A tile as a client requests it. `level` None is an entry bundle. `width` is 1 to 256."""
+    """The name of a tile in a client's request. A `level` of None means an entry bundle. `width` is 1 to 256."""
 
     level: int | None
     index: int
@@ -46,7 +46,7 @@ class TileName:
 
 
 def parse_tile_path(path: str) -> TileName:
-    """Parse a tile's path. Raises ValueError for any form but the canonical one."""
+    """Parse a tile's path. Raises ValueError if the path is not canonical."""
     match = _PATH.fullmatch(path)
     if match is None:
         raise ValueError("not a tile path")
@@ -54,8 +54,8 @@ def parse_tile_path(path: str) -> TileName:
     index = int(match["index"].replace("x", "").replace("/", ""))
     width = int(match["width"] or TILE_WIDTH)
     name = TileName(level, index, width)
-    # The comparison with the generated path rejects some forms that the pattern accepts. These are extra x000 groups,
-    # and `.p/256`, which is a full tile with the name of a partial one.
+    # The comparison with the generated path rejects two forms that the pattern accepts: extra x000 groups, and
+    # `.p/256`, which is a full tile with the name of a partial tile.
     if name.path() != path or (level or 0) > MAX_LEVEL or index > MAX_INDEX or width > TILE_WIDTH:
         raise ValueError("not a canonical tile path")
     return name
@@ -83,7 +83,7 @@ def tiles_of(size: int) -> list[tuple[int, int]]:
 
 
 def push(frontier: Frontier, leaf: bytes) -> list[tuple[TileKey, bytes]]:
-    """Append a leaf hash to the frontier. Return the completed hashes that tiles store, each with its tile."""
+    """Append a leaf hash to the frontier. Return `(tile, hash)` for each completed hash that a tile stores."""
     index = frontier.size
     return [
         ((level // TILE_HEIGHT, index >> level >> TILE_HEIGHT), digest)
@@ -93,7 +93,7 @@ def push(frontier: Frontier, leaf: bytes) -> list[tuple[TileKey, bytes]]:
 
 
 def grow(frontier: Frontier, leaves: Iterable[bytes]) -> dict[TileKey, bytes]:
-    """Append leaf hashes to the frontier. Return the bytes to append to each affected tile."""
+    """Append leaf hashes to the frontier. Return the bytes to append to each tile that grows."""
     added: dict[TileKey, list[bytes]] = {}
     for leaf in leaves:
         for key, digest in push(frontier, leaf):
@@ -102,24 +102,24 @@ def grow(frontier: Frontier, leaves: Iterable[bytes]) -> dict[TileKey, bytes]:
 
 
 def build_pyramid(hashes: bytes) -> tuple[bytes, ...]:
-    """Return all complete nodes inside a tile: row r has, packed, the nodes r levels above the tile's hashes."""
+    """Return all complete nodes inside a tile. Row r contains the packed nodes r levels above the tile's hashes."""
     rows = [hashes]
     while len(row := rows[-1]) > HASH_BYTES:
-        # Adjacent hashes are already concatenated, so `node_hash` would only split them.
+        # Adjacent hashes are already concatenated, so this does not call `node_hash` with separate hashes.
         pairs = range(0, len(row) - HASH_BYTES, 2 * HASH_BYTES)
         rows.append(b"".join([sha256(b"\x01" + row[at : at + 2 * HASH_BYTES]).digest() for at in pairs]))
     return tuple(rows)
 
 
-# Tiles above level 0 are few, and every proof reads some of them. Tiles of level 0 are many and rarely reused. The key
-# is the content, so entries are never stale. An entry has at most 24 KiB.
+# Only tiles above level 0 are cached. They are few, and every proof needs some of them. Tiles of level 0 are many, and
+# rarely reused. The cache's key is the tile's content, so entries are never stale. An entry has at most 24 KiB.
 _cached_pyramid = lru_cache(maxsize=256)(build_pyramid)
 
 
 def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
-    """Return a function from complete nodes to their hashes, from the bytes of a tile of this level.
+    """Return a function that returns the hash of a complete node, from the bytes of a tile of this level.
 
-    It raises IndexError for a node beyond the tile's width.
+    The function raises IndexError for a node beyond the tile's width.
     """
     rows = _cached_pyramid(hashes) if level else build_pyramid(hashes)
 
@@ -135,7 +135,7 @@ def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
 
 
 class Plan:
-    """The tiles required to compute the roots of these ranges of entries. `known` hashes require no tile."""
+    """The tiles that are required to compute the roots of ranges of entries. `known` hashes require no tile."""
 
     def __init__(self, ranges: Sequence[Range], known: Mapping[Node, bytes]) -> None:
         self._known = known
@@ -151,5 +151,5 @@ class Plan:
 
 
 def pack_bundle(entries: Iterable[bytes]) -> bytes:
-    """Return an entry bundle: each entry after its length as a big-endian uint16."""
+    """Return an entry bundle. It contains, for each entry, the length as a big-endian uint16 and the entry."""
     return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries)

@@ -1,7 +1,7 @@
-"""Append-only tables, enforced by the database: SQL triggers that reject all but two kinds of changes.
+"""SQL triggers that make the log's tables append-only. They permit only two kinds of changes.
 
-Erasure removes an entry's nonce, user, and type, all three and nothing else. Growth appends bytes to a tile. To rewrite
-history, an attacker must first drop these triggers, and `verify_ledger` still detects it.
+An erasure removes an entry's nonce, user, and type, and changes nothing else. Growth appends bytes to a tile. To
+rewrite history, an attacker must first drop these triggers, and `verify_ledger` still detects the change.
 """
 
 TABLES = ("ledger_block", "ledger_entry", "ledger_tile", "ledger_cosignature")
@@ -36,7 +36,7 @@ def _postgresql_create() -> list[str]:
             RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP
                 USING ERRCODE = 'integrity_constraint_violation';
         END $$""",
-        # TRUNCATE of an empty table is harmless.
+        # TRUNCATE of an empty table is permitted, because it changes nothing.
         """CREATE FUNCTION ledger_refuse_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
         DECLARE filled boolean;
         BEGIN
@@ -59,7 +59,7 @@ def _postgresql_create() -> list[str]:
         for event, action in events.items():
             statements.append(f"CREATE TRIGGER {table}_no_{event} {action}")
             statements.append(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_{event}")
-    # Hashes don't compress, and each block rewrites a tile, so store tiles outside of the row.
+    # Tiles are stored outside of the row, because hashes don't compress, and each block rewrites a tile.
     statements.append("ALTER TABLE ledger_tile ALTER COLUMN hashes SET STORAGE EXTERNAL")
     return statements
 
@@ -74,7 +74,7 @@ def _postgresql_drop() -> list[str]:
 
 
 def _sqlite_create() -> list[str]:
-    """Return triggers for SQLite, where `INSERT OR REPLACE` deletes rows without firing delete triggers."""
+    """Return the triggers for SQLite, including one for `INSERT OR REPLACE`, which does not fire delete triggers."""
     statements = []
     for table in TABLES:
         refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
@@ -95,7 +95,7 @@ def _sqlite_drop() -> list[str]:
 
 
 def create_statements(vendor: str) -> list[str]:
-    """Return the statements that create the triggers. `vendor` is Django's name of the database."""
+    """Return the statements that create the triggers. `vendor` is Django's name of the database system."""
     return {"postgresql": _postgresql_create, "sqlite": _sqlite_create}[vendor]()
 
 

@@ -8,7 +8,7 @@ handler404 = "config.api.errors.not_found"
 handler500 = "config.api.errors.server_error"
 
 urlpatterns = [
-    # Routes are tried in order, so the most frequent ones come first.
+    # Django tries routes in order, so the most frequent routes come first.
     path("anchor", RecordViewSet.as_view({"post": "anchor"})),
     path("", ExplorerViewSet.as_view({"get": "list"})),
     path("health", NodeViewSet.as_view({"get": "health"})),

@@ -1,6 +1,6 @@
 """The HTTP API of service B (specification section 4.3, and proofs).
 
-Each method converts one request to one call, and its result to a response. Other modules have the rules.
+Each method converts a request to one call, and the result to a response. Other modules contain the rules.
 """
 
 from functools import partial
@@ -34,12 +34,12 @@ from ledger.status import NodeStatus, node_status, status_in_time, unreachable
 
 TEXT = "text/plain; charset=utf-8"
 BYTES = "application/octet-stream"
-# Tiles and bundles never change, and tlog-tiles recommends long caching.
+# A tile or bundle at a path never changes, and tlog-tiles recommends long caching.
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
 _SHOWN_OF_A_RECORD = ("hash", "user_id", "report_type", "block_number", "timestamp")
-# Shared declarations of both anchoring operations, and of both proof formats.
+# Declarations that both anchoring operations share, and declarations that both proof formats share.
 _anchors = partial(endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,))
 _proves = partial(
     endpoint,
@@ -50,7 +50,7 @@ _proves = partial(
 
 
 def read_hash(text: str) -> bytes:
-    """Parse the hash in a path or body. Raises InvalidHashError unless it is 64 hex characters."""
+    """Parse the hash in a path or body. Raises InvalidHashError if it is not 64 hex characters."""
     report_hash = parse_report_hash(text)
     if report_hash is None:
         raise InvalidHashError
@@ -58,7 +58,7 @@ def read_hash(text: str) -> bytes:
 
 
 def read_user_id(text: str) -> str:
-    """Return the user id in a path. Rejects `.` and `..`, which clients resolve."""
+    """Return the user id in a path. Rejects `.` and `..`, because clients resolve these segments."""
     if has_dot_segment(text):
         raise NotFound
     if "\0" in text or len(text) > USER_ID_MAX:
@@ -308,7 +308,7 @@ class ProofViewSet(LedgerViewSet):
 
 
 def submission_of(item: dict[str, Any]) -> Submission:
-    """Return the submission of a validated item. Its data is hashed here and not stored."""
+    """Convert a validated item to a submission. The report's data is hashed here, and not stored."""
     return Submission(report_digest(item["report_data"]), item["user_id"], item["report_type"])
 
 

@@ -1,7 +1,7 @@
-"""The log and its witnesses: request cosignatures, store them, and wait for a quorum.
+"""Cosignatures of the log's witnesses: requests, storage, and the wait for a quorum.
 
 A separate process (`manage.py ask_witnesses`) sends the newest checkpoint to the witnesses at most once per second.
-Anchoring never waits for them, and the log is not locked.
+Anchoring never waits for the witnesses, and the process does not lock the log.
 """
 
 import logging
@@ -38,17 +38,18 @@ from ledger.policy import NONE, Policy, PolicyError, PolicyLog, Witness
 
 logger = logging.getLogger("platform.ledger")
 
-WAIT_SECONDS = 20.0  # shorter than the timeout of a request, 30 s
+WAIT_SECONDS = 20.0  # the timeout of a request is 30 s
 _LOOK_SECONDS = 0.5
 # A waiting request occupies a thread, which anchoring needs. At most 8 of the 32 threads may wait.
 WAITING_MAX = 8
 PEER_SECONDS = 3_600
-# How often an unchanged log is cosigned again: a cosignature only proves that its head was the newest at that time.
+# After this time, an unchanged log is cosigned again, because a cosignature only proves that its head was the newest
+# head at that time.
 _AGAIN_SECONDS = 1_800
-ASK_SECONDS = 5.0  # for one witness, from first to last byte; a round has at most two requests
+ASK_SECONDS = 5.0  # the time limit of a request to a witness; a round has at most two requests per witness
 _RETRY_SECONDS_MAX = 60.0
-_CLOCK_SECONDS = 300  # how far a witness's clock may be ahead
-# The number of candidate blocks for a quorum, at each end of the blocks that cover an entry.
+_CLOCK_SECONDS = 300  # a witness's clock may be ahead by this time
+# A search for a quorum checks this number of the newest, and of the oldest, blocks that cover an entry.
 _CANDIDATES = 3
 
 COSIGNED = "cosigned"
@@ -92,7 +93,7 @@ def policy() -> Policy | None:
 
 
 def published_policy() -> str:
-    """Return the policy for verifiers of this log's proofs: its key, its witnesses, and the quorum."""
+    """Return the policy for verifiers of this log's proofs, with the log's key, its witnesses, and the quorum."""
     own = policy() or Policy(quorum=NONE)
     return Policy([PolicyLog(signer().verifier, None)], own.witnesses, own.groups, own.quorum).text()
 
@@ -111,7 +112,7 @@ _waiting = threading.BoundedSemaphore(WAITING_MAX)
 
 
 def wait_for_head(index: int) -> log.Head:
-    """Return the newest head over this entry with a quorum. Waits for one, without an open transaction.
+    """Wait for a head with a quorum that covers this entry; return the newest. No transaction is open during the wait.
 
     Raises NotWitnessedYetError after the timeout, if too many requests wait, or if the log has no witnesses.
     """
@@ -133,12 +134,12 @@ def wait_for_head(index: int) -> log.Head:
 
 
 def witnessed_head(own: Policy, index: int) -> log.Head | None:
-    """Return the newest head over this entry with a quorum, or None if there is none."""
+    """Return the newest head with a quorum that covers this entry, or None if no head has a quorum."""
     if own.quorum == NONE:
         return log.read_head()
     first = Block.objects.filter(tree_size__gt=index).order_by("tree_size")[:1].values("number")
     cosigned = Cosignature.objects.filter(block_id__gte=first).values_list("block_id", flat=True).distinct()
-    # Also check the oldest blocks: during a witness's outage, new blocks have no quorum, but earlier blocks do.
+    # This also checks the oldest blocks, because during a witness's outage only earlier blocks have a quorum.
     numbers = {*cosigned.order_by("-block_id")[:_CANDIDATES], *cosigned.order_by("block_id")[:_CANDIDATES]}
     for row in Block.objects.filter(number__in=numbers).order_by("-number").values_list(*log.HEAD_COLUMNS):
         head = log.Head(*row)
@@ -166,14 +167,17 @@ class _WitnessState:
 
 
 class Asker:
-    """Sends requests to each witness with an address. It remembers failures, so use one per process."""
+    """Sends requests to each witness that has an address.
+
+    It remembers failures, so a process needs only one instance.
+    """
 
     def __init__(self, own: Policy) -> None:
         self._witnesses = [_WitnessState(witness) for witness in own.witnesses if witness.url]
         self._threads = ThreadPoolExecutor(max_workers=len(self._witnesses) or 1, thread_name_prefix="witness")
 
     def ask(self, *, now: datetime) -> dict[str, int]:
-        """Request missing cosignatures of the newest checkpoint. Return the numbers of cosignatures and of failures."""
+        """Request missing cosignatures of the newest checkpoint. Return the numbers of cosignatures and failures."""
         counts = {COSIGNED: 0, "failed": 0}
         head = log.read_head(database().alias)
         if head.number == 0:
@@ -196,7 +200,10 @@ class Asker:
         return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
 
     def _send(self, targets: list[tuple[_WitnessState, int]], head: log.Head) -> None:
-        """Start a request to each witness, from the tree size that the witness has."""
+        """Start a request to each witness.
+
+        The consistency proof begins at the tree size that the witness has cosigned.
+        """
         request_from = lru_cache(partial(_request, head=head))
         for state, old_size in targets:
             address = f"{str(state.witness.url).rstrip('/')}/add-checkpoint"
@@ -213,7 +220,10 @@ class Asker:
     def _receive(
         self, sent: list[_WitnessState], head: log.Head, now: datetime, *, again: bool = False
     ) -> list[tuple[_WitnessState, int]]:
-        """Store the cosignatures. Return the witnesses that know a different size, with the size, unless `again`."""
+        """Store the cosignatures. Return each witness that has cosigned a different size, and that size.
+
+        With `again`, the outcomes of these witnesses are stored instead.
+        """
         behind = []
         for state in sent:
             try:
@@ -228,7 +238,7 @@ class Asker:
         return behind
 
     def _judge(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
-        """Return the outcome of one request, its meaning, and the size that the witness knows, if it differs."""
+        """Return the outcome of a request, its meaning, and the size that the witness has cosigned, if different."""
         try:
             answer = state.call.result()
             if answer.status == HTTPStatus.OK:
@@ -244,7 +254,10 @@ class Asker:
         return *_REFUSALS.get(answer.status, (f"status_{answer.status}", f"answered {answer.status}")), None
 
     def _keep(self, state: _WitnessState, head: log.Head, lines: str, now: datetime) -> None:
-        """Verify and store this witness's cosignature. Raises NoteError without one. Ignores other cosignatures."""
+        """Verify and store this witness's cosignature.
+
+        Raises NoteError if it is missing. Ignores other cosignatures.
+        """
         text, signatures = parse_note(head.checkpoint + lines)
         own = signatures_of(state.witness.verifier, text, signatures)
         if not own:
@@ -260,7 +273,7 @@ class Asker:
         )
 
     def _note(self, state: _WitnessState, outcome: str, meaning: str, now: datetime) -> None:
-        """Store the outcome. If it changed, write it to the log and the metrics."""
+        """Store the outcome. If the outcome changed, write it to the log and the metrics."""
         state.failures = 0 if outcome == COSIGNED else state.failures + 1
         state.not_before = time.monotonic() + min(2.0**state.failures, _RETRY_SECONDS_MAX) if state.failures else 0.0
         if outcome == state.outcome:
@@ -276,14 +289,14 @@ class Asker:
 
 
 def _request(old_size: int, head: log.Head) -> bytes:
-    """Return the body of `add-checkpoint`: the consistency proof from the old size, and this head."""
+    """Return the body of `add-checkpoint`, with the consistency proof from the old size, and this head."""
     proof = log.consistency_proof(old_size, head.tree_size, head)
     lines = [f"old {old_size}", *(encode_base64(digest) for digest in proof)]
     return ("\n".join(lines) + f"\n\n{head.checkpoint}").encode()
 
 
 def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
-    """Return the outcome if a witness knows a different size."""
+    """Return the outcome, and its meaning, for a witness that has cosigned a different size."""
     if size > log.read_head(database().alias).tree_size:
         return _AHEAD
     if size > head.tree_size:
@@ -292,7 +305,7 @@ def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
 
 
 def _named_size(answer: Answer) -> int | None:
-    """Return the size in a conflict response, in entries. Raises NoteError if it is not a number."""
+    """Return the tree size in a conflict response. Raises NoteError if it is not a number."""
     kind = answer.headers.get("content-type", "")
     if answer.status != HTTPStatus.CONFLICT or not kind.startswith("text/x.tlog.size"):
         return None

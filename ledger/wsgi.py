@@ -4,7 +4,7 @@ import os
 
 os.environ.setdefault("SERVICE", "ledger")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# The timeout of SQL statements, shorter than the 30 s of a request.
+# The timeout of SQL statements must be shorter than the 30 s of a request.
 os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
 
 from django.conf import settings

@@ -50,7 +50,7 @@ def _change_account(signal: Any, user: Any, **_signal: Any) -> None:
 
 
 def _change_groups(*, instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **_signal: Any) -> None:
-    """Write a line for each account and group. The back office's line of the same request has the actor."""
+    """Write a line for each account and group. The back office writes another line with the actor."""
     kind = _GROUP_KINDS.get(action)
     if kind is None:
         return

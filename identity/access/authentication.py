@@ -1,7 +1,7 @@
-"""Authenticate requests: JWT, API key, or signed request, selected by the form of the credential.
+"""Authentication of requests by a JWT, an API key, or a signature. The form of the credential selects the method.
 
-The process caches the state of a credential for REMEMBERED_SECONDS. A frequent caller causes no query per request, and
-a revoked credential is rejected within that time.
+A process caches the state of a credential for REMEMBERED_SECONDS. So the requests of a frequent caller need no query,
+and a revoked credential is rejected within that time.
 """
 
 import time
@@ -39,7 +39,7 @@ Caller = tuple[User, credentials.Credential]
 
 @dataclass(slots=True)
 class _Remembered:
-    """A validated credential, the time at which its cache entry expires, and the secret of an API key."""
+    """A cache entry: a validated credential, the time at which the entry expires, and the secret of an API key."""
 
     caller: Caller
     until: float
@@ -55,7 +55,7 @@ def forget_credentials(**_signal: Any) -> None:
 
 
 def forget_on_change() -> None:
-    """Clear the cache when a user, a key, or a family changes in this process. In other processes, entries expire."""
+    """Clear the cache when a user, a key, or a family changes in this process. Other processes wait for the expiry."""
     for model in (User, ApiKey, TokenFamily, SigningKey):
         for signal in (post_save, post_delete):
             signal.connect(forget_credentials, sender=model, dispatch_uid=f"forget-{model.__name__}-{id(signal)}")
@@ -122,7 +122,7 @@ def _check_key(text: str) -> _Remembered:
 
 
 def _secret_of(key: ApiKey) -> str | None:
-    """Return a key's signing secret. Returns None if it can't be decrypted: the key itself remains valid."""
+    """Return a key's signing secret. Returns None if the secret can't be decrypted. The key itself remains valid."""
     try:
         return str(key.secret)
     except UnreadableSecret:
@@ -140,7 +140,7 @@ def _signed(request: Request, key: str) -> Caller:
 
 
 def _honoured_key(request: Request) -> UUID | None:
-    """Return the Idempotency-Key if the operation supports it. A later check rejects a malformed one."""
+    """Return the Idempotency-Key if the operation supports it. A later check rejects a malformed key."""
     if not request.parser_context["view"].declared.idempotent:
         return None
     try:
@@ -153,7 +153,7 @@ class CredentialAuthentication(BaseAuthentication):
     """`Authorization: Bearer` with a JWT or a signed API key, or `X-API-Key` (specification section 5)."""
 
     def authenticate(self, request: Request) -> Caller | None:
-        """Return (user, credential), or None without one. Raises AmbiguousCredentials for two accounts."""
+        """Return `(user, credential)`, or None without a credential. Raises AmbiguousCredentials for two accounts."""
         meta = request.META
         authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
         if authorization is None and key is None:
@@ -177,7 +177,7 @@ class CredentialAuthentication(BaseAuthentication):
         scheme, _, text = header.partition(" ")
         if scheme.lower() != "bearer":
             raise credentials.AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
-        text = text.lstrip(" ")  # RFC 9110, 11.4: one or more spaces
+        text = text.lstrip(" ")  # RFC 9110, 11.4, allows one or more spaces
         if not text or " " in text:
             raise credentials.InvalidToken("The bearer token is missing, or contains a space.")
         return _signed(request, text) if text.startswith(KEY_START) else _remember(text, _check_token).caller

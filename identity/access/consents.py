@@ -1,7 +1,7 @@
-"""The consents of people, each with its kind, scope, start, and end.
+"""The consents of accounts, each with a kind, scope, start, and end.
 
-The code that acts on a consent stores it (`give_consent`) and ends it (`Consent.objects…end`). An app declares how a
-person ends its kinds of consents (`consent_endings`), and how they are named (`consent_names`).
+The code that acts on a consent stores it (`give_consent`) and ends it (`Consent.objects…end`). For its kinds of
+consents, an app declares the functions that end a consent (`consent_endings`), and the names (`consent_names`).
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ class ConsentQuerySet(models.QuerySet["Consent"]):
         return self.filter(ended_at__isnull=True)
 
     def named(self) -> Self:
-        """Annotate each consent with the name that its app declares for the kind: a bank's or a lender's."""
+        """Annotate each consent with the name of the bank or lender, which the app of the kind declares."""
         names = [When(kind=kind, then=name) for kind, name in declared("consent_names")]
         return self.annotate(party=Case(*names, output_field=TextField()))
 
@@ -56,7 +56,7 @@ class Consent(models.Model):
     ends_at = models.DateTimeField(null=True, help_text="When the consent ends by itself (UTC); null if never.")
     ended_at = models.DateTimeField(null=True, help_text="When the consent ended (UTC); null while it is in effect.")
 
-    party: str | None  # set only on rows of `ConsentQuerySet.named()`
+    party: str | None  # only rows of `ConsentQuerySet.named()` have this attribute
 
     objects = ConsentQuerySet.as_manager()
 
@@ -70,7 +70,7 @@ class Consent(models.Model):
 
     @property
     def name(self) -> str | None:
-        """The name of the app as the person authorized it, or of the bank or the lender in a `named` queryset."""
+        """The name that the app had at its authorization, or in a `named` queryset the name of the bank or lender."""
         return self.scope.rpartition(": ")[0] if self.kind == APP else self.party
 
     @property

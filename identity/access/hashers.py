@@ -8,8 +8,8 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHash
 
 from config.core.errors import Unavailable
 
-# A hash takes 100 MiB and a core, so only 2 run at a time in a process. Further log-ins wait. Each waiting request
-# occupies a thread, so requests beyond WAITING_MAX fail immediately.
+# A hash needs 100 MiB and a core, so a process computes only 2 hashes at a time. Further log-ins wait. A waiting
+# request occupies a thread, so requests above WAITING_MAX fail immediately.
 HASHES_AT_ONCE = 2
 WAITING_MAX = 2
 WAIT_SECONDS = 3.0
@@ -20,7 +20,7 @@ _places = threading.BoundedSemaphore(HASHES_AT_ONCE + WAITING_MAX)
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Argon2 with at most HASHES_AT_ONCE hashes at a time. Raises Unavailable if WAITING_MAX others already wait."""
+    """Argon2 with at most HASHES_AT_ONCE hashes at a time. Raises Unavailable if WAITING_MAX requests already wait."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn():
@@ -49,7 +49,7 @@ def _turn() -> Iterator[None]:
 class RecoveryCodeHasher(PasswordHasher):
     """Argon2id with OWASP's smallest parameters, because ten codes are hashed at a time.
 
-    Never change the parameters. Codes are looked up by hash, and other parameters give other hashes.
+    Never change the parameters, because codes are looked up by hash, and the hash depends on the parameters.
     """
 
     algorithm = "recovery_code"

@@ -1,8 +1,8 @@
 """Create, rotate, revoke, and parse API keys.
 
-A key has the form `ck_live_<12 id>_<32 random><6 checksum>`, in development `ck_test_…`. The checksum lets scanners
-recognize a key, and rejects typing errors without a query. A key of one profile is rejected in the other, regardless of
-the database.
+A key has the form `ck_live_<12 id>_<32 random><6 checksum>`. In development, it begins with `ck_test_`. With the
+checksum, scanners can recognize a key, and the API can reject typing errors without a query. Production rejects the
+keys of development, and development rejects the keys of production, regardless of the database.
 """
 
 import re
@@ -33,18 +33,18 @@ from identity.access.second_factor import require_second_factor
 from identity.errors import NothingToCollect
 
 DEFAULT_DAYS = 90  # specification section 5, item 7
-KEYS_MAX = 20  # per account: active keys, and keys that wait for collection
+KEYS_MAX = 20  # the limit of an account for active keys and keys that wait for collection
 GRACE_MAX_DAYS = 90
 NAME_MAX_LENGTH = 255
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-KEY_START = "ck_"  # the start of an API key in every profile
+KEY_START = "ck_"  # every API key begins with this text
 _SHAPE = re.compile(r"ck_(?:live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
 _CHECKSUM_LENGTH = 6
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
-    """An API key with its plain text and secret, available only when it is issued."""
+    """An API key with its plain text and secret, which are available only at the creation."""
 
     record: ApiKey
     key: str
@@ -55,7 +55,7 @@ class IssuedKey:
         return self.record.replaces.expires_at if self.record.replaces else None
 
     def members(self) -> dict[str, Any]:
-        """Return the fields of the response that shows the key once."""
+        """Return the fields of the only response that contains the plain text."""
         members = {"id": self.record.pk, "key": self.key, "secret": self.secret, "scopes": self.record.scopes}
         members["expires_at"] = self.record.expires_at
         if old := self.record.replaces:
@@ -73,7 +73,7 @@ def _checksum(text: str) -> str:
 
 
 def check_profile(text: str) -> None:
-    """Raise InvalidToken if the prefix of the key belongs to another profile."""
+    """Raise InvalidToken if a key has the prefix of development in production, or the reverse."""
     for prefix in set(settings.API_KEY_PREFIXES.values()) - {settings.API_KEY_PREFIX}:
         if text.startswith(prefix):
             kinds = " or ".join(kind for kind, theirs in settings.API_KEY_PREFIXES.items() if theirs == prefix)
@@ -111,7 +111,7 @@ def create_api_key(
     expires_at: datetime | None = None,
     second_factor: bool = False,
 ) -> IssuedKey:
-    """Create a key for `owner`. Without `scopes`, it is unrestricted.
+    """Create a key for `owner`. Without `scopes`, the key is unrestricted.
 
     `second_factor` is True if the log-in used a second factor. Raises Django's ValidationError. Raises NameTaken if the
     name resembles the name of another key that has not ended and was not rotated.
@@ -139,7 +139,7 @@ def create_api_key(
 
 
 def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta, second_factor: bool = False) -> IssuedKey:
-    """Create a successor. The old key is valid for `grace`. Raises ValidationError if revoked or not collected."""
+    """Create a successor. The old key is valid for `grace`. Raises ValidationError for a revoked or uncollected key."""
     with transaction.atomic():
         issued = _succeed(record, now=now, second_factor=second_factor)
         _end_after(issued.record.replaces, now=now, grace=grace)
@@ -147,7 +147,7 @@ def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta, second_fa
 
 
 def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey:
-    """Create a successor that the owner collects once. After the collection, the old key is valid for `grace_days`.
+    """Create a successor for collection by the owner. After the collection, the old key is valid for `grace_days`.
 
     Raises ValidationError if the key is revoked, was not collected, or already has a successor to collect.
     """
@@ -156,7 +156,7 @@ def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey
 
 
 def collect_api_key(actor: Actor, *, identifier: str, now: datetime) -> IssuedKey:
-    """Issue a key that the actor has to collect. Works once. Raises NothingToCollect if no key waits."""
+    """Issue a key that waits for collection by the actor. Raises NothingToCollect if no key waits."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
         record = waiting.filter(pk=queryable(identifier), owner=actor.user, collect_grace_days__isnull=False).first()
@@ -203,7 +203,7 @@ def _end_after(old: ApiKey | None, *, now: datetime, grace: timedelta) -> None:
 
 
 def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
-    """Revoke a key and return the time of its first revocation. Idempotent."""
+    """Revoke a key; return the time of the first revocation. Idempotent."""
     with transaction.atomic():
         key = ApiKey.objects.select_for_update().get(pk=record.pk)
         if key.revoked_at is None:
@@ -214,7 +214,7 @@ def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
 
 
 def announce_expiring(*, now: datetime) -> dict[str, int]:
-    """Send each owner one event for a key that expires within KEY_EXPIRY_NOTICE. Return the number of keys."""
+    """Record an event for each key that expires within KEY_EXPIRY_NOTICE, once per key. Return the number of keys."""
     soon = ApiKey.objects.usable_at(now).filter(expires_at__lte=now + KEY_EXPIRY_NOTICE, expiry_announced_at=None)
     items = FailedItems("api_key", soon, lease=timedelta(minutes=1))
     announced = 0
@@ -222,7 +222,7 @@ def announce_expiring(*, now: datetime) -> dict[str, int]:
     def announce(key: ApiKey) -> None:
         nonlocal announced
         with transaction.atomic():
-            # Another run may process the same key. Only the run whose update succeeds sends the event.
+            # A concurrent run may process the same key. Only the run whose update succeeds records the event.
             is_first = ApiKey.objects.filter(pk=key.pk, expiry_announced_at=None).update(expiry_announced_at=now)
             if is_first:
                 _record_event("api_key.expiring", key, now, expires_at=rfc3339(key.expires_at))
@@ -262,7 +262,7 @@ def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires
 def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime) -> IssuedKey:
     """Create a successor. The old key is valid for the grace period.
 
-    Raises SecondFactorRequired and NotFound. Raises RecordNotEditable for a key that ended or waits for collection.
+    Raises SecondFactorRequired and NotFound. Raises RecordNotEditable for a key that has ended or waits for collection.
     Raises ValidationFailed if KEYS_MAX is reached.
     """
     require_second_factor(actor)

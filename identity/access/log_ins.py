@@ -1,4 +1,4 @@
-"""Log-in attempts: each is counted before the password check, and logged."""
+"""Counting and logging of log-in attempts."""
 
 import logging
 import unicodedata
@@ -20,17 +20,17 @@ def login_attempt(
 ) -> Iterator[None]:
     """Count and log one attempt to log in as `name` from `address`. An exception in the block marks it as failed.
 
-    The attempt is counted before the password check, so that concurrent guesses can't exceed the limit. A success
-    removes it from the count. Raises RateLimited after too many failures: `login_failure` limits a name from an
-    address, `login_name` limits a name from all addresses. An attempt that `login_failure` rejects doesn't count for
-    `login_name`, so one address can't exhaust the limit of a name.
+    The attempt is counted before the password check, so that concurrent guesses can't exceed the limit. A successful
+    attempt is removed from the count. Raises RateLimited after too many failures. `login_failure` limits the attempts
+    for a name from an address. `login_name` limits the attempts for a name from all addresses. If `login_failure`
+    rejects an attempt, `login_name` does not count it, so one address can't exhaust the limit of a name.
 
-    An attacker can't lock out a person who has a known device or a second factor. A known `device` has its own
-    `login_failure` limit, which replaces both limits. `login_name` does not limit an attempt with a valid
-    code of the second factor (`shows_code`). An attempt that `login_name` rejects still counts for the address, so that
-    codes can't be guessed.
+    An attacker can't lock out an account with a known device or a second factor. A known `device` has a separate
+    `login_failure` limit, which replaces both limits. `login_name` does not limit an attempt with a valid code of the
+    second factor (`shows_code`). If `login_name` rejects an attempt, `login_failure` still counts it, so that codes
+    can't be guessed.
     """
-    # Normalized as the pages look up names, and case-folded: another spelling must not get its own limit.
+    # The name is normalized and case-folded like in the pages' look-up, so that all spellings share a limit.
     person = unicodedata.normalize("NFKC", name).strip().casefold()
     limits = [("login_failure", f"{device or network_of(address)} {person}")]
     if device is None:
@@ -55,7 +55,7 @@ def login_attempt(
         _give_back(counted)
         raise
     finally:
-        # Log lines have a keyed hash of the name. The name itself may be a password that was typed into the wrong
+        # Log lines contain a keyed hash of the name, because the name may be a password that was typed into the wrong
         # field.
         mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
         logger.info("log-in %s from %s, name %s", outcome, address, mark)

@@ -23,13 +23,13 @@ from identity.access.consents import Consent
 
 
 class NamedUserManager(UserManager["User"]):
-    """Finds accounts by their user name, ignoring case as the database does."""
+    """Finds accounts by user name, without regard to case."""
 
     use_in_migrations = False
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
-        """Return an address in its comparable form, for accounts that operators create."""
+        """Normalize the address of an account that an operator creates."""
         return comparable(email or "")
 
     def named(self, username: str) -> QuerySet["User"]:
@@ -68,15 +68,15 @@ class User(AbstractUser):
         ]
 
     def set_password(self, raw_password: str | None) -> None:
-        """Set the password, in NFKC. Saving the account ends all tokens that were issued before."""
+        """Set the password, normalized to NFKC. Saving the account ends all earlier tokens."""
         super().set_password(None if raw_password is None else unicodedata.normalize("NFKC", raw_password))
         now = timezone.now()
         last = TokenFamily.objects.filter(user_id=self.pk).order_by("-created_at").first() if self.pk else None
-        # If the clock was set back, the log-ins with the old password must still end.
+        # Log-ins with the old password must end, even if the machine's clock was set back.
         self.credentials_changed_at = now if last is None else max(now, last.created_at + timedelta(microseconds=1))
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Return whether the password is correct. The second check is for the hashes of version 1.0."""
+        """Check the password. Version 1.0 hashed passwords without normalization, which the second check accepts."""
         if raw_password is None:
             return False
         forms = dict.fromkeys((unicodedata.normalize("NFKC", raw_password), raw_password))
@@ -87,7 +87,10 @@ User._meta.get_field("username").register_lookup(Lower)
 
 
 class SigningKey(models.Model):
-    """An ES256 key pair for access tokens. It verifies until it retires. `signing_keys` selects which one signs."""
+    """An ES256 key pair for access tokens.
+
+    A key verifies tokens until it retires. `signing_keys` selects the signing key.
+    """
 
     kid = models.CharField(primary_key=True, max_length=32)
     private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
@@ -117,7 +120,7 @@ def is_loopback(uri: str) -> bool:
 
 
 class OAuthClient(AbstractApplication):  # type: ignore[misc]
-    """A third party's app that people can authorize, and the scopes that it can request."""
+    """A third party's app that users can authorize, and the scopes that the app can request."""
 
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
@@ -127,7 +130,7 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         max_length=64, null=True, unique=True, editable=False
     )
 
-    plain_secret: str | None = None  # set only when it is issued; a public client has none
+    plain_secret: str | None = None  # set only at the creation; a public client has no secret
 
     class Meta(AbstractApplication.Meta):  # type: ignore[misc]
         verbose_name = "OAuth client"
@@ -137,7 +140,7 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         return str(self.redirect_uris).split()
 
     def redirect_uri_allowed(self, uri: str) -> bool:
-        """Return True for exactly a registered URI. A loopback URI may have any port (RFC 8252, section 7.3)."""
+        """Check whether `uri` equals a registered URI. A loopback URI may have any port (RFC 8252, section 7.3)."""
         return uri in self.addresses or (is_loopback(uri) and bool(super().redirect_uri_allowed(uri)))
 
     @property
@@ -153,9 +156,9 @@ class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
 
 
 class TokenFamily(models.Model):
-    """One log-in or consent to a client, with all tokens that derive from it. Revoking it ends all of its tokens.
+    """All tokens of a log-in, or of a consent to a client. A revocation of the family ends all of its tokens.
 
-    `code_sha256` is the hash of the authorization code that created it. A code creates at most one family.
+    `code_sha256` is the hash of the authorization code that created the family. A code creates at most one family.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -214,7 +217,7 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class ApiKey(models.Model):
-    """A static API key, stored as SHA-256, with its encrypted HMAC secret. Both are shown once."""
+    """An API key, stored as SHA-256, and its encrypted HMAC secret. The key and the secret are displayed once."""
 
     id = models.CharField(primary_key=True, max_length=12, help_text="The key's public id.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
@@ -270,7 +273,7 @@ class ApiKey(models.Model):
 
     @property
     def fingerprint(self) -> str:
-        """Return a part of the key's hash, by which people recognize the key."""
+        """Return a part of the key's hash, by which the owner can recognize the key."""
         return f"{self.digest[:8]}…{self.digest[-8:]}"
 
     @property
@@ -290,7 +293,7 @@ class ApiKey(models.Model):
 class UsedSignature(models.Model):
     """An accepted signature of an unsafe request. It is accepted again only with the same `idempotency_key`.
 
-    The key is null if the request had none, or if the operation doesn't support it.
+    `idempotency_key` is null if the request had no key, or if the operation doesn't support keys.
     """
 
     digest = models.CharField(primary_key=True, max_length=64)
@@ -304,7 +307,7 @@ class UsedSignature(models.Model):
 class AccountHistory(models.Model):
     """A change of an account's keys, clients, invitations, or partners, by `principal` with `credential`.
 
-    If a partner acts on behalf of a customer, `account` is the customer and `principal` the partner.
+    If a partner acts on behalf of a customer, `account` is the customer, and `principal` is the partner.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -341,7 +344,10 @@ class AccountHistory(models.Model):
         object_id: Any = "",
         details: Any = None,
     ) -> None:
-        """Write an entry about an account, by default the actor's own, in the transaction of the change."""
+        """Write an entry about an account in the transaction of the change.
+
+        By default, the account is the actor's own.
+        """
         account_id = actor.user.pk if account_id is None else account_id
         kind = action.partition(".")[0]
         audit.emit(

@@ -10,10 +10,10 @@ PASSWORD_MAX = 4_096
 
 
 class LengthValidator(MinimumLengthValidator):
-    """Requires the same minimum length on the pages, in the API, and in commands."""
+    """Requires the minimum length for a password and for its NFKC form, and rejects too long or invalid passwords."""
 
     def validate(self, password: str, user: Any = None) -> None:
-        # NFKC can shorten a password, and turns a ligature into a whole sentence.
+        # NFKC can shorten a password, and can expand a ligature to a long text.
         super().validate(min(password, unicodedata.normalize("NFKC", password), key=len), user)
         if len(password) > PASSWORD_MAX:
             raise ValidationError(
@@ -24,9 +24,9 @@ class LengthValidator(MinimumLengthValidator):
 
 
 class OwnNameValidator:
-    """Rejects a password that is little more than the name of this installation: attackers guess it first."""
+    """Rejects a password that consists mainly of this installation's name, because attackers try it first."""
 
-    OTHERS_MIN = 6  # characters that must remain without the names
+    OTHERS_MIN = 6  # this number of characters must remain after the names are removed
 
     def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002  Django's signature
         left = password.lower()

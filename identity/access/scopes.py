@@ -1,7 +1,7 @@
-"""The scopes (specification section 5, item 6, and the platform's own), with the texts of the consent page.
+"""The scopes of the specification (section 5, item 6) and of the platform, with the texts of the consent page.
 
-They are ordered by the access that they grant: reading before writing. A client that requests no scope gets the first
-read scope that is available to it.
+Scopes that permit reading precede scopes that permit writing. A client that requests no scope gets the first read scope
+that is available to the client.
 """
 
 SCOPES = {
@@ -35,7 +35,7 @@ ACTING_SCOPES = (
     "applications:write", "bankdata:write",
 )  # fmt: skip
 
-# By area: the actions that an app without any of its scopes can't perform.
+# The actions of each area. An app without any scope of the area can't perform them.
 _AREAS = {
     "identity": "see or start checks of your identity",
     "bankdata": "see your bank accounts or their transactions",
@@ -51,6 +51,6 @@ _NEVER = (
 
 
 def refused_with(scopes: list[str]) -> list[str]:
-    """Return, in plain words, the actions that these scopes don't permit."""
+    """Return descriptions of the actions that these scopes don't permit."""
     areas = {scope.partition(":")[0] for scope in scopes}
     return [words for area, words in _AREAS.items() if area not in areas] + list(_NEVER)

@@ -1,4 +1,4 @@
-"""Checks of second factors. Service B also imports this module, but has no allauth."""
+"""Checks of second factors. This module works without allauth, which service B does not install."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def has_one(user: Any) -> bool:
 
 
 def any_has_one(**account: Any) -> bool:
-    """Return whether the matching account has a second factor: one statement, also for an unknown account."""
+    """Check whether the matching account has a second factor. An unknown account needs the same single statement."""
     from allauth.mfa.models import Authenticator
 
     return bool(Authenticator.objects.filter(**account).exists())
@@ -23,9 +23,9 @@ def require_lender_factor(actor: Actor) -> None:
 
 
 def require_second_factor(actor: Actor) -> None:
-    """Raise SecondFactorRequired for a log-in without the second factor of the account, or that staff require.
+    """Raise SecondFactorRequired if a log-in lacks a second factor that the account has, or that staff need.
 
-    It is required wherever an account permits others to act on its behalf.
+    Call this for each action with which an account permits others to act on its behalf.
     """
     if not actor.second_factor and (has_one(actor.user) or (actor.lacks_second_factor and actor.user.is_staff)):
         raise SecondFactorRequired

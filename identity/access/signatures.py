@@ -22,7 +22,7 @@ from config.core.json_bodies import read_body
 from identity.access.models import UsedSignature
 
 _TOLERANCE_SECONDS = credentials.SIGNATURE_TOLERANCE_SECONDS
-REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp may also be in the future
+REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp may be in the past or in the future
 
 _TIMESTAMP = re.compile(r"[0-9]{10}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -57,7 +57,7 @@ def verify_request(request: HttpRequest, secret: str) -> str:
     if "{" in target or not target.startswith("/"):
         raise credentials.InvalidSignature
     method = request.method or ""
-    # A safe request may be signed without its query string.
+    # The signature of a safe request may omit the query string.
     paths = {target, target.partition("?")[0]} if method in credentials.SAFE_METHODS else {target}
     for path in paths:
         if hmac.compare_digest(sign(secret, timestamp=timestamp, method=method, path=path, body=body), signature):
@@ -68,9 +68,9 @@ def verify_request(request: HttpRequest, secret: str) -> str:
 def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
     """Store a signature. Raises SignatureReplayed if it is stored already.
 
-    A retry with the same Idempotency-Key is accepted, because the operation runs once per key. The header is not
-    signed, so an attacker could replay a captured request with another key. The signature is committed separately: a
-    request that fails later has used it.
+    A retry with the same Idempotency-Key is accepted, because the operation runs once per key. A different key is
+    rejected: the header is not signed, so an attacker could replay a captured request with a new key. The signature is
+    committed separately, so it remains used if the request fails later.
     """
     expires_at = timezone.now() + timedelta(seconds=REPLAY_WINDOW_SECONDS)
     digest = digest_of(signature)

@@ -1,9 +1,9 @@
-"""Create, rotate, and read the keys that sign and verify access tokens.
+"""The keys that sign and verify access tokens: creation, rotation, and look-up.
 
 # Note [Published first, signs later] A new key signs PUBLISHED_AHEAD_SECONDS after it is published. By then, every
 process has read the keys again (KEYS_REMEMBERED_SECONDS), and every cached key set has expired (JWKS_MAX_AGE_SECONDS).
-The remaining time is a margin for clock differences. The first key of all signs immediately: the first caller creates
-it (`_alone`), and an empty ring is never cached.
+The remaining time is a margin for clock differences. The very first key signs immediately. The first caller creates it
+(`_alone`), and an empty ring is never cached.
 """
 
 import secrets
@@ -25,13 +25,13 @@ from identity.access.models import SigningKey
 
 PUBLISHED_AHEAD_SECONDS = 60
 JWKS_MAX_AGE_SECONDS = 30
-# This and `authentication.REMEMBERED_SECONDS` together are the 5 s within which a revocation takes effect.
+# The sum of this time and `authentication.REMEMBERED_SECONDS` is 5 s, within which a revocation takes effect.
 KEYS_REMEMBERED_SECONDS = 2.0
 
-# The published fields of a key. All other fields remain in its record.
+# The key set contains only these fields of a key.
 PUBLIC_MEMBERS = ("kty", "crv", "x", "y", "kid", "use", "alg")
 
-# Processes that create keys lock this PostgreSQL advisory lock: "jwks" in ASCII.
+# A process that creates a key acquires this PostgreSQL advisory lock ("jwks" in ASCII).
 _ADVISORY_LOCK = int.from_bytes(b"jwks", "big")
 
 
@@ -41,19 +41,19 @@ def live_signing_keys(now: datetime) -> list[SigningKey]:
 
 
 def public_keys(now: datetime) -> list[dict[str, str]]:
-    """Return the public keys that verify tokens as JSON Web Keys. Creates the first key if there is none."""
+    """Return the public keys that verify tokens, as JSON Web Keys. Creates the first key if none exists."""
     key_ring.signing()
     return [{name: key.public_jwk[name] for name in PUBLIC_MEMBERS} for key in live_signing_keys(now)]
 
 
 def key_that_signs(live: list[SigningKey], now: datetime) -> SigningKey | None:
-    """Return the newest due key without a successor, or else the newest due key with a successor."""
+    """Return the newest due key without a successor. If each has a successor, return the newest due key."""
 
     def order(key: SigningKey) -> tuple[bool, datetime]:
         return key.retires_at is None, key.signs_from
 
     due = [key for key in live if key.signs_from <= now]
-    # If the clock is earlier than all keys, use the key that was published first.
+    # If the clock is before the time of all keys, this returns the key that was published first.
     return max(due, key=order) if due else min(live, key=order, default=None)
 
 
@@ -73,7 +73,10 @@ def create_signing_key(*, now: datetime, signs_from: datetime) -> SigningKey:
 
 
 def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey, list[str]]:
-    """Publish a new key. Return it and the ids of the replaced keys, which verify for `overlap`, or until it signs."""
+    """Publish a new key; return the key, and the ids of the replaced keys.
+
+    Replaced keys verify tokens for `overlap`, and at least until the new key signs.
+    """
     with _alone():
         live = live_signing_keys(now)
         signs_from = now + timedelta(seconds=PUBLISHED_AHEAD_SECONDS if live else 0)
@@ -86,9 +89,9 @@ def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Run the block in a transaction that excludes other creators of keys."""
+    """Run the block in a transaction while no other process creates a key."""
     with transaction.atomic():
-        if connection.vendor == "postgresql":  # SQLite has one writer at a time
+        if connection.vendor == "postgresql":  # SQLite has one writer at a time, and needs no lock
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
         yield
@@ -109,14 +112,14 @@ class KeyRing:
         self._keys = None
 
     def signing(self) -> tuple[str, Any]:
-        """Return (kid, private key) of the key that signs now. Creates the first key if there is none."""
+        """Return `(kid, private key)` of the key that signs now. Creates the first key if none exists."""
         (known, _), now = self._read(), timezone.now()
         live = list(known)
         while (key := key_that_signs(live, now)) is not None:
             try:
                 return key.kid, _private_key_of(key)
             except UnreadableSecret:
-                live.remove(key)  # it still verifies; another key may sign
+                live.remove(key)  # the key still verifies tokens, and a different key may sign
         key = self._make_first(now, besides=known)
         return key.kid, _private_key_of(key)
 
@@ -124,7 +127,7 @@ class KeyRing:
         return self._read()[1].get(kid)
 
     def _make_first(self, now: datetime, *, besides: list[SigningKey]) -> SigningKey:
-        """Create the first usable key, unless another process has just created it."""
+        """Create the first usable key if no other process has just created it."""
         with _alone():
             live = [key for key in live_signing_keys(now) if key not in besides]
             key = key_that_signs(live, now) or create_signing_key(now=now, signs_from=now)
@@ -132,7 +135,7 @@ class KeyRing:
         return key
 
     def _read(self) -> tuple[list[SigningKey], dict[str, Any]]:
-        # Other threads read the cache, so it is replaced as a whole.
+        # Other threads read the cache, so one assignment replaces it.
         read_at, live, public = self._keys or (0.0, [], {})
         if not live or time.monotonic() - read_at >= KEYS_REMEMBERED_SECONDS:
             live = live_signing_keys(timezone.now())

@@ -1,4 +1,4 @@
-"""Accounts that can log in with a password."""
+"""Rules for the password log-in of staff, including the break-glass account."""
 
 from typing import Any
 

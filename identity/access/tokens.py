@@ -1,10 +1,11 @@
 """Issue, validate, rotate, and revoke access and refresh tokens (specification section 5, items 7 to 9).
 
-An access token is a JWT signed with ES256. Both services verify it with `config.core.tokens`. It has the id of its
-family (`sid`). It ends within seconds after the family is revoked, the password changes, or the user is disabled.
+An access token is a JWT that is signed with ES256. Both services verify it with `config.core.tokens`. Its claim `sid`
+is the id of its family. The token becomes invalid within seconds after the family is revoked, the password changes, or
+the user is disabled.
 
-A refresh token works once. A second use means that two parties have the token, so it revokes the whole family. A retry
-with the Idempotency-Key of the first use doesn't count as a second use (`may_be_retried`).
+A refresh token works once. A second use means that two parties have the token, so the API revokes the family. A retry
+with the Idempotency-Key of the first use is not treated as a second use (`may_be_retried`).
 """
 
 import secrets
@@ -35,9 +36,9 @@ from identity.access.staff import may_use_password
 from identity.errors import LogInTooOld
 
 ACCESS_SECONDS = 900
-RECENT = timedelta(minutes=10)  # maximum age of a log-in for actions that require a recent one
+RECENT = timedelta(minutes=10)  # the maximum age of a log-in for actions that require a recent log-in
 REFRESH_DAYS = 30
-RETRY_WINDOW = timedelta(minutes=5)  # within which a refresh with the same Idempotency-Key returns the same tokens
+RETRY_WINDOW = timedelta(minutes=5)  # during this time, a retry with the same Idempotency-Key returns the same tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +53,14 @@ class TokenPair:
     refresh_expires_in: int = REFRESH_DAYS * 86_400
 
 
-class ReusedToken(Exception):  # internal; never shown to a caller
+class ReusedToken(Exception):  # callers get InvalidToken instead
     def __init__(self, family_id: UUID) -> None:
         super().__init__()
         self.family_id = family_id
 
 
 class PlatformAccessToken(AccessToken):
-    """simplejwt's access token, signed with a key of the key ring. `config.core.tokens` verifies it."""
+    """simplejwt's access token, which is signed with a key of the key ring. `config.core.tokens` verifies it."""
 
     lifetime = timedelta(seconds=ACCESS_SECONDS)
 
@@ -89,7 +90,10 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
 
 
 def require_recent_log_in(credential: Credential, *, now: datetime) -> None:
-    """Raise LogInTooOld for a log-in older than 10 minutes, SecondFactorRequired if it lacks the account's factor."""
+    """Raise LogInTooOld if the log-in is older than 10 minutes.
+
+    Raises SecondFactorRequired if the log-in lacks the account's second factor.
+    """
     family = TokenFamily.objects.select_related("user").get(pk=credential.id)
     if family.created_at < now - RECENT:
         raise LogInTooOld
@@ -111,9 +115,9 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 
 
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
-    """Create the family of a log-in or a consent (`columns`). Raises IntegrityError if the code already created one."""
+    """Create the family of a log-in or a consent (`columns`). Raises IntegrityError if its code was already used."""
     with transaction.atomic():
-        # A family that is older than the last change of the password is invalid. The clock can have been set back.
+        # A family that is older than the last change of the password is invalid, and the clock may have been set back.
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, created_at=made_at, **columns)
         if family.client is not None:
@@ -127,7 +131,10 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
 
 
 def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) -> RefreshToken | None:
-    """Return a refresh token of the client (None: a log-in), used or unused. Returns None if it is not valid."""
+    """Return a used or unused refresh token of the client, or of a log-in if `client` is None.
+
+    Returns None if the token is not valid.
+    """
     token = RefreshToken.objects.select_related("family__user", "family__client").filter(digest=digest_of(text)).first()
     if token is None or token.expires_at <= now or not family_is_live(token.family):
         return None
@@ -135,9 +142,9 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
 
 
 def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
-    """Return whether a request that used the token may get its stored response again.
+    """Check whether a retry of the request that used the token may get the stored response again.
 
-    True for an unused token. After its use, True for RETRY_WINDOW, until a newer token of the family is used.
+    An unused token returns True. A used token returns True for RETRY_WINDOW, until a newer token of the family is used.
     """
     if token.used_at is None:
         return True
@@ -148,10 +155,11 @@ def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
 def rotate_refresh_token(
     text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
 ) -> TokenPair:
-    """Exchange a refresh token of the client (None: a log-in) for a new pair. `scope` limits the access token.
+    """Exchange a refresh token for a new pair. `scope` limits the access token.
 
-    Raises InvalidToken if the token is unknown, expired, used, of another client, or of an ended family. A used token
-    also ends its family. Exactly one of several concurrent uses succeeds.
+    The token must belong to `client`, or to a log-in if `client` is None. Raises InvalidToken if the token is unknown,
+    expired, used, of a different client, or of an ended family. A used token also ends its family. Exactly one of
+    several concurrent uses succeeds.
     """
     with end_family_of_reused_token(now=now), transaction.atomic():
         return use_refresh_token(text, now=now, client=client, scope=scope)
@@ -177,7 +185,7 @@ def use_refresh_token(
 
 @contextmanager
 def end_family_of_reused_token(*, now: datetime) -> Iterator[None]:
-    """Revoke the family of a ReusedToken after the rollback of its transaction, and raise InvalidToken instead."""
+    """Convert a ReusedToken to InvalidToken, and revoke the token's family after the rollback of the transaction."""
     try:
         yield
     except ReusedToken as reuse:
@@ -188,7 +196,8 @@ def end_family_of_reused_token(*, now: datetime) -> Iterator[None]:
 def family_is_live(family: TokenFamily) -> bool:
     user = family.user
     if family.actor is not None and (not family.actor.is_active or user.is_staff):
-        return False  # no app acts on behalf of staff, even if the account became staff after the token was issued
+        # Apps can't act on behalf of staff, including accounts that became staff after the token was issued.
+        return False
     if family.ends_at is not None and family.ends_at <= timezone.now():
         return False
     return family.revoked_at is None and user.is_active and family.created_at >= user.credentials_changed_at
@@ -202,7 +211,10 @@ def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
 
 
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
-    """Revoke the family of a refresh token of the client (None: a log-in). Ignores an unknown token (RFC 7009)."""
+    """Revoke the family of a refresh token of `client`, or of a log-in if `client` is None.
+
+    Ignores an unknown token (RFC 7009).
+    """
     live = TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client, revoked_at__isnull=True)
     for family in live:
         TokenFamily.objects.filter(pk=family.pk).revoke(now=now)

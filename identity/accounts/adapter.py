@@ -32,11 +32,11 @@ from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.accounts.log_in import WrongCredentials, log_in
 
-# The cookie that marks a browser with an earlier log-in.
+# The cookie of a browser in which the account has logged in before.
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
-AFTER_CONFIRMATION = "after_confirmation"  # the session's key for the page that led to a sign-up
-# allauth's mails: our template for each, and the context key of its link.
+AFTER_CONFIRMATION = "after_confirmation"  # the session stores the page from which the sign-up started under this key
+# For each of allauth's mails, our template, and the key of the link in the context.
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
     "account/email/email_confirmation_signup": ("confirm_address", "activate_url"),
@@ -53,7 +53,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """
         name, password = credentials.get("email") or credentials.get("username") or "", credentials["password"]
         facts = {"name": name, "username": _username_of(name), "password": password}
-        # allauth requests the code in the next stage, and starts a session only after it.
+        # allauth requests the code in the next stage, and starts a session only after that stage.
         return log_in(request, **facts, device=_known_device(request, name), has_code_step=True)
 
     def reauthenticate(self, user: Any, password: str) -> bool:
@@ -64,14 +64,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return True
 
     def is_reauthentication_required(self, *, app: str, **options: Any) -> bool:
-        """Require no password from staff who can't use one: they add their first second factor without it."""
+        """Return False for staff who can't use a password, so that they can add their first second factor."""
         user: Any = self.request.user
         if ISSUER_SESSION in self.request.session and not may_use_password(user) and not has_one(user):
             return False
         return bool(super().is_reauthentication_required(app=app, **options))
 
     def use_code(self, user: Any, code: str) -> Any:
-        """Use a code of a second factor. Returns its authenticator, or None. Uses one attempt of the limits."""
+        """Use a code of a second factor, and one attempt of the limits.
+
+        Returns the authenticator, or None for a wrong code.
+        """
         name, factor = user.get_username(), None
         device = _known_device(self.request, name)
 
@@ -120,11 +123,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return settings.SIGN_UP == "invited" and invitations.of_session(request) is not None
 
     def generate_unique_username(self, txts: Any, regex: Any = None) -> str:  # noqa: ARG002
-        """Return a random name: other people can read user names, but not email addresses."""
+        """Return a random name instead of the email address, because other users can see user names."""
         return f"u{secrets.token_hex(8)}"
 
     def clean_email(self, email: str) -> str:
-        """Reject values that no column can store. With an invitation, accept only its own address."""
+        """Reject values that the column can't store. With an invitation, accept only the invited address."""
         if len(email) > ADDRESS_MAX:
             raise self.validation_error("address_too_long")
         email = normalize(email)
@@ -141,7 +144,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return super().confirm_email(request, email_address)
 
     def get_email_verification_redirect_url(self, email_address: EmailAddress) -> str:
-        """Return the page after a confirmation. Its log-in leads to the page from which the sign-up started."""
+        """Return the log-in page, which leads to the page from which the sign-up started."""
         address = super().get_email_verification_redirect_url(email_address)
         wanted = self.request.session.pop(AFTER_CONFIRMATION, "")
         if wanted and not self.request.user.is_authenticated:
@@ -155,14 +158,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return saved
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Queue our own mail instead of allauth's. It contains only the link from the context."""
+        """Queue our own mail instead of allauth's mail. Of the context, it contains only the link."""
         template, member = _MAILS.get(template_prefix, ("account_changed", ""))
         page = reverse("developers_keys" if template == "password_reset" else "account")
         path = urlsplit(str(context[member])).path if member else page
         queue_mail(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **options: Any) -> None:
-        """Show a message, except after log-ins and second factors."""
+        """Show a message. The messages of log-ins and second factors are suppressed."""
         template = (args[0] if args else options.get("message_template")) or ""
         if not template.startswith(("account/messages/logged_in", "mfa/")):
             super().add_message(request, level, *args, **options)
@@ -178,7 +181,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 
 class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
-    """Requires confirmation of the address before the first log-in. Accounts that an operator created need none."""
+    """Requires a confirmed address before the first log-in. Accounts that an operator created need no confirmation."""
 
     def handle(self) -> tuple[Any, bool]:
         user = self.login.user
@@ -199,7 +202,10 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
 
 def _username_of(login: str) -> str:
-    """Return the user name for an address, preferably a confirmed one. Returns any other or unknown value unchanged."""
+    """Return the user name of the account with an address, preferably a confirmed address.
+
+    Returns an unknown address, or any other value, unchanged.
+    """
     if "@" not in login:
         return login
     try:

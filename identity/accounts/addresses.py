@@ -1,4 +1,7 @@
-"""Email addresses: comparison, confirmation, and changes. An address counts once its owner has confirmed it."""
+"""Comparison, confirmation, and changes of email addresses.
+
+An address is only used after its owner has confirmed it.
+"""
 
 from datetime import datetime, timedelta
 
@@ -19,7 +22,7 @@ CHANGE = "address"
 
 
 def check_address(email: str) -> str:
-    """Return a normalized address. Raises ValidationFailed for an invalid one."""
+    """Normalize an address. Raises ValidationFailed if the address is not valid."""
     try:
         return normalize(email)
     except ValidationError as error:
@@ -35,14 +38,15 @@ def owns(user: User, email: str) -> bool:
 
 
 def is_set_by_operator(user: User, email: str) -> bool:
-    """Return whether an operator set this address and the account has not changed it."""
+    """Check whether an operator set this address and the account has not changed it."""
     return is_named(user, email) and not EmailAddress.objects.filter(user=user).exists()
 
 
 def accounts_with(email: str) -> list[User]:
-    """Return the active accounts with an address, confirmed ones first.
+    """Return the active accounts with an address. Accounts that have confirmed the address come first.
 
-    An unconfirmed address counts for an account that an operator created, and for a sign-up before its first log-in.
+    An unconfirmed address is included for an account that an operator created, and for a sign-up before the first
+    log-in.
     """
     rows = Q(emailaddress__email=email)
     confirmed = User.objects.filter(rows & Q(emailaddress__verified=True), is_active=True)
@@ -59,7 +63,9 @@ def forget_pending(email: str) -> None:
 
 
 def ask_to_change(user: User, email: str, *, now: datetime) -> None:
-    """Mail a confirmation link to the new address of an account, even if another account has it. Earlier links end.
+    """Mail a confirmation link to an account's new address, even if the address belongs to another account.
+
+    Earlier links of the account become invalid.
 
     Raises RateLimited.
     """
@@ -70,7 +76,10 @@ def ask_to_change(user: User, email: str, *, now: datetime) -> None:
 
 
 def change(user: User, token: str, *, now: datetime) -> None:
-    """Change the account's address by a mailed link. Raises LinkEnded, also for another account's link or address."""
+    """Change the account's address with a mailed link. Raises LinkEnded.
+
+    The link must belong to this account, and the address must not belong to another account.
+    """
     link = use_link(token, CHANGE, now=now)
     if link.subject != str(user.pk):
         raise LinkEnded
@@ -82,7 +91,7 @@ def change(user: User, token: str, *, now: datetime) -> None:
 
 
 def mail_about_privacy(user: User, template: str, *, language: str | None = None, now: datetime) -> None:
-    """Mail an account about a request for its data or its erasure. Another person may have made the request."""
+    """Mail an account about a request for its data or its erasure, because an attacker may have sent the request."""
     confirmed = EmailAddress.objects.filter(user=user, email=user.email, verified=True)
     if user.email and (confirmed.exists() or is_set_by_operator(user, user.email)):
         link = f"{settings.APP_URL}{reverse('account_privacy')}"
@@ -90,7 +99,7 @@ def mail_about_privacy(user: User, template: str, *, language: str | None = None
 
 
 def confirm(user: User, email: str) -> bool:
-    """Store the confirmed address as the account's only one. Returns False if it is another account's."""
+    """Store the confirmed address as the account's only address. Returns False if it belongs to another account."""
     email = normalize(email)
     others = User.objects.exclude(pk=user.pk)
     confirmed = others.filter(emailaddress__email=email, emailaddress__verified=True)

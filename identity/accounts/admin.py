@@ -47,7 +47,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
         return self.sent
 
     def save_m2m(self) -> None:
-        """Do nothing: `clean` has stored the invitation."""
+        """Do nothing, because `clean` has stored the invitation."""
 
 
 def _revoke(request: HttpRequest, invitation: Invitation, _form: SeenForm) -> str:
@@ -91,7 +91,7 @@ class InvitationAdmin(ReadOnlyAdmin):
         return type("InvitationForm", (InvitationForm,), {"request": request})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
-        """Do nothing: `clean` has sent the invitation."""
+        """Do nothing, because `clean` has sent the invitation."""
 
     def subject_of(self, record: Invitation) -> int | None:
         return record.accepted_by_id

@@ -1,8 +1,8 @@
 """Validate codes of second factors, enforce their single use, and store the session's second factor.
 
-allauth stores authenticators that show a code for 30 s (TOTP, RFC 6238), and passkeys. It prevents the reuse of a code
-with a cache, which processes don't share and which expires before the code. So this module checks the codes of pages
-and the API. `recovery` has the codes for a lost authenticator or passkey.
+allauth stores passkeys, and authenticators that show a code for 30 s (TOTP, RFC 6238). allauth's own protection against
+the reuse of a code is a cache, which processes don't share, and which expires before the code. So this module checks
+the codes of the pages and the API. `recovery` contains the codes for a lost authenticator or passkey.
 """
 
 import time
@@ -39,15 +39,15 @@ STEP_SECONDS = 30
 
 
 def is_right(code: str, **user: Any) -> bool:
-    """Return whether the authenticator shows this code now, or it is a recovery code. Does not use the code."""
+    """Check whether the authenticator shows this code now, or the code is a recovery code. Does not use the code."""
     code = recovery.normalise(code)
     return _app_showing(code, **user) is not None or recovery.find_code(code, **user).exists()
 
 
 def use_code(user: Any, code: str) -> Authenticator | None:
-    """Use a code. Returns its authenticator, or None if the code is wrong or was used.
+    """Use a code. Returns the authenticator of the code, or None if the code is wrong or was used.
 
-    For a recovery code, returns the account's first authenticator: the code replaces a lost one.
+    For a recovery code, returns the account's first authenticator, because the code replaces a lost authenticator.
     """
     code = recovery.normalise(code)
     app = _app_showing(code, user=user)
@@ -72,7 +72,7 @@ def _app_showing(code: str, **user: Any) -> Authenticator | None:
     try:
         codes = codes_around(open_secret(secret, app.user_id if app else 0))
     except UnreadableSecret:
-        return None  # after `reset_second_factor`, the owner can add another
+        return None  # the owner can add a new authenticator after `reset_second_factor`
     return app if any(constant_time_compare(code, shown_code) for shown_code in codes) else None
 
 
@@ -83,7 +83,7 @@ def _other_secret(_mode: str) -> str:
 
 
 def place_of(user_id: int) -> str:
-    """Return the binding of the encrypted secret of an account's only authenticator."""
+    """Return the place to which the encrypted secret of an account's authenticator is bound."""
     return f"{Authenticator._meta.db_table}|data.secret|{user_id}|{Type.TOTP}"
 
 
@@ -125,14 +125,14 @@ SEEDS = _column("a seed of recovery codes", "seed", of=Type.RECOVERY_CODES, plac
 
 @receiver([authenticator_added, authenticator_used], dispatch_uid="note-second-factor")
 def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_signal: Any) -> None:
-    """Store in the session that it has the second factor. It counts as long as the account has that factor."""
+    """Store the id of the second factor in the session. It is valid as long as the account has that factor."""
     request.session[SECOND_FACTOR] = authenticator.pk
     renew_session(request)
 
 
 @receiver(password_reset, dispatch_uid="suspend-credentials")
 def _suspend_credentials(user: Any, **_signal: Any) -> None:
-    """After a password reset by mail, suspend keys and webhook endpoints, and revoke the access of apps and log-ins."""
+    """Suspend keys and webhook endpoints, and revoke apps and log-ins, after a password reset by mail."""
     now = timezone.now()
     usable = ApiKey.objects.filter(owner=user, revoked_at__isnull=True, expires_at__gt=now, suspended_at__isnull=True)
     if usable.update(suspended_at=now):
@@ -143,7 +143,7 @@ def _suspend_credentials(user: Any, **_signal: Any) -> None:
 
 
 def renew_session(request: HttpRequest) -> None:
-    """Change the session's id, so that a stolen one becomes invalid. A log-in changes it automatically."""
+    """Change the session's id, so that a stolen id becomes invalid. A log-in changes the id automatically."""
     if request.user.is_authenticated:
         request.session.cycle_key()
         UserSession.objects.create_from_request(request)

@@ -1,4 +1,4 @@
-"""The consents of an account, and how their person ends them."""
+"""Functions that end the consents of an account."""
 
 from datetime import datetime
 from typing import Any
@@ -36,7 +36,7 @@ def end_consent(actor: Actor, consent_id: str, *, now: datetime) -> None:
 
 
 def end_app_access(user: Any, client: Any, *, now: datetime) -> None:
-    """End all access that a person granted to an app, including the webhooks that the app created for them."""
+    """End all access that an account granted to an app, including the webhooks that the app created for the account."""
     TokenFamily.objects.filter(user=user, client=client).revoke(now=now)
     disable_of_client(client.client_id, account_id=user.pk, now=now)
 
@@ -48,7 +48,7 @@ def _end_app(consent: Consent, *, actor: Actor, now: datetime) -> None:
 
 
 def end_unused_apps(*, now: datetime) -> dict[str, int]:
-    """End the consents of apps without a valid token: it expired, or a change of the password revoked it."""
+    """End the consents of apps whose tokens have all expired, or were revoked by a change of the password."""
     live = TokenFamily.objects.filter(
         pk=OuterRef("reference"), revoked_at__isnull=True, created_at__gte=F("user__credentials_changed_at")
     )

@@ -1,7 +1,7 @@
-"""The erasure of an account: request, cancellation within 14 days, and the erasure itself (GDPR Article 17).
+"""The erasure of an account (GDPR Article 17). A request can be canceled for 14 days.
 
-An erasure commits its record, then ends the account's access, then its tokens at vendors, and then erases the data
-(`config.core.erasure`). Each step can run twice, so an interrupted erasure starts again from its first step.
+An erasure commits its record. It then ends the account's access, revokes the account's tokens at vendors, and erases
+the data (`config.core.erasure`). All steps are idempotent, so an interrupted erasure starts again with the first step.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ from identity.accounts.models import DeletionRequest, Erasure, ManagedAccount
 from identity.errors import ErasureNotPossible
 
 _LEASE = timedelta(minutes=10)
-_LOOK_AGAIN = timedelta(days=1)  # next try if no end of the retention is known
+_LOOK_AGAIN = timedelta(days=1)  # if the end of the retention is unknown, the next attempt is after this time
 
 
 def subject_key(user_id: int) -> str:
@@ -45,12 +45,12 @@ def subject_key(user_id: int) -> str:
 
 
 def subject_keys(user_id: int) -> list[str]:
-    """Return the hash with each encryption key: earlier erasures may have used an earlier key."""
+    """Return the keyed hash for each encryption key, because earlier erasures may have used an earlier key."""
     return blind_digests(f"erasure:{user_id}")
 
 
 def obstacles(user: User) -> list[dict[str, Any]]:
-    """Return the obstacles to the account's erasure: each reason, and its end if that is known."""
+    """Return the obstacles to the account's erasure, each with its reason, and with its end if known."""
     reasons: list[tuple[str, datetime | None]] = []
     if user.is_staff or user.is_superuser or user.groups.exists():
         reasons.append(
@@ -64,7 +64,7 @@ def obstacles(user: User) -> list[dict[str, Any]]:
 
 
 def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
-    """Request the erasure of an account, which starts after 14 days. A second request changes nothing.
+    """Request the erasure of an account. It starts after 14 days. A second request changes nothing.
 
     Raises SecondFactorRequired. Raises ErasureNotPossible with the obstacles.
     """
@@ -92,9 +92,9 @@ def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None 
 
 
 def show_erasure(user: User) -> Erasure:
-    """Return an account's erasure, with its obstacles before the start, and after a request with the retained rows.
+    """Return an account's erasure. Without a request, the status is NONE.
 
-    Without a request, the status is NONE.
+    Before the start, the erasure includes its obstacles. After a request, it includes the retained rows.
     """
     stored = Erasure.objects.filter(subject_key__in=subject_keys(user.pk)).first()
     erasure = stored or Erasure(id=None, status=Erasure.NONE)
@@ -116,7 +116,7 @@ def cancel_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
 
 
 def process_requested(*, now: datetime) -> dict[str, int]:
-    """Run the erasures whose 14 days are over. Return the number of erased and of failed accounts."""
+    """Run the erasures whose 14 days are over. Return the numbers of erased and failed accounts."""
     carry_over(now=now)
     return _process("erasure", Erasure.objects.filter(status=Erasure.REQUESTED, look_at__lte=now), now)
 
@@ -141,9 +141,9 @@ def _process(kind: str, due: QuerySet[Erasure], now: datetime) -> dict[str, int]
 
 
 def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
-    """Postpone an erasure that has not started by one day if it has an obstacle. Return whether it was postponed.
+    """If an erasure that has not started has an obstacle, postpone it by one day, and return True.
 
-    A lender must be able to decide an application that the applicant submitted within the 14 days.
+    For example, a lender must be able to decide an application that was submitted within the 14 days.
     """
     account = erasure.account
     if account is None or account.erased_at is not None or not obstacles(account):
@@ -153,9 +153,11 @@ def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
 
 
 def carry_over(*, now: datetime) -> None:
-    """Convert deletion requests that a server of version 1.0 stored during the upgrade. They start in 14 days.
+    """Convert the deletion requests that a server of version 1.0 stored during the upgrade.
 
-    An operator has re-enabled an account that is active again, so its request is deleted.
+    The erasures start in 14 days.
+
+    If the account is active, an operator has enabled it again, so the request is deleted.
     """
     for old in DeletionRequest.objects.select_related("user").order_by("requested_at"):
         with transaction.atomic():
@@ -167,7 +169,7 @@ def carry_over(*, now: datetime) -> None:
 def erase(erasure: Erasure, *, now: datetime) -> None:
     """Run a committed erasure. Does nothing if it was canceled.
 
-    An exception of a vendor or a storage interrupts it. Run it again.
+    If an exception of a vendor or a storage interrupts the erasure, run it again.
     """
     user_id = erasure.account_id
     if user_id is None:
@@ -177,7 +179,7 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
             return
         User.objects.filter(pk=user_id, erased_at__isnull=True).update(is_active=False, erased_at=now)
         TokenFamily.objects.filter(user_id=user_id).revoke(now=now)
-        # It can't be canceled any more. If this process ends, a worker continues.
+        # From now on, the erasure can't be canceled. If this process ends, a worker continues.
         Erasure.objects.filter(pk=erasure.pk).update(look_at=now)
     forget_credentials()
     if erasure.status == Erasure.REQUESTED:
@@ -186,7 +188,8 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
         step(user_id, now=now)
     _close(erasure, erase_rows(user_id, now=now), now=now)
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        # The write-ahead log contains the pages before the erasure. Open readers delay its truncation.
+        # SQLite's write-ahead log still contains the data from before the erasure, so it is truncated. Open readers
+        # delay this.
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -199,13 +202,13 @@ def _close(erasure: Erasure, kept: list[Kept], *, now: datetime) -> None:
     else:
         erasure.status, erasure.completed_at, erasure.account = Erasure.DONE, now, None
     erasure.save(update_fields=["kept", "status", "look_at", "completed_at", "account"])
-    # The worker has no session, and the audit log must not contain the erased id.
+    # The worker has no session, and the audit stream must not contain the erased id.
     erased = audit.entity(Erasure._meta.label_lower, erasure.pk)
     audit.emit("erasure", actor={"app_name": "process_privacy"}, entity=erased, unmapped={"status": erasure.status})
 
 
 def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
-    """Erase an account immediately. Does nothing for an unknown id, which may still have rows in the ledger.
+    """Erase an account immediately. An unknown id is ignored here, because it may still have rows in the ledger.
 
     Raises ValidationError with the obstacles.
     """
@@ -223,11 +226,11 @@ def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
     return {"status": erasure.status, "kept": erasure.kept}
 
 
-AUDIT_LOG_LASTS = timedelta(days=5 * 365 + 2)  # 5 years, with the leap days
+AUDIT_LOG_LASTS = timedelta(days=5 * 365 + 2)  # 5 years including leap days
 
 
 def kept_audit_log(user_id: int, *, now: datetime) -> Ends:
-    """Return when the audit log of accesses to an erased account's data is erased."""
+    """Return the end of the retention of the log of accesses to an erased account's data."""
     erased_at = User.objects.values_list("erased_at", flat=True).get(pk=user_id) or now
     return {None: erased_at + AUDIT_LOG_LASTS} if erased_at + AUDIT_LOG_LASTS > now else {}
 
@@ -241,7 +244,10 @@ def end_partner_access(user_id: int, *, now: datetime) -> None:
 
 
 def addresses_of(user_id: int) -> Iterator[str]:
-    """Yield the account's confirmed and operator-set addresses. Others may belong to a different person."""
+    """Yield the account's addresses that the account confirmed or an operator set.
+
+    Other addresses may be a stranger's.
+    """
     yield from EmailAddress.objects.filter(user=user_id, verified=True).values_list("email", flat=True)
     for user in User.objects.filter(pk=user_id):
         if is_set_by_operator(user, user.email):
@@ -254,10 +260,9 @@ GROUNDS = {"audit_log": kept_audit_log}
 def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[str, Any]:
     """Repeat the erasures of a file. Return counts, and the ids of the accounts that were erased.
 
-    For a completed erasure, its steps run again, to delete restored files. An account that the backup lacks gets a
-    record with status `done`. With `is_dry`, it only counts the erasures. Unreadable lines
-    are counted. Raises OSError and ValueError
-    for an unreadable file.
+    The steps of a completed erasure run again, to delete restored files. For an account that the backup lacks, a record
+    with the status `done` is created. If `is_dry` is True, this only counts the erasures. Unreadable lines are counted.
+    Raises OSError and ValueError for an unreadable file.
     """
     requested, unreadable = erasure_log.read(file)
     erased: list[str] = []
@@ -282,7 +287,7 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
 
 
 def _accounts_of(requested: dict[str, datetime]) -> Iterator[tuple[int, str]]:
-    """Yield the accounts with these subject keys. The keys are hashes, so each account is compared."""
+    """Yield the accounts with these subject keys. The keys are hashes, so the hash of every account is compared."""
     for user_id in User.objects.order_by("pk").values_list("pk", flat=True).iterator():
         for key in subject_keys(user_id):
             if key in requested:

@@ -1,6 +1,6 @@
-"""The file of erasures, stored outside the database: a restored backup lacks the erasures that came after it.
+"""The file of erasures, which is stored outside of the database, because a restored backup lacks later erasures.
 
-Each line is JSON with the subject key of an account and the time of the request. The file has no personal data.
+Each line is JSON with the subject key of an account and the time of the request. The file contains no personal data.
 """
 
 import errno
@@ -17,7 +17,7 @@ from config.core.json_text import render_json, rfc3339
 from config.ops.backup import Part
 from identity.accounts.models import Erasure
 
-_KEYS_MAX = 500  # per statement
+_KEYS_MAX = 500  # the maximum number of keys per statement
 
 
 def path() -> Path:
@@ -25,7 +25,7 @@ def path() -> Path:
 
 
 def append(subject_key: str, requested_at: datetime) -> None:
-    """Append the line of an erasure and sync it to disk. Repeated lines count once. Raises OSError."""
+    """Append the line of an erasure, and sync the file to disk. Repeated lines have no effect. Raises OSError."""
     line = render_json({"subject_key": subject_key, "requested_at": rfc3339(requested_at)}) + b"\n"
     path().parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -41,7 +41,7 @@ def append(subject_key: str, requested_at: datetime) -> None:
 
 
 def read(file: Path) -> tuple[dict[str, datetime], int]:
-    """Return the time by subject key, in the order of the lines, and the number of unreadable lines.
+    """Return the times of requests by subject key, in the order of the lines, and the number of unreadable lines.
 
     Raises OSError. Raises ValueError if the file has lines but none is valid.
     """
@@ -60,7 +60,7 @@ def read(file: Path) -> tuple[dict[str, datetime], int]:
 
 
 def newest() -> str | None:
-    """Return the subject key of the last complete line, or None without such a line."""
+    """Return the subject key of the last complete line, or None if no line is complete."""
     try:
         return next(reversed(read(path())[0]), None)
     except (FileNotFoundError, ValueError):
@@ -68,7 +68,7 @@ def newest() -> str | None:
 
 
 def missing() -> int:
-    """Return the number of erasures in the file that the database lacks, 0 without a file.
+    """Return the number of erasures in the file that the database lacks. Without a file, this is 0.
 
     Raises the errors of `read`.
     """
@@ -82,7 +82,7 @@ def missing() -> int:
 
 
 def check_erasures(**_options: Any) -> list[CheckMessage]:
-    """Check that the database has each erasure of the file. A restored backup may lack some."""
+    """Check that the database has each erasure in the file. A restored backup may lack erasures."""
     if not settings.PRODUCTION:
         return [Info("only production looks for the erasures")]
     faults = _faults()

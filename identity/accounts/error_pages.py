@@ -1,6 +1,6 @@
 """Error pages for browsers at all addresses outside of the API.
 
-The pages need no session and no database, so they also work if these fail.
+The pages need no session and no database, so they also work if the database fails.
 """
 
 from typing import Any
@@ -18,7 +18,7 @@ from config.core.media_types import prefers
 
 _API = "/v1"
 _REPLACED = ("application/json", PROBLEM, "text/plain")
-# By status: the title, the meaning, and the next step.
+# The title, the meaning, and the next step for each status.
 _WORDS = {
     403: (_("You can't open this page"), _("Your account has no access to it."), _("Log in with another account.")),
     404: (
@@ -67,7 +67,7 @@ def write_for_browser(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _request_id(response: HttpResponse) -> str:
-    """Return the request id from the log, or an empty string for an error without one."""
+    """Return the request id of an error, or an empty string if the error has none."""
     try:
         body: Any = orjson.loads(response.content)
     except orjson.JSONDecodeError:

@@ -1,6 +1,6 @@
-"""Copies of a person's data: `process_privacy` creates them, downloads last 7 days (GDPR Articles 15 and 20).
+"""Copies of an account's data (GDPR Articles 15 and 20). `process_privacy` creates a copy, available for 7 days.
 
-The zip is encrypted as it is written to the document storage. Its own key is in the export's row.
+The zip is encrypted while it is written to the document storage. The row of the export contains the key of the zip.
 """
 
 import logging
@@ -67,7 +67,7 @@ def read_export(actor: Actor, export: Export, *, now: datetime) -> Iterator[byte
         raise NotFound(f"The export has no file. Its status is {export.status}.")
     try:
         file = _storage().open(export.name)
-    except Exception as error:  # each storage raises its own errors
+    except Exception as error:  # the type of the error depends on the storage
         logger.exception("export %s cannot be read", export.pk)
         raise Unavailable("The server can't read the export. Request a new one.") from error
     entity = audit.entity(User._meta.label_lower, export.account_id)
@@ -81,7 +81,7 @@ def _chunks(file: Any, key: bytes) -> Iterator[bytes]:
 
 
 def process_exports(*, now: datetime) -> dict[str, int]:
-    """Create the requested exports, and delete the expired ones. Return the number of each, and of failures."""
+    """Create requested exports, and delete expired exports. Return the numbers of both, and of failures."""
     finished, expired = list[Export](), list[Export]()
 
     def make(export: Export) -> None:
@@ -103,7 +103,7 @@ def process_exports(*, now: datetime) -> dict[str, int]:
 
 
 def _make(export: Export, *, now: datetime) -> bool:
-    """Write the zip, then update the row. Return whether the export is ready. Each attempt has its own file."""
+    """Write the zip, then update the row. Return True if the export is ready. Each attempt writes a separate file."""
     claimed = _claim(export.pk)
     if claimed is None:
         return False
@@ -118,7 +118,7 @@ def _make(export: Export, *, now: datetime) -> bool:
             _storage().save(name, File(file))
         ready = {"status": Export.READY, "ready_at": now, "expires_at": now + Export.LASTS}
         with transaction.atomic():
-            # Lock the row, so that a later erasure finds the name of the file in it.
+            # The lock ensures that a later erasure finds the name of the file in the row.
             stored = Export.objects.select_for_update().filter(pk=export.pk, name=name).first()
             if stored is not None and stored.status == Export.PREPARING and stored.account.erased_at is None:
                 if not is_for_partner:
@@ -133,9 +133,9 @@ def _make(export: Export, *, now: datetime) -> bool:
 
 
 def _claim(key: Any) -> Export | None:
-    """Reserve an export for this worker, with a new key and file name. Returns None if another worker has it.
+    """Reserve an export for this worker, with a new key and file name. Returns None if another worker has reserved it.
 
-    Deletes the file of an earlier attempt whose process ended.
+    If the process of an earlier attempt ended, this deletes the file of the attempt.
     """
     now = timezone.now()
     free = Q(claimed_until__isnull=True) | Q(claimed_until__lte=now)
@@ -153,7 +153,7 @@ def _claim(key: Any) -> Export | None:
 
 def _delete_file(export: Export, status: str) -> None:
     with transaction.atomic():
-        # Lock the row before deleting the file. A worker that writes the file reads the status afterwards.
+        # The row is locked before the file is deleted. A worker that writes the file reads the status afterward.
         stored = Export.objects.select_for_update().get(pk=export.pk)
         stored.key, stored.status = "", status
         stored.save(update_fields=["key", "status"])
@@ -192,7 +192,7 @@ class SealedWriter:
         return len(content)
 
     def flush(self) -> None:
-        """Do nothing: only full chunks are written."""
+        """Do nothing, because only full chunks are written."""
 
     def close(self) -> None:
         self._seal(is_last=True)
@@ -205,7 +205,7 @@ class SealedWriter:
 
 
 def opened_chunks(file: Any, key: bytes) -> Iterator[bytes]:
-    """Yield the content of an encrypted file; raises InvalidTag if it was changed or truncated."""
+    """Yield the content of an encrypted file. Raises InvalidTag if the file was changed or truncated."""
     cipher, number, size = AESGCM(key), 0, CHUNK_BYTES + _TAG_BYTES
     chunk = file.read(size)
     while True:

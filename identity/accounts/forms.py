@@ -53,12 +53,12 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
             field.widget.attrs.pop("placeholder", None)
 
     def validate_unique_email(self, value: str) -> str:
-        """Store whether an account owns this address. An unconfirmed address change does not count."""
+        """Store whether the address belongs to an account. An unconfirmed change of an address is ignored."""
         self.account_already_exists = bool(accounts_with(value))
         return value
 
     def try_save(self, request: HttpRequest) -> tuple[Any, Any]:
-        """For a known address, do the same work as for an unknown one: create an account, query it, and roll back."""
+        """Create an account. For a known address, do the same work, and roll back the new account."""
         forget_pending(self.cleaned_data["email"])
         if (wanted := request.POST.get("next", "")) and get_adapter(request).is_safe_url(wanted):
             request.session[AFTER_CONFIRMATION] = wanted
@@ -82,7 +82,10 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
 
 class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
     def clean_email(self) -> str:
-        """Normalize the address without a query: the response time would reveal whether an account has it."""
+        """Normalize the address without a query.
+
+        The time of a query would reveal whether the address has an account.
+        """
         return get_adapter().clean_email(self.cleaned_data["email"])
 
     def save(self, request: HttpRequest, **_options: Any) -> str:  # noqa: ARG002
@@ -104,7 +107,7 @@ class AddressForm(forms.Form):
 
 class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
     def clean_oldpassword(self) -> str:
-        """Count the attempt like a log-in, so that a stolen session can't guess the password."""
+        """Count the attempt like a log-in, so that the holder of a stolen session can't guess the password."""
         password = self.cleaned_data["oldpassword"]
         if not get_adapter().reauthenticate(self.user, password):
             raise get_adapter().validation_error("enter_current_password")
@@ -159,7 +162,7 @@ class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
 
 
 def _make_forgotten_mail(recipient: str) -> tuple[str, dict[str, Any]]:
-    """Return the template and its context: a link for a new password, or the reason why there is none."""
+    """Return the template and the context of a mail with a link for a new password, or with the reason for no link."""
     users = accounts_with(recipient.lower())
     if users and not may_use_password(users[0]):
         return "staff_password", {"link": f"{settings.APP_URL}{reverse('account_login')}"}

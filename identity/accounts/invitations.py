@@ -1,7 +1,7 @@
-"""Invitations: one-time links by mail. The owner of the address gets the role, once, within 7 days.
+"""Invitations by mailed links. Within 7 days, the owner of the address can accept the role once.
 
-Apps declare their own roles (`invitation_roles` of their AppConfig). A link leads to a page with a button, which opens
-the sign-up form for the invited address. The session stores the invitation until the sign-up.
+Apps declare their own roles (`invitation_roles` of their AppConfig). A link leads to a page with a button. The button
+opens the sign-up form for the invited address. The session stores the invitation until the sign-up.
 """
 
 from datetime import datetime
@@ -26,7 +26,7 @@ from identity.accounts.models import Invitation, InvitationQuerySet
 from identity.accounts.roles import STAFF, roles
 
 PURPOSE = "invitation"
-WAITING_MAX = 50  # per inviter
+WAITING_MAX = 50  # the maximum number of an inviter's open invitations
 _SESSION_KEY = "account.invitation"
 
 
@@ -46,7 +46,8 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     roles()[role].check(actor.user, invitation)
     with transaction.atomic():
         if not actor.is_system:
-            User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # for an exact count
+            # The lock makes the count exact.
+            User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)
             if invitations_of(actor.user).waiting_at(now).count() >= WAITING_MAX:
                 raise ValidationFailed(f"You can have at most {WAITING_MAX} open invitations. Revoke one first.")
         invitation.save(force_insert=True)
@@ -74,9 +75,9 @@ def find(token: str, *, now: datetime) -> Invitation:
 
 
 def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> Invitation:
-    """Accept an invitation for `user`, who has confirmed its address. Raises LinkEnded.
+    """Accept an invitation for `user`, who has confirmed the invited address. Raises LinkEnded.
 
-    `by_link` is True if this link has just created the account, with the invited address.
+    `by_link` is True if `user` has just signed up with this link and the invited address.
     """
     with transaction.atomic():
         invitation = find(token, now=now)
@@ -105,7 +106,7 @@ def _admit(invitation: Invitation, user: User, now: datetime) -> None:
 
 
 def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
-    """Return the open staff invitation for an address, if its inviter still has the permission."""
+    """Return the open staff invitation for an address. Returns None if its inviter has lost the permission."""
     waiting = Invitation.objects.waiting_at(now).filter(role=STAFF).select_related("invited_by").order_by("pk")
     for invitation in waiting:
         try:
@@ -118,9 +119,9 @@ def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
 
 
 def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> None:
-    """Accept an invitation without its link, which ends. Raises LinkEnded.
+    """Accept an invitation whose address the staff's identity provider has verified. Raises LinkEnded.
 
-    The staff's identity provider has verified the address.
+    The link of the invitation becomes invalid.
     """
     with transaction.atomic():
         _admit(invitation, user, now)
@@ -128,7 +129,7 @@ def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> Non
 
 
 def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
-    """Revoke an open invitation and end its link. Closed invitations stay unchanged. Raises SecondFactorRequired."""
+    """Revoke an open invitation and its link. A closed invitation is not changed. Raises SecondFactorRequired."""
     require_second_factor(actor)
     with transaction.atomic():
         if Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(revoked_at=now):
@@ -137,9 +138,9 @@ def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
 
 
 def _still_counts(invitation: Invitation) -> bool:
-    """Return whether the inviter still has the permission to send it."""
+    """Check whether the inviter still has the permission to send the invitation."""
     inviter, role = invitation.invited_by, roles().get(invitation.role)
-    if role is None:  # the role of an earlier version
+    if role is None:  # an earlier version declared the role
         return False
     try:
         role.check(inviter, invitation)
@@ -165,7 +166,7 @@ def _record(verb: str, invitation: Invitation, now: datetime) -> None:
 
 
 def remember_in_session(request: HttpRequest, token: str, invitation: Invitation) -> None:
-    """Store the invitation in the session for the sign-up. Its link has confirmed the address."""
+    """Store the invitation in the session for the sign-up. The invitation's link has confirmed the address."""
     request.session[_SESSION_KEY] = token
     request.session["account_verified_email"] = invitation.email
 
@@ -183,7 +184,7 @@ def of_session(request: HttpRequest) -> Invitation | None:
 
 
 def accept_of_session(request: HttpRequest, user: User) -> None:
-    """Accept the session's invitation for a new account. Does nothing without one. Raises LinkEnded."""
+    """Accept the session's invitation, if any, for a new account. Raises LinkEnded."""
     token = request.session.pop(_SESSION_KEY, None)
     if token is not None:
         accept(token, user, timezone.now(), by_link=True)

@@ -1,7 +1,7 @@
-"""Single-use mailed links, each for one purpose, one address, and a limited time.
+"""Mailed links that work once. Each link is for one purpose and one address, and expires.
 
-Opening a link shows a page with a button and changes nothing, because mail scanners also open links. Only the link has
-the token. The table stores its SHA-256.
+Opening a link displays a page with a button, and changes nothing, because mail scanners also open links. Only the link
+contains the token. The table stores the token's SHA-256.
 """
 
 import secrets
@@ -14,16 +14,18 @@ from identity.accounts.models import OneTimeLink
 
 
 class LinkEnded(Exception):
-    """The link can't be used: unknown, used, expired, of another purpose or address, or its action is impossible.
+    """The link can't be used, because it is unknown, used, expired, or for another purpose or address.
 
-    The response does not distinguish these causes.
+    The action of the link can also be impossible. The response does not distinguish these causes.
     """
 
 
 def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, now: datetime) -> str:
-    """Create a link for the reader of the mail at `email`, and return its token. `subject` is the id of its record.
+    """Create a link for a mail to `email`, and return the token.
 
-    The token is not stored. Put it into a mail in the same transaction.
+    `subject` is the id of the record that the link is for.
+
+    The token is not stored. Queue the mail with the token in the same transaction.
     """
     token = secrets.token_urlsafe(32)
     OneTimeLink.objects.create(
@@ -41,7 +43,7 @@ def find_link(token: str, purpose: str, *, now: datetime) -> OneTimeLink:
 
 
 def use_link(token: str, purpose: str, *, email: str | None = None, now: datetime) -> OneTimeLink:
-    """Use a link, in the transaction of its action. Of two concurrent uses, one raises LinkEnded.
+    """Use a link in the transaction of its action. If two uses are concurrent, one of them raises LinkEnded.
 
     With `email`, the link must have been sent to that address.
     """

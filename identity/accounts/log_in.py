@@ -33,10 +33,10 @@ def log_in(
 ) -> User | None:
     """Return the account for a user name and a password. Returns None if one of them, or the code, is wrong.
 
-    An account with an authenticator requires a correct `code`. With `has_code_step`, it doesn't: the caller must then
-    require the code before it grants access. All attempts do the same work: the code is compared even if the password
-    is wrong. `name` is the typed name, which the limits count. Raises RateLimited. Raises Unavailable if too many
-    log-ins are in progress.
+    An account with an authenticator requires a correct `code`. With `has_code_step`, the caller must require the code
+    before it grants access. All attempts do the same work, so the code is compared even if the password is wrong.
+    `name` is the typed name, which the limits count. Raises RateLimited. Raises Unavailable if too many log-ins are in
+    progress.
     """
     account = {"user__username__lower": Lower(Value(username)), "user__is_active": True}
 

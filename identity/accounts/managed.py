@@ -1,8 +1,8 @@
 """Accounts that a partner creates for its customers, and the tokens with which it acts on their behalf.
 
-A partner is an account with PARTNER_PERMISSION (the group Partner). A token lasts 15 minutes, is limited to
-ACTING_SCOPES, and has the partner in `act` (RFC 8693, section 4.1). It can't decide, pay, or get a second token. The
-history of each action has both.
+A partner is an account with PARTNER_PERMISSION (the group Partner). A token lasts 15 minutes and is limited to
+ACTING_SCOPES. Its claim `act` is the partner's id (RFC 8693, section 4.1). The token can't decide, pay, or create
+another token. The history of each action has the customer's and the partner's id.
 """
 
 from datetime import datetime, timedelta
@@ -37,11 +37,11 @@ CLAIM_PURPOSE = "claim"
 def make_account(
     actor: Actor, *, external_id: str, email: str | None, name: str | None, now: datetime
 ) -> tuple[ManagedAccount, bool]:
-    """Return the partner's account for `external_id`, and whether it is new.
+    """Return the partner's account for `external_id`, and True if it is new.
 
-    With `email`, mails the customer a link to claim the account, unless an earlier link to that address is valid.
-    Raises InsufficientScope for an account that is not a partner. Raises AccessEnded. Raises RateLimited, and then
-    creates no account.
+    With `email`, the customer gets a mail with a link to claim the account. No mail is sent while an earlier link to
+    that address is valid. Raises InsufficientScope for an account that is not a partner. Raises AccessEnded. Raises
+    RateLimited, and then creates no account.
     """
     _require_partner(actor)
     if email is not None:
@@ -52,7 +52,7 @@ def make_account(
             try:
                 with transaction.atomic():
                     account, is_new = _insert(actor, external_id=external_id, name=name, now=now), True
-            except IntegrityError:  # another request created it at the same time
+            except IntegrityError:  # a concurrent request created the account
                 account = _existing(actor, external_id)
                 if account is None:
                     raise
@@ -73,17 +73,20 @@ def _insert(actor: Actor, *, external_id: str, name: str | None, now: datetime) 
 
 
 def accounts_of(partner: User) -> QuerySet[ManagedAccount]:
-    """Select the accounts on whose behalf a partner can act, newest first."""
+    """Select a partner's accounts on whose behalf the partner can act, newest first."""
     return ManagedAccount.objects.filter(partner=partner, ended_at__isnull=True).order_by("-user_id")
 
 
 def partners_of(user: Any) -> QuerySet[ManagedAccount]:
-    """Select the managed account of a person, while its partner can act on their behalf."""
+    """Select the managed account of `user` while its partner can act on behalf of `user`."""
     return ManagedAccount.objects.filter(user=user, ended_at__isnull=True).select_related("partner", "user")
 
 
 def load_account(actor: Actor, identifier: str) -> ManagedAccount:
-    """Load a managed account. Raises InsufficientScope for non-partners, AccountNotFound, AccessEnded."""
+    """Load a managed account.
+
+    Raises InsufficientScope for an actor that is not a partner, AccountNotFound, AccessEnded.
+    """
     account = _load(actor, identifier)
     if account.ended_at is not None:
         raise AccessEnded
@@ -91,7 +94,7 @@ def load_account(actor: Actor, identifier: str) -> ManagedAccount:
 
 
 def load_unclaimed(actor: Actor, identifier: str, *, also_erased: bool = False) -> ManagedAccount:
-    """Load an account that its customer has not claimed, so that the partner exercises the customer's rights.
+    """Load an account that the customer has not claimed, so that the partner can exercise the customer's rights.
 
     Raises the errors of `load_account`. Raises RecordNotEditable for a claimed account.
     """
@@ -145,8 +148,8 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
 def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> dict[str, Any]:
     """Return a token with which the partner acts on behalf of a customer, and write a history entry.
 
-    Raises the errors of `load_account`. Raises RecordNotEditable if the partner can't act for the account: it is
-    disabled, belongs to staff or a group, or an app excludes it (`account_not_acted_for`).
+    Raises the errors of `load_account`. Raises RecordNotEditable if the account is disabled, belongs to staff or a
+    group, or an app excludes it (`account_not_acted_for`).
     """
     account = load_account(actor, identifier)
     user = account.user
@@ -159,7 +162,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
             raise RecordNotEditable(reason)
     scope = " ".join(scope for scope in ACTING_SCOPES if scope in scopes)
     with transaction.atomic():
-        # Lock the row, so that a concurrent end of the access also ends this token.
+        # The row is locked, so that a concurrent end of the access also ends this token.
         if ManagedAccount.objects.select_for_update().get(pk=account.pk).ended_at is not None:
             raise AccessEnded
         made_at = max(now, user.credentials_changed_at)
@@ -196,7 +199,7 @@ def _end(account: ManagedAccount, *, now: datetime) -> bool:
 
 
 def _record(verb: str, account: ManagedAccount, now: datetime) -> None:
-    """Record the event for the partner, and also for the customer if they have claimed the account."""
+    """Record the event for the partner, and also for a customer who has claimed the account."""
     members = {"user_id": str(account.pk), "managed_by": str(account.partner_id)}
     recipients = {account.partner_id} | ({account.pk} if account.claimed_at else set())
     for account_id in sorted(recipients):
@@ -204,7 +207,7 @@ def _record(verb: str, account: ManagedAccount, now: datetime) -> None:
 
 
 def _send_claim_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
-    """Mail a link to claim the account, unless a link to that address is valid. Raises RateLimited."""
+    """Mail a link to claim the account if no link to that address is valid. Raises RateLimited."""
     with transaction.atomic():
         account = ManagedAccount.objects.select_for_update().get(pk=account.pk)
         waiting = OneTimeLink.objects.usable_at(now).filter(purpose=CLAIM_PURPOSE, subject=str(account.pk)).exists()
@@ -229,22 +232,23 @@ def find_claimable(token: str, *, now: datetime) -> ManagedAccount:
 
 
 def _lock(account: ManagedAccount) -> tuple[User, ManagedAccount]:
-    """Lock a person and their managed account for this transaction. Return both with their current values.
+    """Lock a user and the managed account for this transaction. Return both with their current values.
 
-    To avoid deadlocks, lock the person first, then the account, then the links.
+    To avoid deadlocks, lock the user first, then the managed account, then the links.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=account.pk)
     return user, ManagedAccount.objects.select_for_update().get(pk=account.pk)
 
 
 def claim(token: str, *, username: str, password: str, now: datetime) -> User:
-    """Transfer the account to its customer, and end the partner's tokens. The partner can get new ones.
+    """Transfer the account to its customer, and revoke the partner's tokens.
 
-    The customer can end that access. Raises LinkEnded. Raises IntegrityError if the user name is in use.
+    The partner can create new tokens until the customer ends the partner's access. Raises LinkEnded. Raises
+    IntegrityError if the user name is in use.
     """
     with transaction.atomic():
         user, account = _lock(find_claimable(token, now=now))
-        # The link has ended if the account was disabled concurrently.
+        # A concurrent request that disables the account also ends the link.
         email = use_link(token, CLAIM_PURPOSE, now=now).email
         user.username = username
         user.set_password(password)

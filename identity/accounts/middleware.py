@@ -1,7 +1,7 @@
-"""Limits, language, and error pages of all pages under `/account/`.
+"""Middleware for the pages under `/account/`: rate limits, language, and error pages.
 
-It runs before the CSRF check, so rejected forms also count. No form is delayed: forms that look up an address do equal
-work for known and unknown addresses (`identity.accounts.forms`).
+The middleware runs before the CSRF check, so the limits also count forms that the check rejects. Forms that look up an
+address do equal work for known and unknown addresses (`identity.accounts.forms`), so no form is delayed.
 """
 
 import logging
@@ -27,23 +27,23 @@ logger = logging.getLogger("platform.accounts")
 
 PREFIX = "/account/"
 NO_PASSKEY = "The passkey's data are invalid."
-# Additional limits of a form.
+# Limits that apply to a form in addition to the general limit.
 _COUNTED = {
     "account_signup": ("new_account", "mail_address"),
     "account_reset_password": ("mail_address",),
     "account_email": ("mail_address",),
 }
-# The identity provider calls it from one address for all staff. The view counts the calls with an invalid token.
+# The identity provider calls this page from one address for all staff. The view counts calls with an invalid token.
 _SIGNED = frozenset({"oidc_logout"})
 # Forms that could give an attacker access, or lock the owner out.
 _CHANGES = frozenset({
     "account_email", "account_change_password", "account_reauthenticate", "account_privacy", "account_invitation",
     "account_confirm_address",
 })  # fmt: skip
-# Pages of the second factor that submit it or change nothing.
+# Pages of the second factor that submit a code or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
-_PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
-# Exceptions of the passkey library for malformed input.
+_PASSKEY_DEPTH_MAX = 8  # about twice the depth in browsers' requests
+# The passkey library raises these exceptions for malformed input.
 _UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
@@ -57,7 +57,7 @@ class AccountPages:
         with override(get_language_from_request(request)):
             response = self.get_response(request)
         response.headers["Cache-Control"] = "no-store"
-        response.headers.pop("Expires", None)  # redundant: it is the time of the response
+        response.headers.pop("Expires", None)  # the header is redundant, because its value is the time of the response
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
@@ -75,7 +75,7 @@ class AccountPages:
                 consume_by_address(limit, request)
         except ApiError as refusal:
             return _refused(request, refusal)
-        # A valid passkey never nests that deep, and the parser's stack could overflow.
+        # A valid passkey has less depth, and a deeper document could overflow the parser's stack.
         if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
             return _error_page(request, gettext(NO_PASSKEY), 400)
         return None
@@ -84,9 +84,9 @@ class AccountPages:
         if not request.path_info.startswith(PREFIX):
             return None
         if "credential" in request.POST and isinstance(error, _UNREADABLE):
-            logger.warning("a passkey could not be read", exc_info=error)  # our own bugs raise these, too
+            logger.warning("a passkey could not be read", exc_info=error)  # bugs can also raise these exceptions
             return _error_page(request, gettext(NO_PASSKEY), 400)
-        if isinstance(error, LinkEnded):  # of two concurrent uses of the link, this is the second
+        if isinstance(error, LinkEnded):  # a concurrent request has just used the link
             return _error_page(request, gettext("This link has expired"), 410)
         if isinstance(error, IntegrityError):
             return _error_page(request, gettext("Another request completed this step first."), 409)

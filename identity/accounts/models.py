@@ -15,7 +15,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """An invitation, mailed to `email` as a link: the owner of the address gets the role, once, until `expires_at`."""
+    """An invitation, which is mailed as a link. The owner of `email` can accept the role once, before `expires_at`."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The invitation's id.")
     email = EncryptedTextField(help_text="The address that the invitation was sent to.")
@@ -63,7 +63,7 @@ class Invitation(models.Model):
 class ManagedAccount(models.Model):
     """An account that a partner created for a customer. The partner can act on its behalf until the access ends.
 
-    `email` and `name` are the partner's values. They are deleted when the customer claims the account, or when the
+    `email` and `name` are values from the partner. They are deleted when the customer claims the account, or when the
     access ends.
     """
 
@@ -124,7 +124,7 @@ class OneTimeLink(models.Model):
 
 
 class RecoveryCode(models.Model):
-    """A hashed code that replaces a lost authenticator or passkey at a log-in. Its use deletes it.
+    """A hashed code that replaces a lost authenticator or passkey at a log-in. Using the code deletes it.
 
     All codes of an account have the same salt, so one hash checks a code against all of them.
     """
@@ -144,7 +144,7 @@ class RecoveryCode(models.Model):
 
 
 class DeletionRequest(models.Model):
-    """A deletion request that version 1.0 writes during an upgrade. `process_privacy` converts it to an erasure."""
+    """A deletion request that a server of version 1.0 stored during an upgrade. `process_privacy` converts it."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+")
     requested_at = models.DateTimeField()
@@ -154,7 +154,10 @@ class DeletionRequest(models.Model):
 
 
 class Export(models.Model):
-    """A copy of an account's data: a zip in the document storage, encrypted with `key`, available for 7 days."""
+    """A copy of an account's data.
+
+    The zip in the document storage is encrypted with `key`, and available for 7 days.
+    """
 
     PREPARING, READY, EXPIRED, FAILED = STATUSES = ("preparing", "ready", "expired", "failed")
     LASTS = timedelta(days=7)
@@ -203,7 +206,7 @@ class Export(models.Model):
         return str(self.pk)
 
     def as_of(self, now: datetime) -> Self:
-        """Display an export as expired as soon as its days are over: the worker deletes the file later."""
+        """Return the export with the status at `now`. An export expires before the worker deletes its file."""
         if self.status == self.READY and self.expires_at is not None and self.expires_at <= now:
             self.status = self.EXPIRED
         return self
@@ -218,14 +221,14 @@ class Export(models.Model):
 
 
 class Erasure(models.Model):
-    """The erasure of an account (GDPR Article 17). It has no personal data, and remains after the erasure.
+    """The erasure of an account (GDPR Article 17). The row contains no personal data, and remains after the erasure.
 
-    `account` is null once it is `done`. `subject_key` is the keyed hash of the account's id. While it is `waiting`,
-    laws require some records, and `look_at` is the next day on which a retention ends.
+    `account` is null if the status is `done`. `subject_key` is the keyed hash of the account's id. If the status is
+    `waiting`, laws require some records, and `look_at` is the next day on which a retention ends.
     """
 
     REQUESTED, WAITING, DONE = STATUSES = ("requested", "waiting", "done")
-    NONE = "none"  # the account has no erasure; never stored
+    NONE = "none"  # the status of an account without an erasure, which is never stored
     obstacles: Any = ()  # `show_erasure` sets it
     CHANGE_OF_MIND = timedelta(days=14)
     DUE = timedelta(days=30)

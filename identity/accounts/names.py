@@ -1,4 +1,4 @@
-"""User names. Other people read them and invite by them, so one name must not resemble another."""
+"""Rules for user names. Other users see these names, so a name must not resemble another name."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from identity.access.models import AccountHistory, User
 
 _CHOSEN = re.compile(r"[A-Za-z0-9]+", re.ASCII)
 _OF_OPERATORS = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
-# Names that could pass as the installation, its staff, or its systems.
+# A user with one of these names could be mistaken for the installation, its staff, or its systems.
 RESERVED = frozenset(
     """
     abuse account admin administrator anonymous api billing compliance contact everyone help hostmaster info legal mail
@@ -31,7 +31,7 @@ def check_chosen(name: str) -> None:
 
 
 def check_of_operator(name: str, account: User | None = None) -> None:
-    """Raise ValidationError if an operator can't set this user name for an account, or for a new one.
+    """Raise ValidationError if an operator can't set this user name for `account`, or for a new account if None.
 
     Operators can also use `.`, `-`, `_`, and the reserved names.
     """

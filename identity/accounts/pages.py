@@ -28,13 +28,13 @@ from identity.accounts.roles import STAFF
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
-    """Context processor: the name of the installation, its sign-up policy, and whether staff use single sign-on."""
+    """Context processor for the installation's name, the sign-up policy, and whether staff use single sign-on."""
     has_issuer = settings.STAFF_OIDC is not None
     return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP, "staff_issuer": has_issuer}
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's, for developers
-    """Respond to a form with an invalid CSRF token: its session ended, or another tab started a new session."""
+    """Respond to a form whose CSRF token is invalid, because the session ended or another tab started a new session."""
     page = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
         page = ""
@@ -52,7 +52,7 @@ class AccountPage(LoginRequiredMixin, TemplateView):
         return super().get_context_data(**options) | {"address": address}
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Change whether the person gets mail about their applications."""
+        """Change whether the user gets mail about applications."""
         user: Any = request.user
         user.wants_mail = request.POST.get("wants_mail") == "yes"
         user.save(update_fields=["wants_mail"])
@@ -60,7 +60,7 @@ class AccountPage(LoginRequiredMixin, TemplateView):
 
 
 class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
-    """Mails a link to a new address. The address counts for no account until the account confirms it."""
+    """Mails a link to a new address. The address is not used until the account confirms it."""
 
     template_name = "account/email_change.html"
     form_class = AddressForm
@@ -77,7 +77,10 @@ class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
 
 
 class AddressLinkPage(LoginRequiredMixin, View):
-    """Confirms a new address. Requires a log-in of the account that requested it: the link alone is not enough."""
+    """Confirms a new address.
+
+    In addition to the link, this requires a log-in of the account that requested the link.
+    """
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "account/address_confirm.html", {"waiting": self._link(request, token)})
@@ -97,7 +100,7 @@ class AddressLinkPage(LoginRequiredMixin, View):
 
 
 class InvitationPage(View):
-    """Shows an invitation, which only the button accepts. Without a log-in, the button leads to the sign-up form."""
+    """Displays an invitation, and accepts it by a button. Without a log-in, the button leads to the sign-up form."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return self._show(request, invitations.find_or_none(token))
@@ -107,7 +110,7 @@ class InvitationPage(View):
         if invitation is None:
             return self._show(request, None)
         if invitation.role == STAFF and not settings.STAFF_PASSWORDS:
-            return HttpResponseRedirect(reverse("account_login"))  # the log-in with single sign-on accepts it
+            return HttpResponseRedirect(reverse("account_login"))  # single sign-on accepts the invitation
         if not request.user.is_authenticated:
             invitations.remember_in_session(request, token, invitation)
             return HttpResponseRedirect(reverse("account_signup"))
@@ -124,7 +127,7 @@ class InvitationPage(View):
 
 
 class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
-    """Django's form for a new account, applied to an existing one: an unused user name, and a password twice."""
+    """Django's form for a new account, for an existing account. It has an unused user name, and a password twice."""
 
     class Meta(BaseUserCreationForm.Meta):
         model = User
@@ -139,7 +142,7 @@ class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
 
 
 class ClaimPage(View):
-    """Lets a customer claim the account that a partner created for them, by a mailed link."""
+    """Transfers an account that a partner created to its customer, who uses a mailed link."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return self._show(request, token, ClaimForm())
@@ -153,7 +156,7 @@ class ClaimPage(View):
                 managed.claim(token, **facts, now=timezone.now())
                 return HttpResponseRedirect("/oauth/grants")
         except LinkEnded:
-            pass  # `_show` shows the error
+            pass  # `_show` displays the error
         except IntegrityError:
             form.add_error("username", gettext("This user name has just been taken."))
         return self._show(request, token, form)
@@ -168,7 +171,7 @@ class ClaimPage(View):
 
 
 class NewRecoveryCodesPage(View):
-    """Creates new recovery codes. The old ones become invalid."""
+    """Creates new recovery codes. The old codes become invalid."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         return render(request, "account/new_recovery_codes.html")
@@ -184,7 +187,7 @@ class NewRecoveryCodesPage(View):
 
 
 def adding(page: type[View]) -> Any:
-    """Wrap an allauth page that adds a second factor: with the first one, also create and show recovery codes."""
+    """Wrap an allauth page that adds a second factor. After the first factor, create and display recovery codes."""
     add = page.as_view()
 
     @transaction.atomic
@@ -197,6 +200,9 @@ def adding(page: type[View]) -> Any:
 
 
 def _with_new_codes(request: HttpRequest) -> HttpResponse:
-    """Create and show the codes in this response. They are stored only as hashes, so no other page can show them."""
+    """Create codes, and display them in this response.
+
+    Only hashes are stored, so no later page can display the codes.
+    """
     user: Any = request.user
     return render(request, "account/recovery_codes.html", {"codes": make_codes(user, now=timezone.now())})

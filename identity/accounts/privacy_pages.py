@@ -1,4 +1,4 @@
-"""The page of a person's privacy rights: consents, copies of their data, erasure, and the stored data."""
+"""The page for privacy rights: consents, copies of the data, erasure, and the stored data."""
 
 from datetime import date
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from identity.accounts.models import Erasure
 from identity.accounts.privacy_views import zip_response
 from identity.errors import ErasureNotPossible
 
-_SHOWN = 50  # consents; the API lists all of them
+_SHOWN = 50  # the page shows this number of consents, and the API lists all
 KINDS = {
     kinds.BANK_LINK: _("Linked bank"),
     kinds.APP: _("App that may act for you"),
@@ -90,7 +90,7 @@ class KeptRecords(NamedTuple):
 
 
 def kept_records(user_id: int) -> list[KeptRecords]:
-    """Return the records that an erasure of the account would retain now, in the language of the page."""
+    """Return the records that an erasure at this time would retain, in the language of the page."""
     treatments = (treatment for table in register().values() for treatment in table.fields.values())
     rules = {treatment.keep.ground: treatment.keep.rule for treatment in treatments if treatment.keep is not None}
     return [

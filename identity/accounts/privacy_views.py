@@ -30,7 +30,7 @@ _OF_CUSTOMER = (InsufficientScope, AccountNotFound, AccessEnded, RecordNotEditab
 
 
 def _own_account(request: ApiRequest, *, is_copied: bool = False, **_options: bool) -> tuple[Actor, Any]:
-    """Return the caller and its account. A copy of the data requires a log-in within the last 10 minutes."""
+    """Return the caller and its own account. A copy of the data requires a log-in within the last 10 minutes."""
     if is_copied:
         require_recent_log_in(request.auth, now=timezone.now())
     return actor_of(request), request.user
@@ -39,9 +39,9 @@ def _own_account(request: ApiRequest, *, is_copied: bool = False, **_options: bo
 def _customers_account(
     request: ApiRequest, account_id: str, *, is_copied: bool = False, also_erased: bool = False
 ) -> tuple[Actor, Any]:
-    """Return the partner and its customer's account. A copy of the data requires the partner's second factor.
+    """Return the partner, and the customer's account. A copy of the data requires the partner's second factor.
 
-    Raises InsufficientScope for an app, which could otherwise access all customers.
+    Raises InsufficientScope for an app, because an app could otherwise access the data of all customers.
     """
     if request.auth.delegated:
         raise InsufficientScope("Apps can't use a customer's rights. Send the partner's own token or API key.")
@@ -52,7 +52,7 @@ def _customers_account(
 
 
 def _for_customers(method: Any, text: str, *errors: type[ApiError]) -> Any:
-    """Return a partner's variant of an own-account endpoint, with further errors and its own description."""
+    """Return a variant of an own-account endpoint for partners, with further errors and the description `text`."""
 
     @wraps(method)
     def handle(view: ApiViewSet, request: ApiRequest, **arguments: str) -> Any:

@@ -1,4 +1,4 @@
-"""Recovery codes: ten per account, each valid once, stored as hashes, and shown only when they are created."""
+"""Recovery codes. An account has ten codes. A code is valid once, stored as a hash, and displayed at its creation."""
 
 import re
 import secrets
@@ -12,7 +12,7 @@ from identity.access.hashers import RecoveryCodeHasher
 from identity.access.models import User
 from identity.accounts.models import RecoveryCode
 
-COUNT, LENGTH = 10, 10  # 50 bits each
+COUNT, LENGTH = 10, 10  # a code has 50 bits
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, without letters that look like digits
 _TYPED_INSTEAD = str.maketrans("ILO", "110", " -")
 # Version 1.0 created codes of eight digits.
@@ -21,7 +21,7 @@ _HASHER = RecoveryCodeHasher()
 
 
 def normalise(text: str) -> str:
-    """Return a typed code in the form that is hashed."""
+    """Normalize a typed code to the form that is hashed."""
     return text.upper().translate(_TYPED_INSTEAD)
 
 
@@ -30,12 +30,13 @@ def is_recovery_code(text: str) -> bool:
 
 
 def make_codes(user: User, *, now: datetime) -> list[str]:
-    """Replace an account's codes with ten new ones. Return them in the form that is shown once."""
+    """Replace an account's codes with ten new codes. Return the new codes in the form for display."""
     codes = ["".join(secrets.choice(ALPHABET) for _ in range(LENGTH)) for _ in range(COUNT)]
     salt = _HASHER.salt()
     rows = [RecoveryCode(user=user, hash=_HASHER.encode(code, salt), created_at=now) for code in codes]
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)  # of two concurrent calls, the later one sets the valid codes
+        # If two calls are concurrent, the codes of the later call are valid.
+        User.objects.select_for_update().get(pk=user.pk)
         RecoveryCode.objects.filter(user=user).delete()
         RecoveryCode.objects.bulk_create(rows)
     return [f"{code[:5]}-{code[5:]}" for code in codes]

@@ -1,6 +1,6 @@
 """Roles of invitations. Apps declare their own roles (`invitation_roles` of their AppConfig).
 
-A separate module, because the ledger's process imports the declarations of all apps without allauth's models.
+This is a separate module, because the ledger's process imports the declarations of all apps without allauth's models.
 """
 
 from collections.abc import Callable
@@ -26,9 +26,9 @@ MAY_INVITE = "identity.add_invitation"
 class InvitedRole:
     """A role with its permission check and its assignment.
 
-    `check(inviter, invitation)` raises ApiError if the inviter lacks permission. It runs at the invitation and at its
-    acceptance. An inviter of None is an operator, who has permission. `admit(invitation, user, now=…)` assigns the role
-    in the transaction of the acceptance.
+    `check(inviter, invitation)` raises ApiError if the inviter lacks permission. The check runs at the invitation and
+    at the acceptance. An inviter of None is an operator, who has permission. `admit(invitation, user, now=…)` assigns
+    the role in the transaction of the acceptance.
     """
 
     name: str
@@ -58,7 +58,7 @@ def _check_staff(inviter: Any, invitation: Invitation) -> None:
 
 
 def _admit_nothing(_invitation: Invitation, _user: User, *, now: datetime) -> None:
-    """Do nothing: a developer needs only an account."""
+    """Do nothing, because a developer only needs an account."""
 
 
 def _admit_to(group: str) -> Callable[..., None]:

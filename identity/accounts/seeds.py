@@ -1,7 +1,7 @@
 """Hash the recovery codes of version 1.0, which django-allauth computes from a seed, and delete the seed.
 
-The migration converts existing seeds. `prune` converts seeds that a server of version 1.0 creates after it. Version 1.2
-needs neither.
+The migration converts existing seeds. `prune` converts seeds that a server of version 1.0 creates after the migration.
+Version 1.2 can delete this module.
 """
 
 import hmac
@@ -67,7 +67,10 @@ def _replace(seed: Any, recovery_code: Any) -> bool:
 
 
 def place_of(user_id: int) -> str:
-    """Return the binding of an encrypted seed, for `rotate_encryption_key` if the seed can't be hashed first."""
+    """Return the place to which an encrypted seed is bound.
+
+    `rotate_encryption_key` needs it for seeds without hashes.
+    """
     return f"mfa_authenticator|data.seed|{user_id}|recovery_codes"
 
 

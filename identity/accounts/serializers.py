@@ -1,4 +1,4 @@
-"""Request and response bodies of invitations and managed accounts."""
+"""Serializers of invitations, managed accounts, and privacy rights."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Offers the fields of a form again that was submitted without a sufficient log-in.
+"""Recovery of a form's fields if the form was submitted without a sufficient log-in.
 
-The browser's new, encrypted session stores the body for SESSION_COOKIE_AGE. Only the account that logged in last with
-this browser (cookie `known_device`) can read it. Files and passwords are not stored.
+The browser's new, encrypted session stores the form's body for SESSION_COOKIE_AGE. Only the account that logged in last
+with this browser (cookie `known_device`) can get the fields. Files and passwords are not stored.
 """
 
 from collections.abc import Callable
@@ -57,7 +57,7 @@ def _keep(request: HttpRequest) -> None:
 
 
 def _offer(request: HttpRequest) -> HttpResponse | None:
-    """Return the page that offers the stored fields, or None if there is none for this page and person."""
+    """Return the page that offers the stored fields. Returns None if none are stored for this page and account."""
     kept = request.session.get(_KEPT)
     if kept is None or kept["path"] != request.path or not request.user.is_authenticated:
         return None
@@ -76,5 +76,8 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
 
 
 def _is_text(name: str, value: str) -> bool:
-    """Return whether a person typed this value: choices, states, and ids have no spaces. A button's value can have."""
+    """Check whether a user may have typed this value.
+
+    Choices, states, and ids are ASCII without spaces. The value of a button can have spaces.
+    """
     return name != _BUTTON and (not value.isascii() or any(letter.isspace() for letter in value.strip()))

@@ -1,4 +1,4 @@
-"""Addresses under `/account/`: the allauth pages that this project uses, with allauth's names, and its own pages."""
+"""Addresses under `/account/`, for the project's own pages, and for allauth's pages that the project uses."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def _whole(view: Any) -> Any:
     return transaction.atomic(view.as_view())
 
 
-# Requires a recent log-in, because the page can end other sessions.
+# This page requires a recent log-in, because it can end other sessions.
 _sessions = reauthentication_required(ListUserSessionsView.as_view(), allow_get=True)
 _privacy = reauthentication_required(PrivacyPage.as_view(), allow_get=True)
 _new_codes = reauthentication_required(_whole(pages.NewRecoveryCodesPage))

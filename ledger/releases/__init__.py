@@ -1,1 +1,1 @@
-"""Releases: their contents (`contents`), and their verification (`checking`)."""
+"""Creation of releases (`contents`), and their verification (`checking`)."""

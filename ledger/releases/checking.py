@@ -1,9 +1,9 @@
-"""Verify offline, from the files alone, that a release is consistent and that a ledger anchored its statement.
+"""Offline verification that the files of a release are consistent, and that a ledger anchored the release's statement.
 
-Nothing is unpacked before the proof is verified, because an untrusted archive could exhaust the memory.
+The archive is not unpacked before the proof is verified, because an untrusted archive could exhaust the memory.
 
-Any account with write access to the ledger can anchor any text. So the check also opens the entry's commitment: only
-the platform's own key can anchor under the report type `release`.
+Any account with write access to the ledger can anchor any text. So the check also opens the entry's commitment, to
+verify the report type `release`. Only the platform's own key can anchor under this type.
 """
 
 import json
@@ -22,7 +22,8 @@ from ledger.proof_file import ProofFile, Step, check_with_any
 from ledger.releases import contents
 
 SUFFIX = ".tar.gz"
-# Far above the size of a release, to limit memory for untrusted files. The archive is only hashed.
+# These limits bound the memory for untrusted files, and are far above the sizes in a release. The archive is only
+# hashed, so its limit can be larger.
 MAX_BYTES = 16 * 1024 * 1024
 ARCHIVE_MAX_BYTES = 512 * 1024 * 1024
 LOCK_MAX_BYTES = 4 * 1024 * 1024
@@ -30,12 +31,12 @@ _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, OSError, EOFE
 
 
 class Fault(Exception):
-    """A file differs from a valid release. The message has the name of the file."""
+    """A file differs from a valid release. The message contains the name of the file."""
 
 
 @dataclass
 class Release:
-    """The files next to an archive. Each step returns a detail, or raises Fault."""
+    """The files of a release next to its archive. Each verification step returns a detail, or raises Fault."""
 
     archive: Path
     verifiers: Sequence[Verifier]
@@ -45,7 +46,7 @@ class Release:
     verifier: Verifier | None = None  # the key that verified the proof
 
     def check(self) -> Iterator[Step]:
-        """Yield each step until one fails. The release is verified if the last one is ok."""
+        """Yield the steps up to the first failure. If the last step is ok, the release is verified."""
         steps: tuple[Callable[[], str], ...] = (
             self._found, self._summed, self._stated, self._proven, self._opened, self._committed, self._listed,
         )  # fmt: skip
@@ -119,7 +120,7 @@ class Release:
 
     def _committed(self) -> str:
         with tarfile.open(self.archive) as archive:
-            commit, first = archive.pax_headers.get("comment"), archive.next()  # git writes the commit there
+            commit, first = archive.pax_headers.get("comment"), archive.next()  # git writes the commit into the comment
             if commit != self.stated["predicate"]["commit"]:
                 raise Fault(f"The archive is of commit {commit}.")
             if first is None or first.name != self.names.stem:

@@ -1,9 +1,9 @@
-"""The contents of a release, created only from a commit, so that every build has the same bytes.
+"""The contents of a release, which are created only from a commit, so that every build has the same bytes.
 
-They are an archive, an SBOM of the lock file's packages, a statement with the hashes of both, the ledger's proof of the
-statement, and SHA256SUMS of these four. SHA256SUMS also opens the commitment of the ledger's entry, in a line that
-`sha256sum --check` treats as a comment. Without this line, a proof would show that the statement was anchored, but not
-by which client.
+A release consists of an archive, an SBOM of the lock file's packages, a statement with the hashes of both, the ledger's
+proof of the statement, and SHA256SUMS of these four files. SHA256SUMS also opens the commitment of the ledger's entry,
+in a line that `sha256sum --check` treats as a comment. Without this line, a proof would show that the statement was
+anchored, but not by which client.
 """
 
 import gzip
@@ -31,12 +31,12 @@ _PINNED = re.compile(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", re.MULTILINE)
 
 
 class CannotRelease(Exception):
-    """No release was created. The message has the reason."""
+    """No release was created. The message contains the reason."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """The file names of a version."""
+    """The file names of a version's release."""
 
     version: str
 
@@ -67,7 +67,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Source:
-    """The commit of a clean working tree. `epoch` is its time, for SOURCE_DATE_EPOCH."""
+    """The commit of a clean working tree. `epoch` is the commit's time, for SOURCE_DATE_EPOCH."""
 
     root: Path
     commit: str
@@ -75,7 +75,7 @@ class Source:
 
     @classmethod
     def of(cls, root: Path) -> "Source":
-        """Read the commit. Raises CannotRelease without a commit, or with uncommitted changes."""
+        """Read the commit. Raises CannotRelease if no commit exists, or if changes are uncommitted."""
         if changed := _git(root, "status", "--porcelain").decode().splitlines():
             raise CannotRelease(
                 f"The working tree differs from the commit: {changed[0][3:]} and {len(changed) - 1} more."
@@ -90,8 +90,8 @@ class Source:
     def archive(self, names: Names) -> bytes:
         """Return the archive of all committed files.
 
-        git sorts the files, sets the owner root and the commit's time, and writes the commit into the header. Fixed
-        settings, gzip header, and gzip level make the bytes reproducible.
+        git sorts the files, sets the owner to root and the time to the commit's time, and writes the commit into the
+        header. Fixed settings, a fixed gzip header, and a fixed gzip level make the bytes reproducible.
         """
         fixed = ("-c", "tar.umask=0022", "-c", "core.autocrlf=false")
         tar = _git(self.root, *fixed, "archive", "--format=tar", f"--prefix={names.stem}/", self.commit)
@@ -117,7 +117,7 @@ class Source:
         return canonical_json(json.loads(done.stdout)) + b"\n"
 
     def statement(self, names: Names, digests: Mapping[str, str]) -> bytes:
-        """Return the in-toto statement that these files are this version, built from this commit."""
+        """Return the in-toto statement that this commit was built into these files of this version."""
         return canonical_json(
             {
                 "_type": "https://in-toto.io/Statement/v1",

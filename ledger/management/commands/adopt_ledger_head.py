@@ -24,7 +24,10 @@ class Command(JsonCommand):
         parser.add_argument("--root", required=True, help="The root hash of the tree: 64 hex characters.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Write the guard file. Idempotent. Raises CommandError, without a change, if the log has a different head."""
+        """Write the guard file.
+
+        Idempotent. If the log has a different head, raises CommandError and changes nothing.
+        """
         size, root = options["size"], parse_report_hash(options["root"])
         if root is None:
             raise CommandError("A root hash must have exactly 64 hexadecimal characters.")
@@ -43,7 +46,7 @@ class Command(JsonCommand):
 
 
 def _adopt(head: log.Head) -> None:
-    """Replace a missing, empty, or damaged guard file. An operator must not override a readable one."""
+    """Replace a missing, empty, or damaged guard file. An operator must not override a readable file."""
     signing.check_key(head)
     mark = guard.Mark(head.tree_size, head.root)
     try:

@@ -8,14 +8,15 @@ from ledger import witnessing
 
 
 class Command(WorkerCommand):
-    """One process is enough. Several processes only send repeated requests."""
+    """Requests cosignatures. One process is sufficient. Further processes only repeat requests."""
 
     help = (
         "Request cosignatures of the newest checkpoint from the witnesses of WITNESS_POLICY, until SIGTERM or with "
         "--once."
     )
     fault = "{failed} witnesses did not cosign. The log has the reasons."
-    # At most one round per second, even if the log grows faster: a later checkpoint covers earlier ones.
+    # A round runs at most once per second, even if the log grows faster, because a later checkpoint covers earlier
+    # checkpoints.
     no_progress = frozenset({witnessing.COSIGNED, "failed"})
 
     @cached_property

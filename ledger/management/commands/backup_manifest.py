@@ -20,7 +20,7 @@ from ledger.models import database
 
 
 class Command(JsonCommand):
-    """Describe the current databases, guard file, and secrets. Of a secret, only the start of its SHA-256 is shown."""
+    """Describe the databases, the guard file, and the start of the SHA-256 of each secret."""
 
     help = (
         "Print a manifest of the parts that a backup must contain, as JSON. --check compares a restored machine with "
@@ -31,7 +31,7 @@ class Command(JsonCommand):
         parser.add_argument("--check", type=Path, metavar="FILE", help="The manifest from the time of the backup.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Describe this machine. Raises CommandError if it lacks something that the given manifest has."""
+        """Describe this machine. Raises CommandError if the machine lacks an item of the manifest in `--check`."""
         manifest = _manifest()
         if options["check"] is None:
             return manifest
@@ -81,7 +81,7 @@ def _database(alias: str) -> dict[str, Any]:
 
 
 def _fingerprint(secret: str) -> str:
-    """Return enough of the SHA-256 to distinguish keys. They are long and random, so it reveals nothing."""
+    """Return the start of the SHA-256, which distinguishes keys. Keys are long and random, so this reveals nothing."""
     return hashlib.sha256(secret.encode()).hexdigest()[:16]
 
 

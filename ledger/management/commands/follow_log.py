@@ -15,11 +15,11 @@ from ledger.following import Follower, FollowError, ForkError
 
 logger = logging.getLogger("platform.worker")
 
-FORKED = 3  # the exit status of a fork only
+FORKED = 3  # only a fork has this exit status
 
 
 class Command(JsonCommand):
-    """Exit 0 if every head extends the previous one, 3 on a fork, with both checkpoints, and 1 if unavailable."""
+    """Exit with 0 if every head extends the previous head, with 3 after a fork, or with 1 if the log is unavailable."""
 
     help = "Follow a log with C2SP tiles, until SIGTERM. Each head of the log must continue the previous one."
     requires_system_checks: list[str] = []
@@ -71,7 +71,7 @@ class Command(JsonCommand):
 
 
 def _look(follower: Follower) -> Checkpoint:
-    """Follow the log once. On a fork, store and show both checkpoints, and exit with FORKED."""
+    """Follow the log once. After a fork, store and print both checkpoints, and exit with FORKED."""
     try:
         return follower.follow()
     except ForkError as fork:

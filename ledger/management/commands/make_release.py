@@ -19,14 +19,14 @@ from config.ops.supervisor import BASE_DIR, LOCAL, CannotStart, Processes, bind,
 from ledger.releases import contents
 from ledger.releases.contents import CannotRelease, Names, Source
 
-SECONDS = 60.0  # timeout for the ledger's response, which includes up to 20 s for its witnesses
+SECONDS = 60.0  # the timeout for the ledger's response, which can wait 20 s for its witnesses
 MAX_BYTES = 1024 * 1024
-START_SECONDS = 120.0  # sufficient on a busy machine
+START_SECONDS = 120.0  # the timeout for the start of a temporary ledger, sufficient on a busy machine
 NO_PROOF = "CHAIN_URL is not set, so the command used a temporary ledger. Its proof has no value for others."
 
 
 class Command(JsonCommand):
-    """Refuses uncommitted changes. The archive, SBOM, and statement of a commit always have the same bytes."""
+    """Creates a release, and rejects uncommitted changes. A commit's archive, SBOM, and statement are reproducible."""
 
     help = (
         "Create the files of a release from the checked-out commit, and anchor their statement in the ledger at "
@@ -72,14 +72,14 @@ class Command(JsonCommand):
 
 
 class Ledger(NamedTuple):
-    """The ledger that anchors the statement. `counts` is False for a temporary ledger."""
+    """The ledger that anchors the statement. `counts` is False for a temporary ledger, whose proof has no value."""
 
     url: str
     client_key: str
     counts: bool
 
     def anchor(self, statement: bytes) -> tuple[bytes, dict[str, str]]:
-        """Anchor the statement once. Return its proof, and the values that open its commitment.
+        """Anchor the statement once. Return its proof, and the values that open the commitment of its entry.
 
         If the log's policy has witnesses, the proof is cosigned.
         """
@@ -110,7 +110,7 @@ class Ledger(NamedTuple):
 
 @contextmanager
 def _ledger() -> Iterator[Ledger]:
-    """Yield the ledger at CHAIN_URL, or a temporary one whose database and keys are deleted after the block.
+    """Yield the ledger at CHAIN_URL, or a temporary ledger whose database and keys are deleted after the block.
 
     Raises CannotStart.
     """

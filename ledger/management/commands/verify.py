@@ -21,7 +21,7 @@ from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, Verifier
 from ledger.policy import Policy, PolicyError
 from ledger.releases.checking import Release
 
-KEY_SECONDS = 5.0  # timeout of the request for the ledger's key
+KEY_SECONDS = 5.0  # the timeout of the request for the ledger's key
 PROOF, DECISION, RELEASE, AUDIT = "proof", "decision", "release", "audit"
 _OPTIONS = {
     PROOF: {"report", "ledger_key", "policy"},
@@ -34,7 +34,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class _Verification:
-    """The steps of a check as (state, name, detail), up to the first failure, and the ledger's key."""
+    """The steps of a check as `(state, name, detail)`, up to the first failure, and the ledger's key."""
 
     kind: str
     steps: Sequence[tuple[str, str, str]]
@@ -44,7 +44,7 @@ class _Verification:
 
 
 class Command(JsonCommand):
-    """Exit 0 if the file is verified, 1 if a step fails, 3 if a key is missing, 4 if a decision is unsigned."""
+    """Exit with 0 if the file is verified, 1 if a step fails, 3 if a key is missing, or 4 if a decision is unsigned."""
 
     help = (
         "Verify a proof file with its report, a decision bundle, a log with lines of the audit stream, or the "
@@ -95,7 +95,7 @@ class Command(JsonCommand):
 
 
 def _verify(*, file: Path, **options: Any) -> _Verification:
-    """Detect the kind of a file by its first bytes, or by an audit line within it, and verify it.
+    """Detect the kind of a file by its first bytes, or by an audit line in the file, and verify the file.
 
     Raises CommandError, OSError, NoteError, and PolicyError.
     """
@@ -153,7 +153,7 @@ def _kind(content: bytes) -> str | None:
 
 
 def _has_audit_lines(file: Path) -> bool:
-    """Search the whole file for an audit line: a log may have long lines, and other lines before it."""
+    """Search the complete file for an audit line, because a log may begin with long or other lines."""
     end = b""
     with file.open("rb") as opened:
         while block := opened.read(FILE_MAX_BYTES):
@@ -164,7 +164,7 @@ def _has_audit_lines(file: Path) -> bool:
 
 
 def _verify_audit(file: Path) -> _Verification:
-    """Verify the chain of each process with lines in a log. Missing lines at the end can't be detected."""
+    """Verify the chain of each process in a log. Missing lines at the end of a chain can't be detected."""
     rows: list[tuple[str, str, str]] = []
     with file.open("rb") as lines:
         chains = audit.check(lines, report=lambda fault: rows.append((FAIL, "line", fault)))
@@ -196,15 +196,15 @@ def _of_ledger(kind: str, steps: Iterable[proof_file.Step], verifier: Verifier |
 
 
 def _printable(detail: str) -> str:
-    """Escape possible terminal commands, because the file is not trusted."""
+    """Escape control sequences of terminals, because the file is not trusted."""
     return ascii(detail)[1:-1]
 
 
 def _configured() -> Iterator[Verifier]:
-    """Yield the key of the configured ledger, under each name with which it may have signed.
+    """Yield the key of the configured ledger, with each name under which the ledger may have signed.
 
-    On the ledger's machine, the second name is from its newest checkpoint: with non-default ports, `make run` gives the
-    log a different name than this command's environment.
+    On the ledger's machine, the second name is from the newest checkpoint. If `make run` uses ports other than the
+    defaults, the log's name differs from the name in this command's environment.
     """
     if not keys.is_here():
         yield _fetch()

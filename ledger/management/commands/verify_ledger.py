@@ -11,7 +11,7 @@ from ledger.keys import signer
 
 
 class Command(JsonCommand):
-    """Exit 0 if all stored data matches the entries. Otherwise exit 1 with the first fault."""
+    """Exit with 0 if all stored data matches the entries. Otherwise, print the first fault and exit with 1."""
 
     help = "Recompute the ledger from its entries: tiles, roots, blocks, signatures, guard file."
 
