@@ -1,17 +1,18 @@
-"""Payments: fees, card payments, payment methods, wallets and non-custodial crypto payments.
+"""Card payments, payment methods, wallets, and non-custodial crypto payments.
 
-- `cards/`: fees, card payments, methods, `reconciliation`, `processors/`. Events: `payment.completed`,
-  `payment.failed`, `payment.unknown`, `payment_method.added`.
-- `wallets/`: references to accounts, `connected` or `disconnected`, and `custody/` vendors. Events:
-  `wallet.connected`, `wallet.default_changed`, `wallet.disconnected`.
-- `crypto/`: `machine` (the table of statuses), `broadcast` (initiate and confirm, with the rule that at most one
-  transaction counts), `network` (sending), `settlement` (outcomes), `queries`; the chain itself in `chain/`. Events:
-  `payment.crypto.initiated`, and one for each of `submitted`, `confirmed`, `failed`, `expired`.
+- `cards/` contains the fees, card payments, payment methods, reconciliation, and card processors. Events:
+  `payment.completed`, `payment.failed`, `payment.unknown`, `payment_method.added`.
+- `wallets/` contains the connected wallets and the custody vendors. Events: `wallet.connected`,
+  `wallet.default_changed`, `wallet.disconnected`.
+- `crypto/` contains the payments that a wallet signs. `machine` defines the statuses, `broadcast` initiates and
+  confirms payments, `network` sends transactions, and `settlement` determines the outcomes. Events:
+  `payment.crypto.initiated`, `.submitted`, `.confirmed`, `.failed`, and `.expired`.
+- `chain/` is the client of the settlement chain.
 
-`cards/`, `wallets/` and `crypto/` do not import each other. `views` is the base of their views, `screening` rejects
+`cards/`, `wallets/`, and `crypto/` do not import each other. `views` is the base of their views, `screening` rejects
 card numbers, and `console` is the back office.
 
-The endpoints accept only first-party tokens and unrestricted API keys. Apps with `wallet:read` can read wallets and the
-status of a transaction.
+The endpoints accept only first-party tokens and unrestricted API keys. Apps with `wallet:read` can read wallets and
+transaction statuses.
 `reconcile_payments` finishes abandoned payments.
 """

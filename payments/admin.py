@@ -1,4 +1,4 @@
-"""Django imports only this module of an app for the admin. The classes are in `payments.console`."""
+"""Register the admin classes of `payments.console`: Django imports only this module of an app."""
 
 from payments import console
 

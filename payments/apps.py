@@ -12,8 +12,8 @@ class PaymentsConfig(Declarations, AppConfig):
     demo = ("demo.seed",)
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)
-    erasure_grounds = "on_its_way.GROUNDS"
-    account_not_closed = ("on_its_way.why_not_closed",)
+    erasure_grounds = "in_flight.GROUNDS"
+    account_not_closed = ("in_flight.why_not_closed",)
     tones = "console.TONES"
     queues = ("console.QUEUE",)
     person_lines = ("console.LINES",)

@@ -36,11 +36,11 @@ from payments.crypto.models import CryptoPayment, CryptoTransaction
 from payments.wallets.models import CustodyAccount, Wallet
 from payments.wallets.services import ASSET, USDC_DECIMALS
 
-ATTEMPTS_MAX = 200  # per payment; only the latest are shown
+ATTEMPTS_MAX = 200  # the page of a payment shows its latest attempts
 
 
 def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
-    """Return a column of amounts with their currency, in its number of decimal places."""
+    """Return a column that shows an amount in the payment's currency."""
 
     @admin.display(description=description, ordering=ordering)
     def amount(_admin: Any, record: Payment) -> str:
@@ -82,7 +82,7 @@ class PaymentAdmin(OwnedRecords):
     processed = column(moment, "processed_at", "processed", ordering="processed_at")
 
     def search_by_name(self, term: str) -> Q | None:
-        """Find by a number: the payment's id, or the user's id."""
+        """Find payments by the ID of the payment or of the user."""
         number = parse_positive_int64(term.removeprefix("#"))
         return Q(pk=number) | Q(user_id=number) if number else None
 
@@ -194,7 +194,7 @@ class CryptoPaymentAdmin(OwnedRecords):
         return f"{Decimal(record.amount_usdc).scaleb(-USDC_DECIMALS):f} {ASSET}"
 
     def search_by_name(self, term: str) -> Q | None:
-        """Also find by the hash of any signed transaction, including rejected ones."""
+        """Also find payments by the hash of any signed transaction, including rejected transactions."""
         tx_hash = parse_transaction_hash(term)
         if tx_hash is None:
             return super().search_by_name(term)

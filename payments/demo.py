@@ -18,7 +18,7 @@ from payments.wallets.models import CONNECTED, WALLETCONNECT, Wallet
 
 _PHONE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 _OLD_PHONE = "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"
-# The demo payments stay open for longer than SIGNING_MINUTES.
+# The demo payments have a longer signing deadline than SIGNING_MINUTES.
 _SIGNING_DAYS = 365
 _CARDS = [
     (4_250, "pm_sandbox_ok", "Application fee"),
@@ -28,13 +28,13 @@ _CARDS = [
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Create the demo payments and wallets once. Real vendors get no requests."""
+    """Create the demo payments and wallets unless they exist. The function sends no requests to real vendors."""
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=consumer).exists():
         for amount_cents, token, description in _CARDS:
             order = {"amount_cents": amount_cents, "currency": "usd", "payment_method_id": token}
             card.process({**order, "description": description}, user=consumer, key=None)
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=staff).exists():
-        _leave_open(staff, now)
+        _create_open_payments(staff, now)
     if Wallet.objects.filter(pk=demo_ids.PHONE_WALLET).exists():
         return
     phone = _connect(demo_ids.PHONE_WALLET, consumer, _PHONE, "Phone", now)
@@ -50,8 +50,8 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     confirm_payment(str(rent.pk), actor=actor, signed_transaction="0x00", network=None, now=now)
 
 
-def _leave_open(owner: Any, now: datetime) -> None:
-    """Create unfinished payments. When they are due, the worker finds no charge and finishes them."""
+def _create_open_payments(owner: Any, now: datetime) -> None:
+    """Create unfinished payments. The worker later finds no charges for these payments and finishes them."""
     for status in OPEN:
         Payment.objects.create(
             user=owner,

@@ -19,9 +19,9 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
         since="created_at",
         now=now,
     )
-    on_their_way = CryptoPayment.objects.using(using).filter(status__in=[BROADCASTING, SUBMITTED]).order_by("id")
+    in_flight = CryptoPayment.objects.using(using).filter(status__in=[BROADCASTING, SUBMITTED]).order_by("id")
     yield from read_queue(
-        on_their_way,
+        in_flight,
         name="crypto_payments_open",
         meaning="Signed transfers that are not confirmed.",
         since="created_at",

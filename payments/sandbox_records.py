@@ -11,7 +11,7 @@ from payments.crypto.settlement import settle_crypto
 
 
 def settle(*, now: datetime) -> dict[str, int]:
-    """Reconcile payments as `reconcile_payments` does, but only if no vendor is involved."""
+    """Reconcile payments that involve no real vendor, as `reconcile_payments` does."""
     cards = {"completed": 0, "failed": 0}
     if SandboxProcessor.name == settings.CARD_PROCESSOR:
         cards = reconcile_due(now=now)

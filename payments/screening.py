@@ -1,4 +1,4 @@
-"""Reject card numbers before any other processing of a request. Errors never repeat them."""
+"""Reject requests with card numbers before any other processing. Errors never contain the numbers."""
 
 import html
 import re
@@ -23,29 +23,29 @@ _ISSUED = re.compile(
     rb"|(?:8[12][0-9]{2}|8600|9792|9804|9860)[0-9]{12}"  # RuPay, Uzcard, Troy, PROSTIR, Humo
     rb"|9704(?:[0-9]{12}|[0-9]{15})"  # NAPAS
 )
-# For Luhn's check: twice each digit, reduced to the sum of its digits.
+# Luhn's check doubles every second digit and adds the digits of the result.
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
-# Classes of characters: gaps, possible gaps, and all other non-digits.
+# The character classes are gaps, possible gaps, and all other non-digits.
 _GAP, _MAYBE, _OTHER = " ", "_", "x"
 _GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, dashes
 _DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")  # the last is the minus sign
-# These characters can separate the groups of a card number. Other numbers have them in dates, times, and amounts.
+# These characters can separate the groups of a card number. They also occur in dates, times, and amounts.
 _PUNCTUATION = frozenset("_/,+:;*#=~'`|\\\"()[]{}<>\u00b4\u2018\u2019\u2032\u02bc")
 _MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # combining marks: accents, variation selectors, keycaps
 # A character reference has at most 7 decimal or 6 hexadecimal digits. Further digits are ordinary text.
 _ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
 _RUN = re.compile(rb"[0-9 ]{12,}")
-# As printed on cards. Adjacent digits can belong to something else: a date, or the three digits on the back.
+# Card numbers in the format of cards. Adjacent digits can be a date, or the three digits on the back.
 _PRINTED = re.compile(rb"[0-9]{4}(?<![0-9]{5})(?:[0-9]{9,15}|(?: [0-9]{4}){2} [0-9]{1,7}| [0-9]{6} [0-9]{4,5})\b")
 # Ids and hashes are never card numbers, even if they contain matching digits.
 _IDENTIFIER = re.compile(
     r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0x[0-9a-f]{40}|(?:0x)?[0-9a-f]{64,})\b", re.ASCII | re.IGNORECASE
 )
-# A phone number has at most 15 digits (E.164). Digits after a decimal point are a fraction.
+# A phone number has at most 15 digits (E.164). Digits after a decimal point are a fraction, not a card number.
 _PHONE = re.compile(r"\+[ (]{0,2}[1-9](?:[ ().\-/]{0,2}[0-9]){6,14}(?![ .\-]?[0-9])", re.ASCII)
 _FRACTION = re.compile(r"(?<![0-9.])[0-9]{1,19}[.,][0-9]{12,}(?![0-9])(?!\.[0-9])", re.ASCII)
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ \u00a0-]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
-# The length by country (ISO 13616). The last lines are countries outside of its registry.
+# The IBAN length of each country (ISO 13616). The last lines contain countries outside of the ISO registry.
 _IBAN_LENGTHS = dict(
     re.findall(
         "([A-Z]{2})([0-9]{2})",
@@ -61,12 +61,12 @@ _IBAN_CHECK = 97
 
 
 def reject_card_numbers(document: Any) -> None:
-    if holds_card_number(document):
+    if contains_card_number(document):
         raise CardDataRefused
 
 
-def holds_card_number(document: Any) -> bool:
-    """Return whether any string, name, or number in a JSON document contains a card number."""
+def contains_card_number(document: Any) -> bool:
+    """Return whether any key, string, or number in a JSON document contains a card number."""
     waiting = [document]
     while waiting:
         value = waiting.pop()
@@ -80,17 +80,17 @@ def holds_card_number(document: Any) -> bool:
         elif isinstance(value, float):
             if value.is_integer():
                 waiting.append(str(int(value)))  # 4.2e15 has 16 digits
-        elif value is not None and _text_holds_one(str(value)):
+        elif value is not None and _string_contains_card_number(str(value)):
             return True
     return False
 
 
-def _text_holds_one(text: str) -> bool:
+def _string_contains_card_number(text: str) -> bool:
     """Return whether a string contains a card number: 12 to 19 digits, with any gaps between them.
 
-    Phone numbers with `+`, fractions, and account numbers (IBAN) are ignored. In a longer run of digits and gaps, for
-    example after a date, a card number is found if it is grouped as on cards. If punctuation separates the digits, a
-    number is also found if its groups have equal lengths.
+    The function ignores phone numbers with `+`, fractions, and bank account numbers (IBAN). In a longer run of digits,
+    for example after a date, it finds only numbers that are grouped as on cards. If punctuation separates the digits,
+    it also finds numbers whose groups have equal lengths.
     """
     if text.isascii() and len(text) < _DIGITS_MIN:
         return False
@@ -106,7 +106,7 @@ def _text_holds_one(text: str) -> bool:
 
 
 def _without_iban(match: re.Match[str]) -> str:
-    """Replace a valid account number (ISO 13616), but not the text after it. Returns any other match unchanged."""
+    """Replace a valid IBAN, but not the text after the IBAN. Return any other match unchanged."""
     places = [place for place, character in enumerate(match[0]) if character.isalnum()]
     length = int(_IBAN_LENGTHS.get(match[0][:2].upper(), 0))
     if not 0 < length <= len(places):
@@ -118,7 +118,7 @@ def _without_iban(match: re.Match[str]) -> str:
 
 
 def _runs(plain: str) -> Iterable[bytes]:
-    """Yield runs of digit groups, separated by single spaces."""
+    """Yield the runs of digit groups. A single space separates the groups of a run."""
     return (b" ".join(run.split()) for run in _RUN.findall(plain.encode()))
 
 
@@ -127,7 +127,7 @@ def _has_printed(groups: bytes) -> bool:
 
 
 def _is_even(groups: bytes) -> bool:
-    """Return whether all groups have the same length. The last one may be shorter."""
+    """Return whether all groups have the same length. The last group may be shorter."""
     lengths = [len(group) for group in groups.split()]
     return len({*lengths[:-1]}) == 1 and lengths[-1] <= lengths[0]
 
@@ -143,7 +143,7 @@ def _character(entity: re.Match[str]) -> str:
 def _read(character: str) -> str:
     """Return a character's class, or its digits, after NFKC normalization.
 
-    Characters are normalized one by one: for a whole text with unordered accents, the time grows quadratically.
+    Each character is normalized separately, because normalizing a text with unordered accents takes quadratic time.
     """
     if character.isalpha():
         return _OTHER
@@ -162,7 +162,7 @@ def _read(character: str) -> str:
 
 
 def _is_card_number(groups: bytes) -> bool:
-    """Return whether grouped digits are a number that a network issues and pass Luhn's check (ISO/IEC 7812-1)."""
+    """Return whether a card network issues the number, and the number passes Luhn's check (ISO/IEC 7812-1)."""
     number = groups.replace(b" ", b"")
     if not _ISSUED.fullmatch(number):
         return False

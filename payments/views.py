@@ -11,7 +11,7 @@ from payments.screening import reject_card_numbers
 
 
 class CardFreeViewSet(ApiViewSet):
-    """The base of every endpoint under `/payments` and `/wallet`: rejects card numbers in the body and in the path."""
+    """The base class of all views under `/payments` and `/wallet`. Rejects card numbers in the body and in the path."""
 
     def initial(self, request: Any, *arguments: Any, **named: Any) -> None:
         super().initial(request, *arguments, **named)
@@ -22,7 +22,7 @@ class CardFreeViewSet(ApiViewSet):
         if self.declared.body is not None:
             reject_card_numbers(request.data)
         elif request.method not in SAFE_METHODS:
-            with suppress(MalformedJSON):  # without a body, anything but JSON is ignored
+            with suppress(MalformedJSON):  # the endpoint has no body, so invalid JSON is ignored
                 reject_card_numbers(parse_json(read_body(request)))
 
 

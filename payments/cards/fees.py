@@ -1,4 +1,4 @@
-"""The processing fee: tiers over the whole amount, in integers only (specification section 8)."""
+"""The processing fee (specification section 8). The rate depends on the whole amount. All values are integers."""
 
 BASIS_POINTS = 10_000
 # (limit in cents, basis points). The first limit is exclusive, the second is inclusive.
@@ -19,7 +19,7 @@ def fee_cents(amount_cents: int) -> int:
 
 
 def quote_fee(amount_cents: int) -> dict[str, float]:
-    """Return an amount's fee and net amount, in cents, and the fee in percent."""
+    """Return the amount, fee, and net amount in cents, and the fee in percent."""
     fee = fee_cents(amount_cents)
     return {
         "amount_cents": amount_cents,

@@ -1,4 +1,4 @@
-"""Payment methods: only acknowledged, as the specification requires, or stored (`PAYMENT_METHODS=persistent`)."""
+"""Payment methods. They are stored only with `PAYMENT_METHODS=persistent`; by default, requests are acknowledged."""
 
 from datetime import datetime
 from typing import Any
@@ -18,12 +18,12 @@ _SHOWN_CHARACTERS = 4
 _UNUSABLE = "This payment method can't be charged. Send the id of one of your active methods, or a processor's token."
 
 
-def are_kept() -> bool:
+def are_stored() -> bool:
     return bool(settings.PAYMENT_METHODS == "persistent")
 
 
 def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime) -> PaymentMethod:
-    """Store a payment method. A person's first one is the default."""
+    """Store a payment method. The user's first method is the default."""
     with transaction.atomic():
         method = PaymentMethod.objects.create(
             user=user,
@@ -41,7 +41,7 @@ ACKNOWLEDGED = {"acknowledged": True, "persisted": False}
 
 
 def acknowledge(method_id: str) -> dict[str, Any]:
-    """Acknowledge without storing. Raises ValidationFailed for an invalid id."""
+    """Acknowledge a request without storing anything. Raises ValidationFailed for an invalid ID."""
     if "\0" in method_id or len(method_id) > ID_MAX_LENGTH:
         raise ValidationFailed(f"A payment method's id must have 1 to {ID_MAX_LENGTH} characters.")
     return {"id": method_id, **ACKNOWLEDGED}
@@ -56,7 +56,7 @@ def make_default(method: PaymentMethod) -> PaymentMethod:
     if not method.is_active:
         raise ValidationFailed("The payment method is disabled, so it can't be the default. Enable it first.")
     with transaction.atomic():
-        # Lock the person's rows in a fixed order, so that concurrent requests wait for each other.
+        # Lock the user's rows in a fixed order, so that concurrent requests wait for each other.
         own = PaymentMethod.objects.filter(user=method.user_id)
         list(own.select_for_update().order_by("pk").values_list("pk"))
         own.filter(is_default=True).exclude(pk=method.pk).update(is_default=False)
@@ -77,10 +77,10 @@ def toggle(method: PaymentMethod) -> PaymentMethod:
 def chargeable_token(payment_method_id: str, *, user: Any) -> str:
     """Return the token that the processor charges.
 
-    For a stored method, it is the method's token. Raises ValidationFailed if the method is another person's or
-    inactive. Any other string is a token of the processor.
+    For a stored method, the function returns the token of that method. Any other string is already a processor token.
+    Raises ValidationFailed if the stored method is inactive or belongs to another user.
     """
-    identifier = parse_uuid(payment_method_id) if are_kept() else None
+    identifier = parse_uuid(payment_method_id) if are_stored() else None
     method = PaymentMethod.objects.filter(pk=identifier).first() if identifier else None
     if method is None:
         return payment_method_id

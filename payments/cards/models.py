@@ -13,18 +13,18 @@ from config.core.json_text import JsonTextField
 PENDING, PROCESSING, UNKNOWN, COMPLETED, FAILED = "Pending", "Processing", "Unknown", "Completed", "Failed"
 OPEN = (PENDING, PROCESSING, UNKNOWN)
 STATUSES = (*OPEN, COMPLETED, FAILED)
-PATIENCE_MAX = timedelta(minutes=5)  # the longest interval between queries about an unknown outcome
+PATIENCE_MAX = timedelta(minutes=5)  # the maximum interval between two queries for an unknown outcome
 
 
 class Payment(models.Model):
     """A card payment. Amounts are in cents. The row is committed before the request to the processor.
 
-    The process that works on a payment has its lease. `epoch` counts the takeovers: a process with an earlier epoch
-    can't change the payment (`services.finish`). `due_at` is the end of the lease, or the time of the next query about
-    an unknown outcome.
+    The process that works on a payment has the payment's lease. `epoch` increases with each takeover, and a process
+    with an earlier epoch can't change the payment (`services.finish`). `due_at` is the end of the lease. For an unknown
+    outcome, `due_at` is the time of the next query.
 
-    It is not a `StatefulModel`: `epoch` resolves all races, including two attempts that don't change the status.
-    `PaymentAttempt` has the history.
+    The model is not a `StatefulModel`, because `epoch` also resolves races between attempts that don't change the
+    status. The history is in `PaymentAttempt`.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="payments")
@@ -90,7 +90,7 @@ class Payment(models.Model):
         return f"{self.pk}: {self.amount_cents} {self.currency}"
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Save the payment. `method_token` is encrypted for the id that the INSERT assigns, so it is written last."""
+        """Save the payment. `method_token` is encrypted with the row's ID, so it is written after the INSERT."""
         assigned: int | None = self.pk
         if assigned is not None:
             super().save(*args, **options)
@@ -118,7 +118,7 @@ class Payment(models.Model):
 
 
 class PaymentAttempt(models.Model):
-    """A request to the processor, or a response or event from it, without secrets. Append-only."""
+    """A request to the processor, a response, or an event from the processor. Contains no secrets. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="attempts")
@@ -136,7 +136,10 @@ class PaymentAttempt(models.Model):
 
 
 class ProcessorEvent(models.Model):
-    """An event from a processor. It is stored to apply it only once, and until its payment exists."""
+    """An event from a processor.
+
+    The row prevents a second application, and stores the event until its payment exists.
+    """
 
     id = models.CharField(primary_key=True, max_length=255)
     type = models.CharField(max_length=128)
@@ -165,7 +168,7 @@ class SandboxCharge(models.Model):
 
 
 class PaymentMethod(models.Model):
-    """A person's stored payment method (`PAYMENT_METHODS=persistent`): a token, never a card number."""
+    """A stored payment method (`PAYMENT_METHODS=persistent`). It contains a token, never a card number."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The method's id.")
     user = models.ForeignKey(
@@ -198,5 +201,5 @@ def lease_ends(now: datetime) -> datetime:
 
 
 def without_valid_lease(now: datetime) -> Q:
-    """Select payments without a valid lease. `Payment.is_held` checks a single one."""
+    """Return a filter for payments without a valid lease. For a single payment, use `Payment.is_held`."""
     return Q(due_at__lte=now)

@@ -1,4 +1,4 @@
-"""Finish abandoned payments, and apply a processor's proof of an outcome."""
+"""Finish abandoned payments, and apply processor events."""
 
 import logging
 from datetime import datetime, timedelta
@@ -18,25 +18,25 @@ from payments.cards.processors.base import ChargeResult
 logger = logging.getLogger("platform.payments")
 
 BATCH = 20
-# The processor stops sending an event after 3 days. An event without a payment by then never gets one.
+# The processor retries an event for 3 days. If its payment doesn't exist by then, the event is obsolete.
 PARKED, PARKED_MAX = timedelta(days=3), 1_000
-_EVENT_LEASE = timedelta(minutes=1)  # for one event
+_EVENT_LEASE = timedelta(minutes=1)
 _SUCCEEDED = "payment_intent.succeeded"
 _FAILED = frozenset({"payment_intent.payment_failed", "payment_intent.canceled"})
 
 
 def reconcile_due(*, now: datetime) -> dict[str, int]:
-    """Continue payments with an unknown outcome or an expired lease. Return the number of each result."""
+    """Continue payments with an unknown outcome or an expired lease. Return the number of payments per result."""
     counts = dict.fromkeys(("completed", "failed", "unknown", "errors"), 0)
     items = FailedItems(
         "payment", Payment.objects.filter(status__in=OPEN).order_by("due_at"), lease=lease_ends(now) - now
     )
 
-    def go_on(payment: Payment) -> None:
+    def continue_payment(payment: Payment) -> None:
         if payment.is_held(now) or not card.take_over(payment, now=now):
-            return  # another worker has it
+            return  # another worker has the lease
         try:
-            card.finish(payment, card.ask(payment), now=now)
+            card.finish(payment, card.charge_or_find(payment), now=now)
         except card.LeaseLost:
             return
         counts[payment.status.lower()] += 1
@@ -44,12 +44,12 @@ def reconcile_due(*, now: datetime) -> dict[str, int]:
     def choose(rows: "QuerySet[Payment]") -> Any:
         return rows.filter(without_valid_lease(now)).values_list("pk", flat=True)[:BATCH]
 
-    counts["errors"] = items.process(go_on, now=now, choose=choose)
+    counts["errors"] = items.process(continue_payment, now=now, choose=choose)
     return counts
 
 
 def receive(event: dict[str, Any], *, now: datetime) -> None:
-    """Store a processor's event once and apply it. Without its payment, it stays stored until the payment exists."""
+    """Store and apply a processor event. If its payment doesn't exist yet, `apply_parked` applies the event later."""
     identifier = event.get("id")
     if not isinstance(identifier, str) or not identifier or len(identifier) > 255:
         return
@@ -73,7 +73,7 @@ def _number(value: Any) -> int | None:
 
 
 def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str, Any]:
-    """Return an event's facts about an intent, or about a charge, refund, or dispute of an intent."""
+    """Return the fields of an event's object, which is an intent, charge, refund, or dispute."""
     metadata = _object(thing.get("metadata"))
     facts: dict[str, Any] = {
         "intent": str(thing.get("id"))[:255],
@@ -84,7 +84,7 @@ def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str
     }
     if not kind.startswith(refunds_and_disputes.ABOUT_CHARGES):
         return facts
-    intent = thing.get("payment_intent")  # its id, or the whole object
+    intent = thing.get("payment_intent")  # the intent's ID, or the expanded intent
     return {
         **facts,
         "intent": str(intent.get("id") if isinstance(intent, dict) else intent)[:255],
@@ -99,8 +99,8 @@ def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str
 def apply(event: ProcessorEvent, *, now: datetime) -> None:
     """Apply an event. Idempotent.
 
-    A success is proof and always counts. A failure counts only for a payment with an unknown outcome that no process is
-    resolving: it never reverts a success.
+    A success always completes the payment. A failure only applies to an open payment that no process is working on, so
+    a failure never reverts a success.
     """
     if event.type.startswith(refunds_and_disputes.ABOUT_CHARGES):
         refunds_and_disputes.apply(event, now=now)
@@ -133,7 +133,7 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
 
 
 def apply_parked(*, now: datetime) -> dict[str, int]:
-    """Apply stored events whose payments exist now. Return the number of applied events and of failures."""
+    """Apply stored events whose payments exist now. Return the numbers of applied events and of errors."""
     parked = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED)
     items = FailedItems("processor_event", parked.order_by("-received_at"), lease=_EVENT_LEASE)
     applied = 0
@@ -148,7 +148,7 @@ def apply_parked(*, now: datetime) -> dict[str, int]:
 
 
 def _with_payments(parked: "QuerySet[ProcessorEvent]") -> list[str]:
-    """Return the ids of events whose payments exist. Oldest first, to apply a payment's events in order."""
+    """Return the IDs of events whose payments exist, oldest first, so that a payment's events are applied in order."""
     events = [
         (pk, kind, _object(detail)) for pk, kind, detail in parked[:PARKED_MAX].values_list("pk", "type", "detail")
     ]

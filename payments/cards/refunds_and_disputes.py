@@ -1,7 +1,7 @@
-"""Refunds and disputes of card payments, from the processor's events.
+"""Apply refunds and disputes of card payments from processor events.
 
-Events may be repeated, late, and out of order. So each event is stored, and the payment's state is computed from all of
-them.
+Events may arrive twice, late, or out of order. Therefore all events are stored, and the refund and dispute state of a
+payment is computed from all of its events.
 """
 
 import logging
@@ -19,13 +19,13 @@ logger = logging.getLogger("platform.payments")
 _REFUNDED, _REFUND, _DISPUTE = "charge.refunded", ("charge.refund.", "refund."), "charge.dispute."
 ABOUT_CHARGES = (_REFUNDED, *_REFUND, _DISPUTE)
 _REFUND_FAILED = frozenset({"failed", "canceled"})
-# Final states of a dispute after which the payee has the money, or has refunded it.
+# Final dispute states in which the payee has received the money or has refunded it.
 _SETTLED = frozenset({"won", "warning_closed", "prevented", "charge_refunded"})
 _ENDED = _SETTLED | {"lost"}
 
 
 def apply(event: ProcessorEvent, *, now: datetime) -> None:
-    """Apply an event about a charge, a refund, or a dispute. Without a completed payment, the event stays stored."""
+    """Apply a charge, refund, or dispute event. The event stays stored until a payment has its transaction ID."""
     payment = Payment.objects.filter(transaction_id=event.detail["intent"]).first()
     if payment is None:
         return
@@ -41,7 +41,7 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
 
 
 def _contradicts(event: ProcessorEvent, payment: Payment) -> bool:
-    """Return whether an event contradicts the payment's amount or currency. The amount of a dispute may differ."""
+    """Return whether an event contradicts the payment's amount or currency. Disputes may be about another amount."""
     if event.type.startswith(_DISPUTE):
         return False
     detail = event.detail
@@ -54,8 +54,8 @@ def _contradicts(event: ProcessorEvent, payment: Payment) -> bool:
 
 
 def _follow(payment: Payment, *, now: datetime) -> None:
-    """Store the state that all events of a payment result in, and emit an event for each change."""
-    # Version 1.0 stored these events without `state`, so they contain no refund or dispute.
+    """Compute and store a payment's refund and dispute state, and emit an event for each change."""
+    # Version 1.0 stored events without `state`. Those events contain no refund or dispute data.
     events = [event for event in payment.events.all() if "state" in event.detail]
     refunded, disputed = _refunded(events), _disputed(events)
     members: dict[str, Any] = {
@@ -73,7 +73,7 @@ def _follow(payment: Payment, *, now: datetime) -> None:
 
 
 def _refunded(events: list[ProcessorEvent]) -> int:
-    """Return the refunded cents: the newest total of the charge, minus refunds that failed since."""
+    """Return the refunded amount in cents: the charge's latest total, minus refunds that failed after that total."""
     sums: list[tuple[int, int]] = [
         (event.detail["created"] or 0, event.detail["refunded"]) for event in events if event.type == _REFUNDED
     ]
@@ -89,7 +89,7 @@ def _refunded(events: list[ProcessorEvent]) -> int:
 
 
 def _disputed(events: list[ProcessorEvent]) -> bool:
-    """Return whether a dispute is open or lost. A final state overrides earlier states, regardless of their order."""
+    """Return whether a dispute is open or lost. A final state overrides other states, regardless of the event order."""
     states: dict[str, tuple[bool, int, str]] = {}
     for event in events:
         if event.type.startswith(_DISPUTE):

@@ -1,14 +1,16 @@
-"""Card payments: no double charges, and no charge without a record.
+"""Process card payments without double charges and without unrecorded charges.
 
-First, one transaction reserves the idempotency key and stores the payment. Then the processor is called outside of any
-transaction, with the payment's own key. Then one transaction stores the outcome, its event, and the response. If the
-process dies in between, another request with the same key, or `reconcile_payments`, continues from the row. It takes
-over the payment's lease and repeats the call with the same processor key, which never charges twice. A takeover
-increments the epoch. A paused process with an earlier epoch writes nothing, except the proof of a charge.
+1. A transaction reserves the idempotency key and stores the payment.
+2. The processor is called outside of any transaction, with the payment's processor key.
+3. A second transaction stores the outcome, the event, and the response.
 
-    Pending ──► Completed | Failed | Unknown        the first try
-    Unknown, Pending or Processing (lease over) ──► Processing ──► Completed | Failed | Unknown
-    Failed ──► Completed                             only when the processor proves that it charged
+If the process dies in between, a retry with the same idempotency key, or `reconcile_payments`, takes over the payment's
+lease. It repeats the call with the same processor key, so the processor never charges twice. Each takeover increments
+the epoch. A paused process with an earlier epoch can only record the proof of a charge.
+
+    Pending ──► Completed | Failed | Unknown        on the first attempt
+    Unknown, Pending or Processing (lease expired) ──► Processing ──► Completed | Failed | Unknown
+    Failed ──► Completed                             only if the processor proves a charge
 """
 
 import logging
@@ -54,16 +56,16 @@ from payments.errors import CardDeclined, ProcessorUnavailable
 
 logger = logging.getLogger("platform.payments")
 
-# Processors forget idempotency keys after a day. From then on, the code only searches for a charge.
+# Processors delete idempotency keys after 24 hours. For older payments, the code only searches for a charge.
 KEY_TRUSTED = timedelta(hours=20)
-# A request must be answered within 30 s, so the work on a payment takes less.
+# Requests have a time limit of 30 s, so the work on a payment must take less.
 WORK_MAX = timedelta(seconds=25)
-# The processor may replay a 5xx response forever, so the charge is looked up after the second one.
+# The processor may replay a 5xx response indefinitely, so the code searches for a charge after the second one.
 SERVER_ERRORS_MAX = 2
 
 
-class LeaseLost(Exception):  # internal; never shown to a caller
-    """Another process handles the payment now, so this process must not write."""
+class LeaseLost(Exception):  # callers of the API never see this error
+    """Another process has the payment's lease now, so this process must not write."""
 
 
 def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
@@ -71,11 +73,11 @@ def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
 
 
 def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Outcome:
-    """Process a payment as far as the processor permits. Return the response.
+    """Process a payment and return the response.
 
-    `order` has the payment's columns from the request. Raises ProcessorUnavailable if the outcome is unknown. Raises
-    RequestInProgress if another request with the same key is at work. Once the payment exists, no error invites a
-    caller without a key to retry, because a retry would be a second payment.
+    `order` contains the payment's columns from the request. Raises ProcessorUnavailable if the outcome is unknown, and
+    RequestInProgress while another request with the same key is running. If a stored payment has no key, error
+    messages advise against a retry, because a retry would create a second payment.
     """
     for _ in range(2):
         stored = key.find() if key is not None else None
@@ -98,7 +100,7 @@ def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> O
 
 
 def _begin(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Payment:
-    """Commit the payment and its key, before the request to the processor."""
+    """Store the payment and reserve the key in a transaction that commits before the request to the processor."""
     now = timezone.now()
     with transaction.atomic():
         token = chargeable_token(order["payment_method_id"], user=user)
@@ -124,8 +126,8 @@ def _begin(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Pa
 def _resume(payment: Payment) -> Outcome:
     now = timezone.now()
     if not payment.is_open:
-        return _answer_again(payment)
-    # An unknown outcome can be queried immediately. Other payments wait until the lease expires.
+        return _repeat_response(payment)
+    # Payments with an unknown outcome can be queried immediately. Other payments wait until the lease expires.
     if payment.status != UNKNOWN and payment.is_held(now):
         raise RequestInProgress(wait=_wait(payment, now))
     if not take_over(payment, now=now):
@@ -135,24 +137,24 @@ def _resume(payment: Payment) -> Outcome:
 
 
 def _settled(payment_id: int) -> Outcome:
-    """Return the response of another process. If it is missing, raise an error with the time or place to query it."""
+    """Return the response that another process stored. If the payment is still open, raise when or how to query it."""
     payment = Payment.objects.get(pk=payment_id)
     if not payment.is_open:
-        return _answer_again(payment)
+        return _repeat_response(payment)
     if payment.idempotency_key is None:
         raise _unavailable(payment)
     raise RequestInProgress(wait=_wait(payment, timezone.now()))
 
 
 def _wait(payment: Payment, now: datetime) -> timedelta:
-    """Return the remaining working time of the process with the lease, or the rest of the lease after that."""
+    """Return the time until the lease holder must be done. After that time, return the rest of the lease."""
     lease = timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
     working = payment.due_at - lease + WORK_MAX - now
     return working if timedelta() < working else payment.due_at - now
 
 
 def _unavailable(payment: Payment) -> ProcessorUnavailable:
-    """Describe how to get this payment's outcome. Without a key, a retry would be a second payment."""
+    """Return the error for an unknown outcome. Without a key, the message advises against a retry."""
     details = {"payment_id": payment.pk, "status": UNKNOWN}
     if payment.idempotency_key is not None:
         return ProcessorUnavailable(details=details)
@@ -163,9 +165,9 @@ def _unavailable(payment: Payment) -> ProcessorUnavailable:
 
 
 def take_over(payment: Payment, *, now: datetime) -> bool:
-    """Take over the payment's lease. Return whether that succeeded. Updates `payment`."""
+    """Take over the payment's lease, and update `payment`. Return False if another process was faster."""
     changes: dict[str, Any] = {"status": PROCESSING, "epoch": payment.epoch + 1, "due_at": lease_ends(now)}
-    action = "look-up" if _only_looks(payment, now) else "charge"
+    action = "look-up" if _only_searches(payment, now) else "charge"
     if action == "charge":
         changes["unanswered_since"] = now
     with transaction.atomic():
@@ -178,12 +180,12 @@ def take_over(payment: Payment, *, now: datetime) -> bool:
     return True
 
 
-def _only_looks(payment: Payment, now: datetime) -> bool:
+def _only_searches(payment: Payment, now: datetime) -> bool:
     return payment.server_errors >= SERVER_ERRORS_MAX or now - payment.created_at > KEY_TRUSTED
 
 
 def _carry_on(payment: Payment) -> Outcome:
-    result = ask(payment)
+    result = charge_or_find(payment)
     fault_point("answered")
     try:
         outcome = finish(payment, result, now=timezone.now())
@@ -195,19 +197,19 @@ def _carry_on(payment: Payment) -> Outcome:
     return outcome
 
 
-def ask(payment: Payment) -> ChargeResult:
-    """Charge a payment, or search for its charge, with the lease and outside of any transaction."""
+def charge_or_find(payment: Payment) -> ChargeResult:
+    """Charge the payment, or search for an earlier charge. Requires the lease and no open transaction."""
     processor, now = card_processor(payment.processor), timezone.now()
     if now >= payment.due_at:
-        # The process was paused beyond its lease before the request, so another worker has taken over.
+        # The process was paused until its lease expired, so another worker may have taken over.
         return ChargeResult(cards.UNKNOWN, answered=False, detail={"error": "lease over"})
-    only_looks = _only_looks(payment, now)
+    only_searches = _only_searches(payment, now)
     try:
         token = payment.method_token
     except UnreadableSecret:
-        # Without the token, nothing can be charged. An earlier attempt may have charged already.
-        token, only_looks = "", True
-    if not only_looks:
+        # Without the token, the payment can't be charged, but an earlier attempt may have charged it.
+        token, only_searches = "", True
+    if not only_searches:
         fault_point("before-send")
         result = processor.charge(payment, method_token=token)
         if not (result.server_error and payment.server_errors + 1 >= SERVER_ERRORS_MAX):
@@ -218,19 +220,18 @@ def ask(payment: Payment) -> ChargeResult:
     detail = {**result.detail, "looked": True}
     if result.outcome == cards.ABSENT:
         return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
-    # Count an unknown outcome as a server error, so that the processor gets no second charge request.
+    # An unknown outcome increments `server_errors`, so that the processor gets no further charge request.
     return replace(result, server_error=result.outcome == cards.UNKNOWN, detail=detail)
 
 
 def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome | None:
-    """Commit a result with its event and the stored response, if the payment's epoch is current.
+    """Commit a result, its event, and the stored response if the payment's epoch is current. Updates `payment`.
 
-    Returns the response, or None if the outcome is unknown. Raises LeaseLost if another process has taken over. Then
-    the result doesn't decide the payment: a proven charge is still recorded, and other results are only logged. Updates
-    `payment`.
+    Returns the response, or None if the outcome is unknown. Raises LeaseLost if another process has taken over. In that
+    case, the function records a proven charge and only logs other results.
     """
     if result.detail.get("error") == "contradiction":
-        logger.error("payment %s: the processor's answer contradicts what it was asked", payment.pk)
+        logger.error("payment %s: the processor's response contradicts the request", payment.pk)
     if result.outcome == cards.UNKNOWN:
         changes: dict[str, Any] = {
             "status": UNKNOWN,
@@ -257,16 +258,16 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     if result.outcome == cards.SUCCEEDED:
         prove_charge(payment.pk, result, now=now)
     else:
-        # The result has no effect any more, so only log it.
+        # Another process determines the outcome, so only log this result.
         log_attempt(payment, "charge", result.outcome, detail={**result.detail, "fenced": True}, now=now)
     raise LeaseLost
 
 
 def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> bool:
-    """Record a charge that the processor proves, in any status of the payment. Return whether it changed the payment.
+    """Record a charge that the processor proves. Return whether the payment changed.
 
-    An open payment is completed, and the process with its lease can't write any more. A failed one is corrected and
-    logged as an error, because the payer was notified that nothing was charged.
+    An open payment is completed, and the process with its lease can no longer write. A failed payment is corrected. The
+    correction is logged as an error, because the payer was notified that nothing was charged.
     """
     with transaction.atomic():
         stored = Payment.objects.select_for_update().get(pk=payment_id)
@@ -275,7 +276,7 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
                 logger.error("payment %s: the processor reports a second charge, %s", stored.pk, result.transaction_id)
             return False
         if stored.status == FAILED:
-            logger.error("payment %s was charged after it had been given up", stored.pk)
+            logger.error("payment %s was charged after its status was Failed", stored.pk)
         stored.status, stored.transaction_id, stored.processed_at = COMPLETED, result.transaction_id, now
         stored.failure, stored.epoch = None, stored.epoch + 1
         stored.save(update_fields=["status", "transaction_id", "processed_at", "failure", "epoch"])
@@ -287,7 +288,7 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
 
 
 def _patience(payment: Payment) -> timedelta:
-    """Return the time before the next query about an unknown outcome: first 0 s, then doubling up to PATIENCE_MAX."""
+    """Return the time until the next query for an unknown outcome: 0 s, then 2 s, doubling up to PATIENCE_MAX."""
     tries = payment.epoch - 1
     return min(timedelta(seconds=2**tries), PATIENCE_MAX) if tries else timedelta(0)
 
@@ -306,7 +307,7 @@ def _outcome_of(payment: Payment) -> Outcome:
     return Outcome(200, render_json(content))
 
 
-def _answer_again(payment: Payment) -> Outcome:
+def _repeat_response(payment: Payment) -> Outcome:
     if payment.idempotency_key is None:
         return _outcome_of(payment)
     stored = idempotency.stored_outcome(payment.user_id, payment.idempotency_key)
@@ -320,7 +321,7 @@ def log_attempt(payment: Payment, action: str, outcome: str, *, now: datetime, d
 
 
 def _record(payment: Payment, now: datetime) -> None:
-    """Record `payment.completed`, `payment.failed` or `payment.unknown`. An unknown outcome is recorded only once."""
+    """Emit `payment.completed`, `payment.failed`, or, only after the first attempt, `payment.unknown`."""
     if payment.status == UNKNOWN and payment.epoch > 1:
         return
     record_event(
@@ -333,7 +334,7 @@ def _record(payment: Payment, now: datetime) -> None:
 
 
 def check_currency(currency: str) -> str:
-    """Return the currency in lower case. Raises ValidationFailed for an unsupported one."""
+    """Return the currency code in lower case. Raises ValidationFailed for an unsupported currency."""
     folded = currency.lower()
     if folded not in SUPPORTED:
         raise ValidationFailed.of_member(

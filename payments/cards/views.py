@@ -15,7 +15,7 @@ from payments.cards import methods, serializers
 from payments.cards import services as card
 from payments.cards.fees import quote_fee
 from payments.cards.models import Payment, PaymentMethod
-from payments.cards.processors.stripe import signature_holds
+from payments.cards.processors.stripe import is_signature_valid
 from payments.cards.reconciliation import receive
 from payments.errors import CardDataRefused, CardDeclined, InvalidAmount, PaymentNotFound, ProcessorUnavailable
 from payments.views import PaymentsViewSet
@@ -79,7 +79,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         """
         raw = read_body(request)
         signature = request.META.get("HTTP_STRIPE_SIGNATURE", "")
-        if not signature_holds(raw, signature, secret=settings.STRIPE_WEBHOOK_SECRET):
+        if not is_signature_valid(raw, signature, secret=settings.STRIPE_WEBHOOK_SECRET):
             raise InvalidSignature(
                 "`Stripe-Signature` is not a valid signature of this body, or is older than 5 minutes."
             )
@@ -106,7 +106,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
         """
         user_id = body.pop("user_id")
         require_self(request, user_id)
-        if methods.are_kept():
+        if methods.are_stored():
             return methods.add_method(user=request.user, now=timezone.now(), **body)
         return {"user_id": user_id, "processor_type": body["processor_type"], **methods.ACKNOWLEDGED}
 
@@ -116,7 +116,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
         If the installation stores no methods, the API only acknowledges the request.
         """
-        if not methods.are_kept():
+        if not methods.are_stored():
             return methods.acknowledge(method_id)
         return methods.make_default(methods.own_method(method_id, user=request.user))
 
@@ -127,7 +127,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
         The request enables a disabled method, and disables an enabled one. A disabled method is not the default. If the
         installation stores no methods, the API only acknowledges the request.
         """
-        if not methods.are_kept():
+        if not methods.are_stored():
             return methods.acknowledge(method_id)
         return methods.toggle(methods.own_method(method_id, user=request.user))
 
@@ -139,4 +139,4 @@ class PaymentMethodViewSet(PaymentsViewSet):
         """
         require_self(request, user_id)
         own = PaymentMethod.objects.filter(user=request.user)
-        return own if methods.are_kept() else own.none()
+        return own if methods.are_stored() else own.none()

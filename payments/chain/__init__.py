@@ -1,5 +1,5 @@
-"""The settlement chain: addresses, transactions, and a node's JSON-RPC. This package doesn't use the database.
+"""Addresses, transactions, and the JSON-RPC client of the settlement chain. This package doesn't use the database.
 
-The service is non-custodial. It creates transactions for a person's wallet to sign, and reads signed transactions. It
-never receives a private key and can't sign.
+The platform is non-custodial. It creates unsigned transactions for a user's wallet, and decodes signed transactions.
+It never receives a private key and can't sign.
 """

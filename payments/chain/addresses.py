@@ -1,8 +1,7 @@
-"""Addresses (EIP-55) and networks (CAIP-2) of EVM chains, in their canonical form."""
+"""Parse the addresses (EIP-55) and network IDs (CAIP-2) of EVM chains."""
 
 import re
 
-# Aliases of networks, in addition to the CAIP-2 ids.
 NETWORK_ALIASES = {
     "ethereum": "eip155:1",
     "optimism": "eip155:10",
@@ -15,9 +14,10 @@ NETWORK_ALIASES = {
 }
 
 _LAST_WITHOUT_OWNER = 0xFFFF
-# The range of the OP Stack's contracts begins here. The other addresses are the native asset (EIP-7528), the system
-# (EIP-4788), the depositor of the OP Stack, and common burn addresses. The last lines are Ethereum's contracts: beacon
-# roots (EIP-4788), history (EIP-2935), withdrawals (EIP-7002), consolidations (EIP-7251), and deposits (EIP-6110).
+# The system contracts of the OP Stack start at this address. The next constant contains, in this order: the native
+# asset (EIP-7528), the system address (EIP-4788), the OP Stack's depositor, burn addresses, and Ethereum's contracts
+# for beacon roots (EIP-4788), history (EIP-2935), withdrawals (EIP-7002), consolidations (EIP-7251), and deposits
+# (EIP-6110).
 _PREDEPLOYS = 0x4200000000000000000000000000000000000000
 _OTHERS_WITHOUT_OWNER = frozenset(
     {
@@ -47,7 +47,7 @@ def is_address(text: str) -> bool:
 def parse_address(text: str) -> str | None:
     """Return the address in EIP-55 form, or None if `text` is not an address.
 
-    An address entirely in one case has no checksum and is accepted. In mixed case, the checksum must match.
+    A lower-case or upper-case address has no checksum. In a mixed-case address, the checksum must match.
     """
     if not is_address(text):
         return None
@@ -59,26 +59,26 @@ def parse_address(text: str) -> str | None:
 
 
 def has_no_owner(address: str) -> bool:
-    """Return whether an address has no key: zero, the chain's built-in contracts, and burn addresses."""
+    """Return whether an address is the zero address, a built-in contract of the chain, or a burn address."""
     number = int(address, 16)
     return min(number, abs(number - _PREDEPLOYS)) <= _LAST_WITHOUT_OWNER or number in _OTHERS_WITHOUT_OWNER
 
 
 def checksum_address(address: str | bytes) -> str:
-    """Return the EIP-55 form of 20 bytes, or of 0x and 40 hex digits."""
-    from eth_utils.address import to_checksum_address  # lazily: it takes 0.5 s, and few processes need it
+    """Return an address in EIP-55 form. Accepts 20 bytes, or 0x and 40 hex digits."""
+    from eth_utils.address import to_checksum_address  # imported here because the import takes 0.5 s
 
     return str(to_checksum_address(address))
 
 
 def parse_network(text: str) -> str | None:
-    """Return the CAIP-2 id of an EVM network for its id or alias. Returns None for any other string."""
+    """Return the CAIP-2 ID of an EVM network, or None if `text` is neither such an ID nor an alias."""
     network = NETWORK_ALIASES.get(text.lower(), text)
     return network if _EVM_NETWORK.fullmatch(network) else None
 
 
 def chain_id_of(network: str) -> int:
-    """Return the chain id in transactions, for a CAIP-2 network of namespace `eip155`."""
+    """Return the chain ID that transactions use for an `eip155` network."""
     match = _EVM_NETWORK.fullmatch(network)
     if match is None:
         raise ValueError(f"{network} is not an EVM network")

@@ -1,4 +1,4 @@
-"""The settings of the settlement chain. Errors are ImproperlyConfigured, with the setting to change."""
+"""Read the settings of the settlement chain. Invalid settings raise ImproperlyConfigured."""
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -7,12 +7,12 @@ from payments.chain.addresses import NETWORK_ALIASES, is_address, parse_address,
 
 
 def contract_address(name: str) -> str:
-    """Return a contract's address (0x and 40 hex digits, EIP-55 if in mixed case), or an empty string."""
+    """Return a contract address from a setting, or an empty string. A mixed-case address must match its checksum."""
     value = text(name)
     if value and not is_address(value):
         raise ImproperlyConfigured(f"{name}={value!r} must be an address: 0x and 40 hex digits.")
     if value and parse_address(value) is None:
-        raise ImproperlyConfigured(f"{name}={value!r} is mistyped: its EIP-55 checksum does not fit.")
+        raise ImproperlyConfigured(f"{name}={value!r} has a wrong EIP-55 checksum. Copy the address again.")
     return value
 
 

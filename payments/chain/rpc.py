@@ -1,8 +1,7 @@
-"""A node's JSON-RPC over HTTP: the queries to the settlement chain, without any signing.
+"""A client for the JSON-RPC API of a node of the settlement chain. It never signs.
 
-A `Node` serves one operation: all its calls together end within NODE_TIMEOUT_SECONDS, so that a request with several
-calls responds in time. ProviderError means that the node was not reached, or that its response was not usable.
-NodeRefused means that the node understood the request and rejected it.
+A `Node` serves one operation. All calls of the operation share the time limit NODE_TIMEOUT_SECONDS. Methods raise
+ProviderError if the node is unreachable or its response is unusable, and NodeRefused if the node rejects the request.
 """
 
 import itertools
@@ -22,20 +21,20 @@ from payments.chain.transactions import DECIMALS_SELECTOR, TRANSFER_TOPIC, balan
 NODE_TIMEOUT_SECONDS = 20.0
 _GAS_MARGIN_PERCENT = 20
 _RECENT_BLOCKS = 5
-_FALSE = "0x" + "0" * 64  # returned by tokens that do not revert
-# Twice this quantity, or a quantity with the margin, still fits into 64 bits.
+_FALSE = "0x" + "0" * 64  # some tokens return false instead of reverting
+# The margins and the factor of 2 must not overflow 64 bits.
 _QUANTITY_MAX = INT64_MAX // 4
-# Errors of nodes without a method: an error of JSON-RPC or HTTP, or an unreadable response.
+# Nodes that lack a method return a JSON-RPC or HTTP error, or an unreadable response.
 _UNSUPPORTED = frozenset({"node_trouble", "unreadable"})
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"0x[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
 _MESSAGE_MAX_LENGTH = 200
-# JSON-RPC errors about the node or the connection to it, not about the request.
+# These JSON-RPC errors are about the node or the connection, not about the request.
 _TROUBLE_CODES = {-32700, -32600, -32601, -32603, -32002, -32005, 429}
 
 
 class NodeRefused(Exception):
-    """The node rejected the request. The message is the node's, shortened, and may contain amounts. Log only `word`."""
+    """The node rejected the request. The message comes from the node and may contain amounts, so log only `word`."""
 
     word = "refused"
 
@@ -44,7 +43,7 @@ class NodeRefused(Exception):
 
 
 def printable(text: str) -> str:
-    """Return a text from outside without unprintable characters, such as NUL or surrogates, which can't be stored."""
+    """Remove unprintable characters from external text. Databases can't store NUL and surrogates."""
     return "".join(character for character in text if character.isprintable())
 
 
@@ -57,7 +56,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The outcome of a transaction in a block. `raw` is the node's own receipt."""
+    """The outcome of a mined transaction. `raw` is the receipt from the node."""
 
     block_number: int
     succeeded: bool
@@ -65,16 +64,16 @@ class Receipt:
     raw: dict[str, Any]
 
 
-# Nodes whose chain id matches the settings, and decimals of tokens. Both never change.
+# Caches of the nodes with the configured chain ID, and of the tokens' decimals. These values never change.
 _verified: set[tuple[str, str]] = set()
 _decimals: dict[tuple[str, str], int] = {}
 
 
 class Node:
-    """The node at SETTLEMENT_RPC_URL, for one operation."""
+    """A client of the node at SETTLEMENT_RPC_URL, for one operation."""
 
     def __init__(self) -> None:
-        """Start the deadline. Raises ProviderError if no node is configured, or it serves a different chain."""
+        """Start the time limit. Raises ProviderError if no node is configured, or if the node serves another chain."""
         self._url = settings.SETTLEMENT_RPC_URL
         self._ids = itertools.count(1)
         self._deadline = time.monotonic() + NODE_TIMEOUT_SECONDS
@@ -90,11 +89,11 @@ class Node:
         return self._number("eth_getTransactionCount", address, "pending")
 
     def used_nonces(self, address: str, *, at_block: int | None = None) -> int:
-        """Return the number of the address's transactions in blocks, up to `at_block` (None: the latest)."""
+        """Return the number of mined transactions from an address, up to `at_block` (None: the latest block)."""
         return self._number("eth_getTransactionCount", address, "latest" if at_block is None else hex(at_block))
 
     def fees(self) -> dict[str, int]:
-        """Return fees per gas, in wei: twice the base fee, for several full blocks, and the usual tip."""
+        """Return the fees per gas, in wei. Twice the base fee stays sufficient during several full blocks."""
         block = self.ask("eth_getBlockByNumber", "latest", False)
         base_fee = block.get("baseFeePerGas") if isinstance(block, dict) else None
         if base_fee is None:  # a chain without EIP-1559
@@ -106,8 +105,8 @@ class Node:
     def _usual_tip(self, base_fee: int) -> int:
         """Return the usual tip per gas, in wei.
 
-        It is the node's suggestion, or the tip in the latest blocks, or the gas price minus the base fee. Nodes may
-        lack the first two methods.
+        The tip is the node's suggestion, or the median of recent blocks, or the gas price minus the base fee. Some
+        nodes lack the first two methods.
         """
         for source in (self._suggested_tip, self._recent_tip):
             try:
@@ -131,7 +130,7 @@ class Node:
         return median_low(_quantity(tips[0]) for tips in rewards)
 
     def transfer_gas(self, *, sender: str, token: str, data: str) -> int:
-        """Return a gas limit for the transfer, with a margin. Raises NodeRefused if the transfer would fail now."""
+        """Return the gas limit of a transfer, with a margin. Raises NodeRefused if the transfer would fail now."""
         transfer = {"from": sender, "to": token, "data": data}
         if self.ask("eth_call", transfer, "latest") == _FALSE:
             raise NodeRefused("the token declines the transfer")
@@ -140,7 +139,7 @@ class Node:
     def block_number(self) -> int:
         return self._number("eth_blockNumber")
 
-    def knows(self, tx_hash: str) -> bool:
+    def has_transaction(self, tx_hash: str) -> bool:
         transaction = self.ask("eth_getTransactionByHash", tx_hash)
         return isinstance(transaction, dict) and str(transaction.get("hash", "")).lower() == tx_hash
 
@@ -165,7 +164,7 @@ class Node:
         return self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": balance_call_data(address)})
 
     def token_decimals(self) -> int:
-        """Return the settlement token's number of decimals. Cached by the process."""
+        """Return the number of decimals of the settlement token. The process caches the number."""
         seen = (self._url, settings.SETTLEMENT_TOKEN_ADDRESS)
         if seen not in _decimals:
             decimals = self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": f"0x{DECIMALS_SELECTOR}"})
@@ -202,7 +201,7 @@ class Node:
         return _quantity(self.ask(method, *params))
 
     def _word(self, call: dict[str, str]) -> int:
-        """Call a contract function that returns one number. Raises ProviderError if the contract rejects the call."""
+        """Call a contract function that returns a number. Raises ProviderError if the contract rejects the call."""
         try:
             result = self.ask("eth_call", call, "latest")
         except NodeRefused as refusal:
@@ -213,7 +212,7 @@ class Node:
 
 
 def _quantity(value: Any) -> int:
-    """Parse a JSON-RPC quantity. Raises ProviderError for anything else."""
+    """Parse a JSON-RPC quantity. Raises ProviderError for an invalid quantity."""
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise ProviderError("unreadable", outcome_unknown=True)
     number = int(value, 16)

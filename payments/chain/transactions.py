@@ -1,7 +1,7 @@
-"""Create the call data of an ERC-20 transfer, and read signed transactions. Pure: no network, database, or keys.
+"""Create the call data of ERC-20 transfers, and decode signed transactions, without a network, database, or key.
 
-Typed transactions of EIP-1559 (2) and EIP-2930 (1), and legacy transactions with a chain id (EIP-155) are supported.
-All others are rejected: a transaction without a chain id could be replayed on every chain.
+The supported types are EIP-1559 (2), EIP-2930 (1), and legacy transactions with a chain ID (EIP-155). A transaction
+without a chain ID is rejected, because it could be replayed on every chain.
 """
 
 import re
@@ -13,7 +13,7 @@ from uuid import UUID
 from config.core.ids import INT64_MAX
 from payments.chain.addresses import chain_id_of, checksum_address
 
-# ERC-20: the first four bytes of each function's signature hash, and the full signature hash of the event.
+# The first four bytes of the hash of each ERC-20 function signature, and the full hash of the event signature.
 TRANSFER_SELECTOR = "a9059cbb"
 TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 BALANCE_OF_SELECTOR = "70a08231"
@@ -21,13 +21,13 @@ DECIMALS_SELECTOR = "313ce567"
 
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)", re.ASCII)
 _EIP_2930, _EIP_1559 = 1, 2
-# Number of members in the signed list, by type: EIP-2930, EIP-1559, legacy.
+# The number of items in the signed list, by type: EIP-2930, EIP-1559, and legacy.
 _MEMBERS = {_EIP_2930: 11, _EIP_1559: 12, 0: 9}
-_FIRST_LEGACY_BYTE = 0xC0  # the first byte of an RLP list; typed transactions have lower ones (EIP-2718)
+_FIRST_LEGACY_BYTE = 0xC0  # an RLP list starts with this byte or a higher byte, a typed transaction with a lower byte
 _UINT256_BYTES, _UINT256_MAX = 32, 2**256 - 1
 _GAS_MAX = 2**64 - 1
 _ADDRESS_BYTES = 20
-# The order of the curve secp256k1. Only signatures with the lower `s` are valid (EIP-2).
+# The order of the curve secp256k1. Only signatures with an `s` in the lower half are valid (EIP-2).
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
@@ -58,7 +58,7 @@ def balance_call_data(address: str) -> str:
 
 
 def read_transfer(data: str) -> tuple[str, int] | None:
-    """Return (recipient, amount) if `data` is exactly the call of an ERC-20 transfer, otherwise None."""
+    """Return (recipient, amount) if `data` calls an ERC-20 transfer and contains nothing else, otherwise None."""
     if not re.fullmatch(rf"0x{TRANSFER_SELECTOR}0{{24}}[0-9a-f]{{104}}", data):
         return None
     return checksum_address(f"0x{data[34:74]}"), int(data[74:], 16)
@@ -67,7 +67,7 @@ def read_transfer(data: str) -> tuple[str, int] | None:
 def decode_signed(payload: str) -> SignedTransaction:
     """Decode a signed transaction from hex, with or without 0x. Raises UnreadableTransaction.
 
-    The encoding must be canonical to the last byte, because the node gets the same bytes.
+    The encoding must be canonical, because the node receives the same bytes.
     """
     match = _HEX.fullmatch(payload)
     if match is None:
@@ -75,7 +75,7 @@ def decode_signed(payload: str) -> SignedTransaction:
     raw = bytes.fromhex(match[1])
     kind = 0 if raw[0] >= _FIRST_LEGACY_BYTE else raw[0]
     if kind not in _MEMBERS or (kind == 0 and raw[0] == 0):
-        raise UnreadableTransaction(f"Transactions of type {raw[0]} are not understood.")
+        raise UnreadableTransaction(f"Transactions of type {raw[0]} are not supported. Sign an EIP-1559 transaction.")
     members = _decode_list(raw if kind == 0 else raw[1:])
     if len(members) != _MEMBERS[kind]:
         raise UnreadableTransaction("It has the wrong number of fields.")
@@ -83,7 +83,7 @@ def decode_signed(payload: str) -> SignedTransaction:
 
 
 def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
-    """Decode the members and recover their signer. A legacy transaction has its chain id in `v` (EIP-155)."""
+    """Decode the items of a transaction and recover the signer. Legacy transactions have the chain ID in `v`."""
     from eth_utils.crypto import keccak
 
     *signed, v, r, s = members
@@ -105,7 +105,7 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
     if not isinstance(to, bytes) or len(to) != _ADDRESS_BYTES:
         raise UnreadableTransaction("It has no recipient address.")
     if not isinstance(data, bytes):
-        raise UnreadableTransaction("Its data are not bytes.")
+        raise UnreadableTransaction("Its data is not a byte string (RLP).")
     if _integer(nonce) > INT64_MAX:
         raise UnreadableTransaction("Its nonce is out of range (EIP-2681).")
     _check_fees(*map(_integer, fees), value=_integer(value))
@@ -128,8 +128,8 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
 def _signer(digest: bytes, signature: tuple[int, int, int]) -> str:
     """Return the address of the signer.
 
-    It is recovered from the digest of the original bytes. A library that gets the decoded transaction may encode it
-    differently before hashing, and then accept a changed one.
+    The digest is computed from the original bytes. A library that hashes the decoded transaction might encode it
+    differently, and then accept a changed transaction.
     """
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature
@@ -164,7 +164,7 @@ def _decode_list(encoded: bytes) -> list[Any]:
 
 
 def _check_fees(*prices_and_gas: int, value: int) -> None:
-    """Reject fees that no block accepts: (tip, maximum per gas, gas) of EIP-1559, (price, gas) of the others."""
+    """Reject fees that no block accepts. The arguments are (tip, maximum per gas, gas) or (price, gas)."""
     *prices, gas = prices_and_gas
     if gas > _GAS_MAX:
         raise UnreadableTransaction("Its gas limit is out of range.")
@@ -186,7 +186,7 @@ def _integer(member: bytes) -> int:
 
 
 def placeholder_transaction(payment_id: UUID, *, network: str, to_address: str) -> dict[str, Any]:
-    """Return a transaction to sign without a configured chain. It is not a transfer, so sending it moves nothing."""
+    """Return the transaction to sign if no chain is configured. It is not a transfer and moves no funds."""
     return {
         "to": to_address,
         "data": "0x" + f"simulated:{payment_id}".encode().hex(),
@@ -200,5 +200,5 @@ def placeholder_transaction(payment_id: UUID, *, network: str, to_address: str) 
 
 
 def simulated_hash(payment_id: UUID) -> str:
-    """Return a simulated payment's hash. No transaction has it."""
+    """Return the hash for a simulated payment. No real transaction has this hash."""
     return "0x" + sha256(f"simulated:{payment_id}".encode()).hexdigest()

@@ -1,19 +1,19 @@
-"""Crypto payments: transfers that the person's own wallet signs, and that the platform validates and sends.
+"""Initiate crypto payments, and validate and send the transactions that the user's wallet signs.
 
-The platform has no keys and never signs. It stores the requested transfer, checks that a signed transaction is exactly
-this transfer, and sends it.
+The platform has no keys and never signs. It stores the requested transfer, requires that a signed transaction is
+exactly this transfer, and sends the transaction.
 
 # Note [At most one transaction]
 
-A person must not pay twice. So of all transactions that were signed for a payment, at most one may get into a block:
+A user must not pay twice. So at most one of the transactions that were signed for a payment may be mined:
 
 - A signed transaction is stored with its hash before it is sent (`broadcasting`). If the response is lost, the
-  transaction is looked up by that hash. Until its outcome is known, no other transaction is accepted.
-- If a node rejects it, another transaction may be signed, for example with a higher fee. But anyone can still send the
-  rejected bytes. So the other must have the same nonce, because only one transaction per nonce can be in a block.
-  Otherwise, the nonce of every earlier transaction must already be used.
-- A transaction belongs to the payment for which it was first sent. Its nonce must not be older than the payment: an
-  unrelated earlier transfer doesn't pay for this one.
+  transaction is looked up by its hash. Until its outcome is known, the API accepts no other transaction.
+- If a node rejects a transaction, the wallet may sign another, for example with a higher fee. However, third parties
+  can still send the rejected transaction. So the new transaction must have the same nonce, because only one
+  transaction per nonce can be mined. A different nonce is accepted if the nonces of all earlier transactions are used.
+- A transaction belongs to the payment for which it was first sent. Its nonce must not be older than the payment, so
+  that an unrelated earlier transfer doesn't settle this payment.
 
 `settlement` follows submitted payments.
 """
@@ -41,7 +41,7 @@ from payments.chain.transactions import (
 )
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, LostRace, record_crypto_event
-from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
+from payments.crypto.network import mark_submitted, move_payment, send_to_network, settlement_node
 from payments.errors import (
     BroadcastRefused,
     PaymentExpired,
@@ -51,7 +51,7 @@ from payments.errors import (
     WalletNotFound,
 )
 
-# Maximum time for a wallet to sign. After that, the offered fees and nonce may be outdated.
+# The maximum time for the wallet to sign. Later, the offered fees and nonce may be outdated.
 SIGNING_MINUTES = 15
 _CONFIRM_TRIES = 3
 
@@ -70,11 +70,11 @@ def prepare_payment(
     network: str,
     now: datetime,
 ) -> CryptoPayment:
-    """Return an unsaved payment of `amount_usdc` smallest units, with the transaction to sign in `unsigned`.
+    """Return an unsaved payment of `amount_usdc` smallest units. `unsigned` is the transaction to sign.
 
-    Raises WalletNotFound. Raises ValidationFailed for a custodial wallet, a recipient that can't receive, or a network
-    other than the settlement network. Raises TransferWouldFail. Raises ProviderUnavailable if the chain can't return
-    the nonce and the fees.
+    Raises WalletNotFound for an unknown wallet, and TransferWouldFail if the network predicts a failure. Raises
+    ValidationFailed for a custodial wallet, a recipient that can't receive, or a network other than the settlement
+    network. Raises ProviderUnavailable if the chain doesn't return the nonce and the fees.
     """
     wallet = get_by_uuid(owner.wallets.connected(), wallet_id, WalletNotFound)
     if wallet.is_custodial:
@@ -115,7 +115,7 @@ def prepare_payment(
 
 
 def _check_recipient(address: str, *, payer: str) -> None:
-    """Raise ValidationFailed for a recipient at which the transfer would be lost, and for the payer."""
+    """Raise ValidationFailed if the recipient has no owner, or is the payer or the token contract."""
     if has_no_owner(address):
         raise ValidationFailed.of_member(
             "to_address",
@@ -145,9 +145,9 @@ def confirm_payment(
 ) -> CryptoPayment:
     """Send the signed transaction of a payment to the network. Idempotent for the same transaction.
 
-    Raises PaymentNotFound, SignedTransactionMismatch, and PaymentExpired. Raises BroadcastRefused if the node rejects
-    it: the payment stays open. Raises ProviderUnavailable for an unknown outcome: a retry first looks up the
-    transaction, then sends it.
+    Raises PaymentNotFound, SignedTransactionMismatch, and PaymentExpired. If the node rejects the transaction, raises
+    BroadcastRefused, and the payment stays open. If the outcome is unknown, raises ProviderUnavailable. A retry then
+    looks up the transaction before it sends the transaction again.
     """
     payment = load_payment(payment_id, actor.user)
     if network is not None and network != payment.network:
@@ -161,13 +161,13 @@ def confirm_payment(
                 return _confirm_simulated(payment, actor=actor, now=now)
             return _confirm(payment, _decode(signed_transaction), actor=actor, now=now)
         except LostRace:
-            # Another request or the worker moved the payment concurrently, so load it again.
+            # Another request or the worker changed the payment, so load it again.
             payment = load_payment(payment_id, actor.user)
     raise RequestInProgress
 
 
 def _confirm_simulated(payment: CryptoPayment, *, actor: Actor, now: datetime) -> CryptoPayment:
-    """Simulate the submission, as the specification describes it. The hash belongs to no transaction."""
+    """Simulate the submission, as the specification requires. The hash belongs to no transaction."""
     if payment.tx_hash is None:
         _check_open(payment, actor=actor, now=now)
         with transaction.atomic():
@@ -191,15 +191,15 @@ def _confirm(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor,
         if not resumed:
             _check_nonce(payment, signed, node)
             _claim(payment, signed, actor=actor, now=now)
-        hand_to_network(payment, node=node, actor=actor, now=now, resumed=resumed)
+        send_to_network(payment, node=node, actor=actor, now=now, resumed=resumed)
     return payment
 
 
 def _check_open(payment: CryptoPayment, *, actor: Actor, now: datetime) -> None:
-    """Raise PaymentExpired after the time to sign. Also set the status, if it is not yet set."""
+    """Raise PaymentExpired after the signing deadline, and change the status to `expired` if necessary."""
     if payment.status != EXPIRED and now < payment.expires_at:
         return
-    # If an earlier transaction was signed, the worker first looks it up on the chain.
+    # If an earlier transaction was signed, the worker first looks up that transaction on the chain.
     if payment.status == AWAITING_SIGNATURE and not payment.transactions.exists():
         move_payment(payment, EXPIRED, actor=actor, now=now, reason="Not signed in time.")
     raise PaymentExpired
@@ -213,7 +213,7 @@ def _decode(signed_transaction: str) -> SignedTransaction:
 
 
 def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
-    """Raise SignedTransactionMismatch with all differences unless the transaction is the payment's transfer."""
+    """Raise SignedTransactionMismatch, with all differences, if the transaction is not the payment's transfer."""
     differences = []
     if signed.chain_id != chain_id_of(payment.network):
         differences.append(("chain", f"Signed for chain {signed.chain_id}, initiated on {payment.network}."))
@@ -222,7 +222,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
     if signed.to != payment.token_address:
         differences.append(("asset", f"Sent to {signed.to}, the asset's contract is {payment.token_address}."))
     if signed.value:
-        differences.append(("value", "It also moves the chain's own coin; the value must be 0."))
+        differences.append(("value", "It also moves the chain's native coin. The value must be 0."))
     # Compare the whole call, so that no extra data can follow the decoded arguments.
     if signed.data != transfer_call_data(payment.to_address, payment.amount_usdc):
         transfer = read_transfer(signed.data)
@@ -243,7 +243,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
 
 
 def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) -> None:
-    """Reject a nonce older than the payment, or one that permits two transfers: see Note [At most one transaction]."""
+    """Reject a nonce older than the payment, or that permits two transfers: see Note [At most one transaction]."""
     if signed.nonce < payment.first_nonce:
         raise BroadcastRefused(f"The network rejects the signed transaction: its nonce {signed.nonce} is already used.")
     others = [earlier for earlier in payment.transactions.all() if earlier.nonce != signed.nonce]
@@ -257,14 +257,14 @@ def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) 
                 f"Sign with nonce {earlier.nonce}, so that only one of them can count. Nothing was sent.",
                 details=[{"field": "nonce", "message": f"Must be {earlier.nonce}."}],
             )
-        if node.knows(earlier.tx_hash):
+        if node.has_transaction(earlier.tx_hash):
             raise SignedTransactionMismatch(
                 f"The transaction {earlier.tx_hash}, signed for this payment before, is on the chain. Nothing was sent."
             )
 
 
 def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, now: datetime) -> None:
-    """Commit the transaction and its hash before it is sent, so that its outcome can be looked up."""
+    """Commit the transaction and its hash before sending, so that the outcome can be looked up."""
     with transaction.atomic():
         stored, _ = CryptoTransaction.objects.get_or_create(
             tx_hash=signed.tx_hash,

@@ -5,8 +5,8 @@
         │        └──────────────┘ the node refused
         └──> expired
 
-`broadcasting` is committed before a signed transaction is sent. An interrupted payment has this status, and is resumed
-by the transaction's hash. A payment keeps this status while it is unknown whether the network has the transaction.
+`broadcasting` is committed before a signed transaction is sent. A payment keeps this status until the platform knows
+whether the network has the transaction. The worker resumes interrupted payments by the transaction's hash.
 """
 
 from config.core.lifecycle import Machine, Role
@@ -24,5 +24,5 @@ MACHINE = Machine(
         EXPIRED: {},
     }
 )
-# Statuses for which the account gets an event.
+# A change to these statuses emits an event.
 EMITTED = frozenset({SUBMITTED, CONFIRMED, FAILED, EXPIRED})

@@ -16,9 +16,9 @@ class LostRace(Exception):
 
 
 class CryptoPayment(StatefulModel):
-    """A transfer that a person's own wallet signs. Amounts are in the token's smallest units.
+    """A transfer that the user's wallet signs. Amounts are in the token's smallest units.
 
-    The requested transfer never changes. A signed transaction must match it to the last byte of its call data.
+    The requested transfer never changes. A signed transaction must have exactly the same call data.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The payment's id.")
@@ -64,7 +64,7 @@ class CryptoPayment(StatefulModel):
         indexes = [
             models.Index(fields=["user", "-id"], name="payments_crypto_user"),
             models.Index(fields=["tx_hash"], condition=Q(tx_hash__isnull=False), name="payments_crypto_hash"),
-            # Only payments that the worker follows are in these small indexes.
+            # These partial indexes contain only the payments that the worker follows.
             models.Index(fields=["id"], condition=Q(status__in=[BROADCASTING, SUBMITTED]), name="payments_crypto_open"),
             models.Index(
                 fields=["expires_at"], condition=Q(status=AWAITING_SIGNATURE), name="payments_crypto_unsigned"
@@ -87,7 +87,7 @@ class CryptoPayment(StatefulModel):
             raise ValueError(f"Can't change a crypto payment from {self.status} to {to}.")
 
     def lost_race(self, to: str) -> Exception:  # noqa: ARG002
-        """Return LostRace and leave the instance unchanged: the caller then looks at the network."""
+        """Return LostRace and leave the instance unchanged, because the caller then queries the network."""
         return LostRace()
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
@@ -103,10 +103,10 @@ class CryptoPayment(StatefulModel):
 
 
 class CryptoTransaction(models.Model):
-    """A signed transaction that was sent for a payment. It belongs to that payment permanently. Append-only.
+    """A signed transaction that was sent for a payment. It belongs to this payment permanently. Append-only.
 
-    While its nonce is unused, anyone can send it, even after a node's rejection. So the code looks up all of them
-    before a payment fails or expires.
+    While the nonce is unused, third parties can send the transaction, even after a node rejected it. So the code looks
+    up all transactions of a payment before the payment fails or expires.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -1,7 +1,7 @@
 """Send a crypto payment's transaction to the network, and read its state.
 
-No database transaction is open during a call to the node. After the response, a transition is stored only if the
-payment has not changed since it was read. Otherwise it raises LostRace.
+No database transaction is open during a call to the node. If the payment has changed when the response arrives, the
+transition raises LostRace.
 """
 
 import logging
@@ -24,7 +24,7 @@ logger = logging.getLogger("platform.settlement")
 
 @contextmanager
 def settlement_node() -> Iterator[Node]:
-    """Open the settlement chain's node for one operation. Its errors become ProviderUnavailable."""
+    """Open a client of the settlement chain's node for one operation. Convert its errors to ProviderUnavailable."""
     try:
         yield Node()
     except (ProviderError, NodeRefused) as error:
@@ -35,33 +35,34 @@ def settlement_node() -> Iterator[Node]:
 def move_payment(
     payment: CryptoPayment, to: str, *, actor: Actor, now: datetime, reason: str | None = None, **about: Any
 ) -> str:
-    """Change a payment's status in a new transaction. Return `to`. `about` has columns about the signed one."""
+    """Change a payment's status in a new transaction, and return `to`. `about` contains further columns to update."""
     with transaction.atomic():
         payment.transition_to(to, actor=actor, now=now, reason=reason, metadata=about or None, changes=about or None)
     return to
 
 
 def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: datetime) -> None:
-    """Store that the network has this signed transaction of the payment, regardless of earlier responses."""
+    """Store that the network has a signed transaction of the payment, even if a node rejected it earlier."""
     if payment.status == AWAITING_SIGNATURE:
         move_payment(payment, BROADCASTING, actor=actor, now=now, tx_hash=tx_hash)
     if payment.status == BROADCASTING:
         move_payment(payment, SUBMITTED, actor=actor, now=now, tx_hash=tx_hash)
 
 
-def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: datetime, resumed: bool) -> None:
-    """Send the signed transaction of a payment in `broadcasting`, and store that the network has it.
+def send_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: datetime, resumed: bool) -> None:
+    """Send the signed transaction of a payment in `broadcasting`, and store that the network has the transaction.
 
-    Its hash is known before it is sent. A `resumed` transaction may already be on the network, for which a node may
-    also reject it: a look-up by the hash resolves both. Raises BroadcastRefused if the node rejected it and does not
-    have it: the payment waits for a signature again. Raises ProviderError for an unknown outcome: the status stays.
+    The network may already have a `resumed` transaction, and a node may reject a transaction that it has. In both
+    cases, a look-up by hash determines the outcome. Raises BroadcastRefused if the node rejected the transaction and
+    does not have it. The status then changes to `awaiting_signature`. Raises ProviderError if the outcome is unknown.
+    The status then stays `broadcasting`.
     """
     signed = CryptoTransaction.objects.get(payment=payment, tx_hash=payment.tx_hash)
-    if not (resumed and node.knows(signed.tx_hash)):
+    if not (resumed and node.has_transaction(signed.tx_hash)):
         try:
             node.broadcast(signed.raw)
         except NodeRefused as refusal:
-            if not node.knows(signed.tx_hash):
+            if not node.has_transaction(signed.tx_hash):
                 move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(refusal))
                 raise BroadcastRefused(f"The network rejects the signed transaction: {refusal}.") from refusal
         except ProviderError as error:

@@ -1,4 +1,4 @@
-"""A transaction's state on the settlement chain. Without a configured chain, the results are static, as documented."""
+"""Query transactions on the settlement chain. If no chain is configured, the results are static."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from payments.crypto.network import settlement_node
 
 NOT_FOUND = "not_found"
 STATUSES = (SUBMITTED, CONFIRMED, FAILED, NOT_FOUND)
-# The fields of a node's receipt that the API returns: all nodes have them. Values are unchanged.
+# The API returns these fields of a node's receipt unchanged. All nodes return them.
 _RECEIPT_MEMBERS = (
     "transactionHash", "transactionIndex", "blockHash", "blockNumber", "from", "to", "contractAddress", "status",
     "type", "gasUsed", "cumulativeGasUsed", "effectiveGasPrice",
@@ -30,7 +30,7 @@ def read_hash(text: str) -> str:
 
 
 def transaction_status(tx_hash: str) -> dict[str, Any]:
-    """Return the status of a transaction (`submitted`: too few confirmations). Raises ProviderUnavailable."""
+    """Return a transaction's status, `submitted` if it has too few confirmations. Raises ProviderUnavailable."""
     if not settings.SETTLEMENT_RPC_URL:
         confirmations = settings.SETTLEMENT_CONFIRMATIONS
         return {"tx_hash": tx_hash, "status": CONFIRMED, "confirmations": confirmations, "simulated": True}
@@ -38,7 +38,7 @@ def transaction_status(tx_hash: str) -> dict[str, Any]:
         receipt = node.receipt(tx_hash)
         confirmations = _confirmations(receipt, node)
         if receipt is None:
-            status = SUBMITTED if node.knows(tx_hash) else NOT_FOUND
+            status = SUBMITTED if node.has_transaction(tx_hash) else NOT_FOUND
         elif confirmations < settings.SETTLEMENT_CONFIRMATIONS:
             status = SUBMITTED
         else:
@@ -47,9 +47,9 @@ def transaction_status(tx_hash: str) -> dict[str, Any]:
 
 
 def transaction_receipt(tx_hash: str) -> dict[str, Any]:
-    """Return whether the chain has a receipt of a settlement token transfer. Raises ProviderUnavailable.
+    """Return whether the transaction is a successful transfer of the settlement token. Raises ProviderUnavailable.
 
-    If the transaction belongs to a payment, the transfer must match that payment.
+    If the transaction was sent for a payment, its transfer must match the payment.
     """
     verified = False
     if settings.SETTLEMENT_RPC_URL:
@@ -59,7 +59,7 @@ def transaction_receipt(tx_hash: str) -> dict[str, Any]:
 
 
 def transaction_details(tx_hash: str) -> dict[str, Any]:
-    """Return the receipt check with the transfer, the block, and the receipt. Raises ProviderUnavailable."""
+    """Return the receipt of a transaction, with its transfer and block. Raises ProviderUnavailable."""
     receipt, confirmations = None, 0
     if settings.SETTLEMENT_RPC_URL:
         with settlement_node() as node:

@@ -1,11 +1,11 @@
-"""Follow submitted payments until they are final, and expire unsigned ones.
+"""Follow submitted payments until they are final, and expire unsigned payments.
 
-A transaction is final after SETTLEMENT_CONFIRMATIONS blocks. Until then, the network may replace its block, and the
-payment stays `submitted`. If the network dropped a transaction, it is sent again: it is valid until its nonce is used.
-If another transaction used the nonce, and has as many confirmations, the payment has failed.
+A transaction is final after SETTLEMENT_CONFIRMATIONS blocks. Until then, the network may replace the block, and the
+payment stays `submitted`. If the network dropped a transaction, the worker sends it again: a transaction is valid until
+its nonce is used. If another transaction used the nonce and is final, the payment has failed.
 
-`reconcile_payments` calls this module. Any number of workers can run it at any time: each transition is a
-compare-and-set, and the slower worker does nothing.
+`reconcile_payments` calls this module. Any number of workers can run it concurrently: each transition is a
+compare-and-set, and the slower worker changes nothing.
 """
 
 import logging
@@ -21,33 +21,33 @@ from config.ops.failed_items import STOP, FailedItems
 from payments.chain.rpc import Node, NodeRefused, Receipt, Transfer
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, EXPIRED, FAILED, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, LostRace
-from payments.crypto.network import hand_to_network, mark_submitted, move_payment
+from payments.crypto.network import mark_submitted, move_payment, send_to_network
 from payments.errors import BroadcastRefused
 
 logger = logging.getLogger("platform.settlement")
 
 ACTOR = Actor.system("reconcile_payments")
-# Longer than any request that sends, so no process is still working on such a payment.
+# After this time, no request is still sending the transaction.
 RESUME_AFTER_SECONDS = 60
-# Blocks take seconds, and nodes limit requests.
+# Blocks take seconds, and nodes have rate limits.
 LOOK_AGAIN_SECONDS = 10
-_LEASE = timedelta(minutes=1)  # for one payment; longer than NODE_TIMEOUT_SECONDS
+_LEASE = timedelta(minutes=1)  # the lease of a payment must be longer than NODE_TIMEOUT_SECONDS
 _OUT_OF_REACH = frozenset({"connect", "tls", "timeout", "reset", "not_configured", "wrong_chain", "node_trouble"})
 
 REVERTED, NO_TRANSFER, REPLACED = "reverted", "no_transfer", "replaced"
 
 
 def settle_crypto(*, now: datetime) -> dict[str, int]:
-    """Process submitted and interrupted payments, and expire unsigned ones.
+    """Process submitted and interrupted payments, and expire unsigned payments.
 
-    Return the numbers of payments that were `confirmed`, `failed`, `resumed`, `expired`, or are `waiting`.
-    `unreachable` is 1 if a response of the node was missing or not usable. If the node can't be reached, the next run
-    continues. Each payment has its own deadline, and no transaction is open around it.
+    Returns the number of payments per outcome: `confirmed`, `failed`, `resumed`, `expired`, `waiting`, and `errors`.
+    `unreachable` is 1 if a response of the node was missing or unusable. If the node is unreachable, the next run
+    continues. Each payment has its own time limit, and no transaction is open during its processing.
     """
     patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
     moving = Q(status=SUBMITTED) | Q(status=BROADCASTING, updated_at__lte=now - patience)
     overdue = Q(status=AWAITING_SIGNATURE, expires_at__lte=now)
-    # Start with the payment that was checked least recently, so that a failing one doesn't block the others.
+    # The payment with the oldest check is first, so that a failing payment doesn't block other payments.
     queue = CryptoPayment.objects.filter(moving | overdue).order_by(F("look_at").asc(nulls_first=True), "id")
     items = FailedItems("crypto_payment", queue, lease=_LEASE)
     counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed", "expired", "unreachable", "errors"), 0)
@@ -72,7 +72,7 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
 
 
 def _attend(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Process one payment. Raises ProviderError for an unusable response, LostRace after a concurrent change."""
+    """Process a payment. Raises ProviderError for an unusable response, and LostRace after a concurrent change."""
     if payment.status == AWAITING_SIGNATURE:
         return _expire(payment, node=node, now=now)
     outcome = _follow(payment, node=node, now=now)
@@ -83,12 +83,12 @@ def _attend(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
 
 
 def _follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Update one payment from its transaction. Return `confirmed`, `failed`, `resumed`, or `waiting`."""
+    """Update a payment from its transactions. Return `confirmed`, `failed`, `resumed`, or `waiting`."""
     if payment.simulated:
         mark_submitted(payment, str(payment.tx_hash), actor=ACTOR, now=now)
         return move_payment(payment, CONFIRMED, actor=ACTOR, now=now, reason="Simulated.", tx_hash=payment.tx_hash)
     if node is None:
-        return "waiting"  # the chain is disabled, so its payments wait
+        return "waiting"  # no chain is configured
     signed = list(payment.transactions.all())
     for transaction in signed:
         receipt = node.receipt(transaction.tx_hash)
@@ -113,7 +113,7 @@ def _follow_mined(
 
 def _follow_unmined(payment: CryptoPayment, signed: list[CryptoTransaction], *, node: Node, now: datetime) -> str:
     for transaction in signed:
-        if node.knows(transaction.tx_hash):
+        if node.has_transaction(transaction.tx_hash):
             mark_submitted(payment, transaction.tx_hash, actor=ACTOR, now=now)
             return "waiting"
     deep = max(node.block_number() - settings.SETTLEMENT_CONFIRMATIONS + 1, 0)
@@ -121,25 +121,25 @@ def _follow_unmined(payment: CryptoPayment, signed: list[CryptoTransaction], *, 
         return move_payment(payment, FAILED, actor=ACTOR, now=now, reason=REPLACED, tx_hash=payment.tx_hash)
     if payment.status == BROADCASTING:
         try:
-            hand_to_network(payment, node=node, actor=ACTOR, now=now, resumed=True)
+            send_to_network(payment, node=node, actor=ACTOR, now=now, resumed=True)
         except BroadcastRefused:
-            return "waiting"  # for another signature, until it expires
+            return "waiting"  # the payment waits for another signature
         return "resumed"
     try:
         node.broadcast(next(transaction.raw for transaction in signed if transaction.tx_hash == payment.tx_hash))
     except NodeRefused:
-        logger.warning("the dropped transaction of payment %s is refused", payment.pk)
+        logger.warning("the node rejected the dropped transaction of payment %s", payment.pk)
         return "waiting"
     return "resumed"
 
 
 def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Expire one payment, unless the network has a transaction that a node rejected earlier."""
+    """Expire a payment. If the network has one of its transactions, mark the payment as submitted instead."""
     signed = list(payment.transactions.all())
     if signed and node is None:
         return "waiting"
     for transaction in signed:
-        if node is not None and node.knows(transaction.tx_hash):
+        if node is not None and node.has_transaction(transaction.tx_hash):
             mark_submitted(payment, transaction.tx_hash, actor=ACTOR, now=now)
             return "resumed"
     return move_payment(payment, EXPIRED, actor=ACTOR, now=now, reason="Not signed in time.")

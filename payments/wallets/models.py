@@ -11,11 +11,11 @@ CONNECTED, DISCONNECTED = "connected", "disconnected"
 
 
 class CustodyAccount(models.Model):
-    """A custody vendor's account for a person: one per person, vendor, network, and label.
+    """An account at a custody vendor. A user has at most one per vendor, network, and label.
 
-    The row is committed before the request to the vendor. Each attempt sends its key, so that a lost response never
-    creates a second account. It outlives the wallets that refer to it: a person who connects again gets the same
-    account with its balance.
+    The row is committed before the request to the vendor. Each attempt sends the row's key, so a lost response never
+    creates a second account. The account remains when its wallets are disconnected. A user who connects again gets the
+    same account with its balance.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -53,7 +53,7 @@ class WalletQuerySet(models.QuerySet["Wallet"]):
 
 
 class Wallet(models.Model):
-    """A person's reference to an account on a chain. The platform can't move its funds."""
+    """A user's reference to an account on a chain. The platform can't move the funds of the account."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The wallet's id.")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="wallets", db_index=False)

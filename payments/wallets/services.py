@@ -1,12 +1,16 @@
 """Connect, read, and disconnect wallets, and set the default wallet.
 
-A wallet is only a reference. Connecting or disconnecting one moves no funds. A disconnected custodial account remains
-at the vendor, and connecting again returns it.
+A wallet is only a reference. Connecting or disconnecting a wallet moves no funds. After a disconnection, a custodial
+account remains at the vendor, and connecting again returns the same account.
 
-A custody adapter has a `name` and three methods. `supports` returns whether the vendor supports a network. `provision`
-creates the account of a `CustodyAccount` row, or finds the account of an earlier attempt. It returns the account's id
-and address (EIP-55). `balance` returns an account's USDC in smallest units, and the number of decimals. `provision` and
-`balance` raise `provider.ProviderError`.
+A custody adapter has a `name` and three methods:
+
+- `supports` returns whether the vendor supports a network.
+- `provision` creates the account of a `CustodyAccount` row, or finds the account of an earlier attempt. It returns the
+  account's ID and its address (EIP-55).
+- `balance` returns an account's USDC in smallest units, and the number of decimals.
+
+`provision` and `balance` raise `provider.ProviderError`.
 """
 
 from dataclasses import dataclass
@@ -35,9 +39,9 @@ USDC_DECIMALS = 6
 class WalletBalance:
     """A wallet's balance of USDC.
 
-    `units` is the number of smallest units, None if unknown. A USDC has 10**decimals of them. `source` is `sandbox` or
-    `circle` (the custody vendor), `chain`, `simulated` (no chain is configured), or `unavailable` (this installation
-    doesn't read the wallet's network).
+    `units` is the number of smallest units, or None if it is unknown. One USDC has 10**decimals units. `source` is
+    `sandbox` or `circle` (the custody vendor), `chain`, `simulated` (no chain is configured), or `unavailable` (this
+    installation doesn't read the wallet's network).
     """
 
     units: int | None
@@ -54,7 +58,7 @@ class WalletBalance:
 
     @property
     def amount_usdc(self) -> int | None:
-        """Return the smallest units as an int64. None if they are unknown or do not fit."""
+        """Return the number of smallest units, or None if it is unknown or exceeds an int64."""
         return self.units if self.units is not None and self.units <= INT64_MAX else None
 
 
@@ -67,18 +71,19 @@ def load_wallet(wallet_id: str, user: Any) -> Wallet:
 
 
 def connect_reference(*, owner: Any, address: str, network: str, label: str | None, now: datetime) -> Wallet:
-    """Connect an account that the person controls. Idempotent for the same account.
+    """Connect an account that the user controls. Idempotent for the same account.
 
-    No proof of control is required: a reference gives no power over the account, and a payment requires its signature.
+    No proof of control is required: a reference grants no access to the account, and a payment requires a signature.
     """
     return _connect(owner=owner, kind=WALLETCONNECT, network=network, address=address, label=label, now=now)
 
 
 def connect_custodial(*, owner: Any, network: str, label: str | None, now: datetime) -> Wallet:
-    """Connect a person's custodial account for a network and a label. Create it if necessary.
+    """Connect the user's custodial account for a network and a label, and create the account if necessary.
 
-    The row is committed before the request to the vendor, and no transaction is open during it. Raises ValidationFailed
-    for an unsupported network. Raises ProviderUnavailable if the vendor fails: a retry continues with the same account.
+    The row is committed before the request to the vendor, and no transaction is open during the request. Raises
+    ValidationFailed for an unsupported network. If the vendor fails, raises ProviderUnavailable, and a retry continues
+    with the same account.
     """
     provider = custody_provider()
     if not provider.supports(network):
@@ -111,13 +116,13 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
 
 
 def set_default(wallet_id: str, *, owner: Any, now: datetime) -> Wallet:
-    """Make a wallet the person's only default. Raises WalletNotFound."""
+    """Make a wallet the user's default wallet. Raises WalletNotFound."""
     with transaction.atomic():
-        _take_turn(owner)
+        _lock_wallets(owner)
         wallet = load_wallet(wallet_id, owner)
         if wallet.is_default:
             return wallet
-        # The constraint permits only one default, so unset the old one first.
+        # The constraint permits one default, so unset the previous default first.
         previous = Wallet.objects.filter(user=owner, is_default=True).first()
         if previous is not None:
             Wallet.objects.filter(pk=previous.pk).update(is_default=False)
@@ -139,7 +144,7 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
     if identifier is None:
         raise WalletNotFound
     with transaction.atomic():
-        _take_turn(owner)
+        _lock_wallets(owner)
         own = owner.wallets.connected().filter(pk=identifier)
         if not own.update(status=DISCONNECTED, is_default=False, disconnected_at=now):
             raise WalletNotFound
@@ -165,10 +170,10 @@ def read_balance(wallet: Wallet) -> WalletBalance:
         raise ProviderUnavailable("The balance is not available now. Retry later.") from error
 
 
-def _take_turn(owner: Any) -> None:
-    """Lock a person, so that changes of their wallets run one at a time.
+def _lock_wallets(owner: Any) -> None:
+    """Lock a user, so that changes to the user's wallets run one at a time.
 
-    The lock is FOR NO KEY UPDATE, so other rows that refer to the person can still be written. SQLite has one writer.
+    The lock is FOR NO KEY UPDATE, so that other rows that refer to the user can still be written.
     """
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
 
@@ -176,9 +181,9 @@ def _take_turn(owner: Any) -> None:
 def _connect(
     *, owner: Any, label: str | None, now: datetime, custody_account: CustodyAccount | None = None, **account: str
 ) -> Wallet:
-    """Return or create the person's wallet for an account (kind, network, address). The first is the default."""
+    """Return or create the user's wallet for an account (kind, network, address). The first wallet is the default."""
     with transaction.atomic():
-        _take_turn(owner)
+        _lock_wallets(owner)
         known = Wallet.objects.filter(user=owner).connected().filter(**account).first()
         if known is not None:
             return known

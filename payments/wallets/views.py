@@ -101,7 +101,7 @@ class WalletViewSet(CardFreeViewSet):
 
 
 def _own(request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body's wallet fields, with the default network. Raises UserMismatch for another user's id."""
+    """Return the wallet fields of a body, with the default network. Raises UserMismatch for another user's ID."""
     user_id = body.pop("user_id")
     if user_id is not None:
         require_self(request, user_id)

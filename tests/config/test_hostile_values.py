@@ -115,7 +115,7 @@ PARSERS = {
     "Plaid event": (
         lambda text: plaid_events.verify_event(text, b"", now=NOW, fetch_key=lambda _kid: None), ApiError
     ),
-    "Stripe signature": (lambda text: stripe.signature_holds(b"", text, secret="s"), ()),
+    "Stripe signature": (lambda text: stripe.is_signature_valid(b"", text, secret="s"), ()),
     "Stripe cancellation": (_cancellation, provider.ProviderError),
     "signed transaction": (transactions.decode_signed, transactions.UnreadableTransaction),
     "ERC-20 call": (transactions.read_transfer, ()),

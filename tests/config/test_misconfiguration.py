@@ -32,7 +32,7 @@ def refusal_of(environment, variable, value):
         ("SETTLEMENT_RPC_URL", "http://[", "SETTLEMENT_RPC_URL is not an address"),
         ("SETTLEMENT_NETWORK", "solana", "SETTLEMENT_NETWORK must be eip155:<chain id> or one of ethereum, "),
         ("SETTLEMENT_NETWORK", "eip155:0", "SETTLEMENT_NETWORK must be eip155:<chain id>"),
-        ("SETTLEMENT_TOKEN_ADDRESS", MISTYPED_ADDRESS, "its EIP-55 checksum does not fit"),
+        ("SETTLEMENT_TOKEN_ADDRESS", MISTYPED_ADDRESS, "has a wrong EIP-55 checksum"),
         ("SETTLEMENT_TOKEN_ADDRESS", "usdc", "must be an address: 0x and 40 hex digits"),
         ("DOCUMENT_STORAGE", "documents", "DOCUMENT_STORAGE='documents' is neither an absolute folder"),
         ("DOCUMENT_STORAGE", "s3://", "DOCUMENT_STORAGE='s3://' has no bucket"),

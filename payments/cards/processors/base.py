@@ -1,8 +1,8 @@
-"""The API that a processor for card payments implements.
+"""Base definitions for card processors.
 
-A processor has a `name`, `charge`, and `find`. `charge` is idempotent for a payment: its `processor_key` prevents a
-second charge. `find` returns the outcome of an earlier charge. For some time after `unanswered_since`, an earlier
-request may still result in a charge. Both return a `ChargeResult`, also for an unknown outcome.
+A processor has a `name`, `charge`, and `find`. `charge` is idempotent: the payment's `processor_key` prevents a second
+charge. `find` returns the outcome of an earlier charge request. For some time after `unanswered_since`, that request
+may still result in a charge. `charge` and `find` return a `ChargeResult`, even if the outcome is unknown.
 """
 
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ SUCCEEDED, DECLINED, UNKNOWN, ABSENT = "succeeded", "declined", "unknown", "abse
 class ChargeResult:
     """The result of a charge or a search.
 
-    `outcome` is one of the four values above. `absent` (only from `find`) means that no charge exists, and that no
-    earlier request can still result in one. `server_error` marks a 5xx response. `answered` is False if the request may
-    still be in flight. `detail` is for the log, without secrets.
+    `outcome` is `succeeded`, `declined`, `unknown`, or `absent`. Only `find` returns `absent`: no charge exists, and no
+    earlier request can still create a charge. `server_error` is true for a 5xx response. `answered` is false if the
+    request may still be in flight. `detail` is logged and contains no secrets.
     """
 
     outcome: str

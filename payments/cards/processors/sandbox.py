@@ -1,7 +1,7 @@
-"""The built-in processor: deterministic and offline, with its own table of charges.
+"""A deterministic offline card processor. It stores its charges in a database table.
 
-`pm_sandbox_declined` is declined. `pm_sandbox_timeout` is charged, but the first response is lost. `pm_sandbox_error`
-always fails before the charge. Any other token is charged.
+The processor declines `pm_sandbox_declined`. It charges `pm_sandbox_timeout`, but the first response is lost. It
+rejects `pm_sandbox_error` with a server error before the charge. It charges all other tokens.
 """
 
 import hashlib

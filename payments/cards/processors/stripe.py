@@ -1,7 +1,7 @@
-"""Stripe's PaymentIntents over HTTP.
+"""Charge cards with Stripe's PaymentIntents API.
 
-Each request has the payment's id in `metadata[payment_id]` and the payment's idempotency key, so a retry never charges
-twice. A response counts only if it has the same payment, amount, and currency.
+Each request contains the payment's ID in `metadata[payment_id]` and the payment's idempotency key, so a retry never
+charges twice. Responses with another payment, amount, or currency are contradictions, and the outcome stays unknown.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _IN_FLIGHT = timedelta(seconds=60)
 
 
 class StripeProcessor:
-    """Charges with Stripe. Methods raise nothing: they return what is known."""
+    """Charge cards with Stripe. `charge` and `find` return an unknown outcome instead of raising ProviderError."""
 
     name = "stripe"
 
@@ -39,7 +39,7 @@ class StripeProcessor:
             "payment_method": method_token,
             "confirm": "true",
             "metadata[payment_id]": str(payment.pk),
-            # Another installation on the same Stripe account may use the same ids, but never the same keys.
+            # Another installation on the same Stripe account may use the same payment IDs, but never the same keys.
             "metadata[payment_key]": payment.processor_key,
             # The payer is not present, so a redirect is not possible.
             "automatic_payment_methods[enabled]": "true",
@@ -55,14 +55,14 @@ class StripeProcessor:
             result = self._judge(payment, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
-        # A retry returns the same response for a day. Only the intent itself has the current status.
+        # For 24 hours, a retry returns the first response. Only the intent itself has the current status.
         return self._read_again(payment, result) if result.detail.get("intent_status") == "processing" else result
 
     def find(self, payment: Payment, *, now: datetime) -> ChargeResult:
-        """Find the payment's intent: first by the search, which may lag, then in the list, which is current."""
+        """Find the payment's intent. The search index may lag, so an intent that it lacks is looked up in the list."""
         try:
             for intent in self._candidates(payment, now):
-                if _names(payment, intent):
+                if _is_about(payment, intent):
                     return self._read_intent(payment, intent)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=False, detail={"error": error.word})
@@ -82,7 +82,7 @@ class StripeProcessor:
         query = {"query": f"metadata['payment_id']:'{payment.pk}'", "limit": "10"}
         answer = self._call("GET", "/v1/payment_intents/search", params=query)
         if answer.status == HTTPStatus.OK:
-            yield from _listed(answer)
+            yield from _list_items(answer)
         page: dict[str, str] = {
             "created[gte]": str(int((payment.created_at - _CLOCKS_APART).timestamp())),
             "created[lte]": str(int((now + _CLOCKS_APART).timestamp())),
@@ -92,7 +92,7 @@ class StripeProcessor:
             answer = self._call("GET", "/v1/payment_intents", params=page)
             if answer.status != HTTPStatus.OK:
                 raise ProviderError(f"status {answer.status}", outcome_unknown=True)
-            intents = _listed(answer)
+            intents = _list_items(answer)
             yield from intents
             if not answer.json().get("has_more") or not intents:
                 return
@@ -100,10 +100,13 @@ class StripeProcessor:
         raise ProviderError("too many intents", outcome_unknown=True)
 
     def _judge(self, payment: Payment, answer: ProviderAnswer) -> ChargeResult:
-        """Convert the response of a charge to a result. Raises ProviderError for an unreadable response."""
+        """Convert the response of a charge request to a ChargeResult.
+
+        Raises ProviderError for an unreadable response.
+        """
         detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("request-id", "")}
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            # Stripe's own 500 and a replayed response end a request. Another 5xx may be from a gateway.
+            # A 500 from Stripe and a replayed response are final for the request. Other 5xx may come from a gateway.
             replayed = "idempotent-replayed" in answer.headers
             ended = replayed or answer.status == HTTPStatus.INTERNAL_SERVER_ERROR
             return ChargeResult(UNKNOWN, server_error=True, answered=ended, detail=detail)
@@ -119,7 +122,8 @@ class StripeProcessor:
         if answer.status in {402, 400, 404} and error.get("type") in {"card_error", "invalid_request_error"}:
             failure = error.get("decline_code") or error.get("code") or error.get("type")
             return ChargeResult(DECLINED, failure=str(failure)[:64], detail=detail)
-        # For 401, 403, 409, 429, and others: this response charged nothing, but the outcome is still unknown.
+        # With 401, 403, 409, 429, and other statuses, this request charged nothing. An earlier request may have
+        # charged.
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _read_intent(
@@ -131,7 +135,7 @@ class StripeProcessor:
             "intent_status": str(intent.get("status"))[:32],
         }
         stated = (intent.get("amount"), str(intent.get("currency")).lower())
-        if stated != (payment.amount_cents, payment.currency) or not _names(payment, intent) or not intent.get("id"):
+        if stated != (payment.amount_cents, payment.currency) or not _is_about(payment, intent) or not intent.get("id"):
             return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
         status = intent.get("status")
         if status == "succeeded":
@@ -145,7 +149,10 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
-        """Cancel an intent that waits for the absent payer. It counts as declined only if the cancellation succeeds."""
+        """Cancel an intent that waits for the absent payer.
+
+        The charge is declined only if the cancellation succeeds.
+        """
         address, key = f"/v1/payment_intents/{intent_id}/cancel", f"cancel-{intent_id}"
         answer = self._call("POST", address, form={}, key=key)
         content = answer.json() if answer.status == HTTPStatus.OK else None
@@ -169,15 +176,15 @@ class StripeProcessor:
         return call(method, address, params=params, form=form, headers=headers, seconds=READ_TIMEOUT_SECONDS)
 
 
-def _names(payment: Payment, intent: dict[str, Any]) -> bool:
+def _is_about(payment: Payment, intent: dict[str, Any]) -> bool:
     metadata = intent.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("payment_id") != str(payment.pk):
         return False
     return bool(metadata.get("payment_key", payment.processor_key) == payment.processor_key)
 
 
-def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
-    """Return the members of a list object. Raises ProviderError for any other response."""
+def _list_items(answer: ProviderAnswer) -> list[dict[str, Any]]:
+    """Return the items of a Stripe list. Raises ProviderError for any other response."""
     content = answer.json()
     data = content.get("data") if isinstance(content, dict) else None
     if not isinstance(data, list) or not all(isinstance(member, dict) for member in data):
@@ -185,8 +192,8 @@ def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
     return data
 
 
-def signature_holds(body: bytes, header: str, *, secret: str) -> bool:
-    """Return whether a `Stripe-Signature` header signs these bytes, within 5 minutes of now."""
+def is_signature_valid(body: bytes, header: str, *, secret: str) -> bool:
+    """Return whether a `Stripe-Signature` header signs `body` with a timestamp within 5 minutes of now."""
     parts = [part.strip().partition("=") for part in header.split(",")]
     timestamps = [value for name, _, value in parts if name == "t"]
     if not secret or len(timestamps) != 1 or not (timestamps[0].isascii() and timestamps[0].isdigit()):

@@ -1,9 +1,9 @@
-"""Circle's developer-controlled wallets (Web3 Services), over HTTP.
+"""Circle's developer-controlled wallets (Web3 Services).
 
 `POST /v1/w3s/developer/wallets` creates an account with an idempotency key and a reference (`refId`) of the platform.
 Circle does not document how long it stores a key, so a retry first searches for the reference. Circle has the private
-keys. The entity secret is the password of the Circle account. As Circle requires, each request contains it, newly
-encrypted for Circle.
+keys of the accounts. The entity secret is the password of the platform's Circle account. Circle requires the secret
+in each request, with a new encryption.
 """
 
 import base64
@@ -20,7 +20,7 @@ from payments.chain.addresses import parse_address
 
 logger = logging.getLogger("platform.custody")
 
-# The networks on which Circle supports USDC, with Circle's names.
+# Circle supports USDC on these networks. The values are Circle's network names.
 BLOCKCHAINS = {
     "eip155:1": "ETH",
     "eip155:11155111": "ETH-SEPOLIA",
@@ -81,7 +81,10 @@ class CircleCustody:
         return accounts[0] if accounts else None
 
     def _wallet_set(self) -> str:
-        """Return the id of the platform's wallet set, created at the first call. The key derives from BASE_URL."""
+        """Return the ID of the platform's wallet set.
+
+        The key derives from BASE_URL, so only the first call creates it.
+        """
         body = {
             "idempotencyKey": str(
                 UUID(bytes=sha256(b"wallet-set:" + settings.BASE_URL.encode()).digest()[:16], version=4)
@@ -95,7 +98,7 @@ class CircleCustody:
         return str(wallet_set["id"])
 
     def _entity_secret(self) -> dict[str, str]:
-        """Return the entity secret, encrypted for Circle. Empty if none is configured."""
+        """Return the encrypted entity secret as a request field. Empty if no secret is configured."""
         if not settings.CIRCLE_ENTITY_SECRET:
             return {}
         from cryptography.hazmat.primitives import hashes, serialization
@@ -120,7 +123,7 @@ class CircleCustody:
         content = answer.json()
         if answer.status not in {200, 201}:
             code = content.get("code") if isinstance(content, dict) else None
-            logger.error("custody vendor answered %s, code %s, to %s %s", answer.status, code, method, path)
+            logger.error("custody vendor returned %s, code %s, for %s %s", answer.status, code, method, path)
             raise ProviderError("refused", outcome_unknown=answer.status >= 500)
         data = content.get("data") if isinstance(content, dict) else None
         if not isinstance(data, dict):
@@ -143,7 +146,7 @@ def _accounts(data: dict[str, Any], network: str) -> list[tuple[str, str]]:
 
 
 def _balance(amount: Any, decimals: Any) -> tuple[int, int]:
-    """Convert Circle's decimal string to smallest units exactly. Raises ProviderError for a fraction of a unit."""
+    """Convert a decimal string to smallest units, without rounding. Raises ProviderError for fractions of a unit."""
     match = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
     if match is None or type(decimals) is not int or not 0 <= decimals <= _DECIMALS_MAX:
         raise ProviderError("unreadable", outcome_unknown=False)

@@ -1,4 +1,4 @@
-"""Custody without a vendor: offline, deterministic, and with zero balances."""
+"""A deterministic offline custody vendor. All balances are zero."""
 
 from hashlib import sha256
 from uuid import UUID, uuid5
@@ -10,11 +10,11 @@ USDC_DECIMALS = 6
 
 
 class SandboxCustody:
-    """Derives the account from the idempotency key. Its address has no private key."""
+    """A custody vendor that derives each account from the idempotency key. The addresses have no private keys."""
 
     name = "sandbox"
 
-    def supports(self, network: str) -> bool:  # noqa: ARG002  the signature of custody adapters
+    def supports(self, network: str) -> bool:  # noqa: ARG002  custody adapters have this signature
         return True
 
     def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> tuple[str, str]:  # noqa: ARG002
