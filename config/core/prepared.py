@@ -212,23 +212,33 @@ class PreparedGet(Generic[Record]):
 
 def insert(record: models.Model) -> None:
     """Insert a new instance, like `save()`, but without its queries and signals."""
-    alias = router.db_for_write(type(record))
+    insert_all([record])
+
+
+def insert_all(records: Sequence[models.Model]) -> None:
+    """Insert new instances of a model in one statement, without signals. An empty sequence has no effect."""
+    if not records:
+        return
+    model = type(records[0])
+    alias = router.db_for_write(model)
     connection = connections[alias]
-    sql, fields = _insertion(type(record), alias)
-    values = [(field, field.pre_save(record, add=True)) for field in fields]
+    sql, fields = _insertion(model, alias, len(records))
+    values = [(field, field.pre_save(record, add=True)) for record in records for field in fields]
     parameters = [None if value is None else field.get_db_prep_save(value, connection) for field, value in values]
     execute(connection, sql, parameters)
-    record._state.adding = False
-    record._state.db = alias
+    for record in records:
+        record._state.adding = False
+        record._state.db = alias
 
 
 @cache
-def _insertion(model: type[models.Model], alias: str) -> tuple[str, list[Any]]:
+def _insertion(model: type[models.Model], alias: str, rows: int) -> tuple[str, list[Any]]:
     quote = connections[alias].ops.quote_name
     fields = [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
     columns = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join(["%s"] * len(fields))
-    return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({marks})", fields  # noqa: S608  names of ours
+    values = ", ".join([f"({marks})"] * rows)
+    return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES {values}", fields  # noqa: S608  names of ours
 
 
 def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:

@@ -1,9 +1,18 @@
+from functools import lru_cache
+
 import idna
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext
 
 LOCAL_PART_MAX = 64  # RFC 5321, section 4.5.3.1.1
+
+
+# A request normalizes the same address several times, and most addresses share a few domains.
+@lru_cache(maxsize=1024)
+def _ascii_domain(domain: str) -> str:
+    """Return a domain in the ASCII form of IDNA 2008; raises IDNAError or UnicodeError for an invalid domain."""
+    return idna.encode(domain, uts46=True).decode()
 
 
 def normalize(email: str) -> str:
@@ -13,7 +22,7 @@ def normalize(email: str) -> str:
     """
     local, _, domain = email.strip().lower().rpartition("@")
     try:
-        domain, local_bytes = idna.encode(domain, uts46=True).decode(), len(local.encode())
+        domain, local_bytes = _ascii_domain(domain), len(local.encode())
     except (idna.IDNAError, UnicodeError) as error:
         raise ValidationError(gettext("Enter a valid email address.")) from error
     address = f"{local}@{domain}"
@@ -35,6 +44,6 @@ def mailable(email: str) -> str:
     """Return an address with its domain in ASCII, as mail servers resolve it; an invalid address is unchanged."""
     local, _, domain = email.rpartition("@")
     try:
-        return f"{local}@{idna.encode(domain, uts46=True).decode()}"
+        return f"{local}@{_ascii_domain(domain)}"
     except (idna.IDNAError, UnicodeError):
         return email

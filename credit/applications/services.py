@@ -15,7 +15,7 @@ from config.core.errors import ApiError, InvalidStatus
 from config.core.ids import get_by_uuid, parse_uuid, uuid7
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired, Transition
-from config.core.prepared import PreparedGet, PreparedSelect, insert
+from config.core.prepared import PreparedGet, PreparedSelect, insert, insert_all
 from config.ops.failed_items import FailedItems
 from credit.core.applicant_search import index_of, index_rows, out_of_date
 from credit.core.applicants import Applicants, Person, changed_members
@@ -179,7 +179,7 @@ def create_application(
     with transaction.atomic(savepoint=False):
         insert(application)
         if persons is not None:
-            PersonKey.insert(application)
+            insert_all(PersonKey.keys_of(application))
         if status == DRAFT and documents:
             RequestedDocument.put_on_checklist(application, documents, now=now)
         application.follow_creation(now)

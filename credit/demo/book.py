@@ -103,7 +103,7 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
         created_at=moment,
         updated_at=moment,
     )
-    PersonKey.insert(application)
+    PersonKey.objects.bulk_create(PersonKey.keys_of(application))
     record_application_event("created", application, now=moment)
     return application
 

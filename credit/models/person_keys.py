@@ -48,12 +48,12 @@ class PersonKey(models.Model):
         known = set(cls.objects.filter(application=application).values_list("digest", flat=True))
         if digests != known:
             cls.objects.filter(application=application).delete()
-            cls.insert(application)
+            cls.objects.bulk_create(cls.keys_of(application))
 
-    @staticmethod
-    def insert(application: Application) -> None:
-        digests = _digests_of(application)
-        PersonKey.objects.bulk_create(PersonKey(application=application, digest=digest) for digest in sorted(digests))
+    @classmethod
+    def keys_of(cls, application: Application) -> "list[PersonKey]":
+        """Return the unsaved keys of a new application."""
+        return [cls(application=application, digest=digest) for digest in sorted(_digests_of(application))]
 
 
 def _digests_of(application: Application) -> set[str]:

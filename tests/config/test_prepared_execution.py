@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from config.core.databases import database_of
 from config.core.json_text import render_json
-from config.core.prepared import PreparedGet, PreparedSelect, execute, insert, update
-from credit.models import Application, ApplicationHistory
+from config.core.prepared import PreparedGet, PreparedSelect, execute, insert, insert_all, update
+from credit.models import Application, ApplicationHistory, PersonKey
 from identity.models import ApiKey, User
 from tests.factories import ApplicationFactory, UserFactory
 
@@ -276,3 +276,15 @@ def test_prepared_insert_fills_in_defaults(db):
     row = ApplicationHistory.objects.get()
     assert (row.metadata, row.reason, row.principal) == (None, None, None)
     assert row.id.version == 7
+
+
+@pytest.mark.django_db
+def test_insert_all_inserts_several_rows_in_one_statement_and_none_for_no_rows(django_assert_num_queries):
+    application = ApplicationFactory()
+    keys = [PersonKey(application=application, digest=digest) for digest in ("a" * 64, "b" * 64)]
+    with django_assert_num_queries(1):
+        insert_all(keys)
+    with django_assert_num_queries(0):
+        insert_all([])
+    stored = PersonKey.objects.filter(application=application).order_by("digest")
+    assert [(key.pk, key.digest) for key in stored] == [(key.pk, key.digest) for key in keys]
