@@ -1,4 +1,4 @@
-"""A local TLS server whose certificate only its own authority signs."""
+"""Run a local TLS server whose certificate is signed by a private authority."""
 
 import ssl
 import threading
@@ -13,19 +13,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 class PrivateServer(HTTPServer):
-    """Responds to every method with 501; `asked` lists the requested paths, `certificate` is the authority's file."""
+    """Returns 501 for every request. `paths` lists the requested paths; `certificate` is the authority's file."""
 
     def __init__(self, certificate, secret):
         super().__init__(("127.0.0.1", 0), _Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, secret)
         self.socket = context.wrap_socket(self.socket, server_side=True)
-        self.address, self.certificate, self.asked = f"https://127.0.0.1:{self.server_port}", str(certificate), []
+        self.address, self.certificate, self.paths = f"https://127.0.0.1:{self.server_port}", str(certificate), []
 
 
 class _Handler(BaseHTTPRequestHandler):
     def log_request(self, *_):
-        self.server.asked.append(self.path)
+        self.server.paths.append(self.path)
 
     def log_error(self, *_):
         pass
@@ -33,7 +33,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def private_server(folder):
-    """Run a PrivateServer with its own files in a folder."""
+    """Run a PrivateServer that stores its certificate and key in a folder."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "services.internal")])
     created = (

@@ -1,4 +1,4 @@
-"""Fixtures for tests that start servers, browsers, clusters and other processes."""
+"""Fixtures for tests that start servers, browsers, clusters, and other processes."""
 
 import json
 import os
@@ -21,12 +21,12 @@ CHROMIUM_ARGUMENTS = [
 ]  # fmt: skip
 
 
-# Started first: a long test that starts last delays the end of the run.
+# Tests whose ID contains such a word run first, because a long test that starts last delays the end of the run.
 _LONGEST = ("availability", "deploy", "upgrade", "release", "fuzz", "clients", "_browser", "_storm")
 
 
 def pytest_xdist_auto_num_workers():
-    """Use twice as many workers as there are cores: tests often wait for a server, a lease or a fault."""
+    """Use two workers per core, because tests often wait for a server, a lease, or a fault."""
     return 2 * len(os.sched_getaffinity(0))
 
 
@@ -37,9 +37,9 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="module")
 def launched():
-    """Debian's Chromium, shared by all tests of a file, because its start takes longer than most tests.
+    """Debian's Chromium. All tests of a file share it, because its start takes longer than most tests.
 
-    While it runs, this thread has an event loop, which Django would regard as its own.
+    While it runs, this thread has an event loop, with which Django would reject synchronous queries.
     """
     if not CHROMIUM.exists():
         pytest.skip(f"needs Chromium at {CHROMIUM}")
@@ -49,37 +49,37 @@ def launched():
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
         window_of = browser.new_context
 
-        def patient(**options):
+        def new_patient_context(**options):
             window = window_of(**options)
             window.set_default_timeout(1_000 * PATIENCE_SECONDS)
             return window
 
-        browser.new_context = patient
+        browser.new_context = new_patient_context
         yield browser
         browser.close()
-        # Because of that loop Django opens separate connections, which only this line closes.
+        # With the event loop, Django opened separate connections, which no other code closes.
         connections.close_all()
 
 
 @pytest.fixture
 def chromium(launched):
-    """The shared browser; its windows are closed after each test."""
+    """The shared browser, whose windows are closed after each test."""
     yield launched
     for window in launched.contexts:
         window.close()
 
 
-class Inhabited(NamedTuple):
-    """A PostgreSQL cluster to copy, with the platform's tables and an account (its id and an API key)."""
+class ClusterWithAccount(NamedTuple):
+    """A PostgreSQL cluster to copy, with the platform's tables and an account. `account` is its ID and an API key."""
 
     data: Path
     account: list
-    secrets: Callable[[Path], Path]  # copies the folder of its secrets into another; returns the new path
+    secrets: Callable[[Path], Path]  # copies the secrets into a folder; returns the new path
 
 
 @pytest.fixture(scope="session")
-def inhabited(made_once):
-    """A cluster to copy, whose database `platform` belongs to the role of the same name."""
+def cluster_with_account(made_once):
+    """A PostgreSQL cluster to copy, whose database `platform` belongs to the role `platform`."""
 
     def make(place):
         place.mkdir()
@@ -94,4 +94,6 @@ def inhabited(made_once):
 
     place = made_once("cluster", make)
     account = json.loads((place / "account.json").read_text())
-    return Inhabited(place / "data", account, lambda folder: shutil.copytree(place / "var", Path(folder) / "var"))
+    return ClusterWithAccount(
+        place / "data", account, lambda folder: shutil.copytree(place / "var", Path(folder) / "var")
+    )

@@ -41,14 +41,14 @@ def send_request(port, key, method, path, body=None, head=()):
     return status_of(answer), json.loads(body_of(answer)), b"\r\nRetry-After: " in answer
 
 
-def test_writes_return_503_and_reads_succeed_without_a_database_standby(inhabited, tmp_path):
-    me, key = inhabited.account
+def test_writes_return_503_and_reads_succeed_without_a_database_standby(cluster_with_account, tmp_path):
+    me, key = cluster_with_account.account
     once = f"Idempotency-Key: {uuid.uuid4()}"
     wanted = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {"key": once}}
     report = {"user_id": str(me), "report_type": "credit", "report_data": "kept or not"}
     sent = {}
-    with cluster(data=inhabited.data) as server:
-        var = inhabited.secrets(tmp_path)
+    with cluster(data=cluster_with_account.data) as server:
+        var = cluster_with_account.secrets(tmp_path)
         with (
             gunicorn(server.address(), var, threads=8) as port,
             gunicorn(server.address(), var, threads=8, module="ledger.wsgi") as ledger,

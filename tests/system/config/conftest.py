@@ -1,4 +1,4 @@
-"""Databases for real servers."""
+"""Fixtures with prepared databases and running servers."""
 
 import json
 import shutil
@@ -12,8 +12,8 @@ ACCOUNT = "ada"
 
 
 @pytest.fixture(scope="session")
-def furnished(made_once, migrated):
-    """A folder to copy: a migrated database with an account and its key, and the secrets that decrypt them."""
+def prepared_folder(made_once, migrated):
+    """A folder to copy, with a migrated database, an account and its API key, and the secrets."""
 
     def make(folder):
         folder.mkdir()
@@ -21,40 +21,40 @@ def furnished(made_once, migrated):
         _id, key, secret = account_with_key(environment_of(f"sqlite:///{folder}/own.sqlite3", folder), ACCOUNT)
         (folder / "key.json").write_text(json.dumps({"key": key, "secret": secret}))
 
-    return made_once("furnished", make)
+    return made_once("prepared_folder", make)
 
 
-def _copy(furnished, place):
-    folder = shutil.copytree(furnished, place / "own")
+def _copy(prepared_folder, place):
+    folder = shutil.copytree(prepared_folder, place / "own")
     return f"sqlite:///{folder}/own.sqlite3", folder
 
 
 @pytest.fixture(scope="module")
-def server(furnished, tmp_path_factory):
-    """The address of a prepared database, and its folder."""
-    return _copy(furnished, tmp_path_factory.mktemp("server"))
+def server(prepared_folder, tmp_path_factory):
+    """The URL of a prepared database, and its folder."""
+    return _copy(prepared_folder, tmp_path_factory.mktemp("server"))
 
 
 @pytest.fixture
-def new_server(furnished, tmp_path):
-    """A prepared database in a folder that no server has used."""
-    return _copy(furnished, tmp_path)
+def new_server(prepared_folder, tmp_path):
+    """The URL and the folder of a prepared database that no other test uses."""
+    return _copy(prepared_folder, tmp_path)
 
 
 @pytest.fixture
 def account():
-    """The user name and password of its account."""
+    """The user name and the password of the account in a prepared database."""
     return ACCOUNT, PASSWORD
 
 
 @pytest.fixture(scope="module")
 def key(server):
-    """An API key of the account, with its secret."""
+    """An API key of the account, and the key's secret."""
     return json.loads((server[1] / "key.json").read_text())
 
 
 @pytest.fixture(scope="module")
 def port(server):
-    """The port of a server in development."""
+    """The port of a running server in the development profile."""
     with gunicorn(*server, REQUEST_READ_SECONDS="2") as port:
         yield port

@@ -1,4 +1,4 @@
-"""The access log: one line per request, without personal data."""
+"""The access log of a server, when it cannot be written."""
 
 import contextlib
 import os
@@ -10,8 +10,8 @@ from tests.system.server import environment_of, exchange, gunicorn, request, sta
 
 
 class TestServer:
-    @pytest.mark.parametrize("place", ["full disk", "broken pipe", "pipe that nobody reads"])
-    def test_an_unwritable_access_log_fails_no_request(self, server, place):
+    @pytest.mark.parametrize("place", ["full disk", "broken pipe", "unread pipe"])
+    def test_requests_succeed_when_the_access_log_cannot_be_written(self, server, place):
         with contextlib.ExitStack() as stack:
             if place == "full disk":
                 log = stack.enter_context(open("/dev/full", "wb"))  # noqa: PTH123  a device, not a file
@@ -28,7 +28,7 @@ class TestServer:
         assert [status_of(answer) for answer in answers] == [200] * 5
 
     @pytest.mark.parametrize("closing", ["os.close(2)", "os.close(2); sys.stderr.close()", "sys.stderr = None"])
-    def test_a_closed_access_log_fails_no_request(self, server, closing):
+    def test_requests_succeed_when_standard_error_is_closed(self, server, closing):
         code = (
             f"import os, sys; {closing}\n"
             "import django; django.setup()\n"

@@ -16,7 +16,7 @@ from tests.processes import manage, run_python
 def test_doctor_creates_no_file(migrated, tmp_path):
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     environment = {"VAR_DIR": str(tmp_path)}
-    manage(environment, "check")  # in development any first command creates the secrets
+    manage(environment, "check")  # in development, the first command creates the secrets
 
     def files():
         return {file.relative_to(tmp_path) for file in tmp_path.rglob("*")}
@@ -27,7 +27,7 @@ def test_doctor_creates_no_file(migrated, tmp_path):
     assert files() == before
 
 
-def test_the_ledgers_doctor_checks_its_own_static_files_and_no_mail(migrated, tmp_path):
+def test_doctor_of_the_ledger_checks_static_files_and_skips_mail(migrated, tmp_path):
     environment = SERVED | {
         "ENVIRONMENT": "production", "SERVICE": "ledger", "VAR_DIR": str(tmp_path), "ALLOW_SANDBOX": "1",
         "DATABASE_URL": f"sqlite:///{migrated}",
@@ -35,7 +35,7 @@ def test_the_ledgers_doctor_checks_its_own_static_files_and_no_mail(migrated, tm
 
     def outcomes():
         done = run_python(environment, "manage.py", "doctor", "--json")
-        return {one["name"]: one for one in json.loads(done.stdout.splitlines()[-1])["checks"]}
+        return {check["name"]: check for check in json.loads(done.stdout.splitlines()[-1])["checks"]}
 
     assert "SERVICE=ledger" in outcomes()["static_files"]["why"]
     manage(environment, "collectstatic", "--no-input")
@@ -48,7 +48,7 @@ def test_the_ledgers_doctor_checks_its_own_static_files_and_no_mail(migrated, tm
     ("options", "fault"),
     [("--encoding=LATIN1 --locale=C", "encoding LATIN1"), ("--encoding=UTF8 --locale=C", "collation")],
 )
-def test_a_database_that_cannot_store_every_text_is_rejected_at_the_start(tmp_path, options, fault):
+def test_doctor_at_start_rejects_a_database_with_a_wrong_encoding_or_collation(tmp_path, options, fault):
     server = os.environ.get("TEST_DATABASE_URL", "")
     if not server.startswith("postgres"):
         pytest.skip("needs PostgreSQL")

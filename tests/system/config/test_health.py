@@ -1,4 +1,4 @@
-"""Health checks over a real gunicorn are correct in every state of the database and the threads."""
+"""Health checks of real servers while the database fails or all threads are busy."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.system.server import body_of, exchange, gunicorn, metrics_server, req
 
 
 class TestHealth:
-    """503 with three fields for every problem of the database."""
+    """The response of health checks to problems of the database."""
 
     @staticmethod
     def unhealthy(port):
@@ -30,25 +30,25 @@ class TestHealth:
         assert body["status"] == "unhealthy"
         return answer
 
-    def test_health_of_a_healthy_server_is_200(self, port):
+    def test_health_of_a_healthy_server_returns_200(self, port):
         answer = exchange(port, request("GET", HEALTH))
         assert status_of(answer) == 200
         assert json.loads(body_of(answer))["status"] == "healthy"
         assert json.loads(body_of(answer))["version"] == "1.0.0"
 
-    def test_health_without_a_database_and_with_a_full_log_disk_is_503(self, tmp_path, key):
+    def test_health_without_database_and_log_disk_space_returns_503_without_secrets(self, tmp_path, key):
         with (
             open("/dev/full", "wb") as full_disk,  # noqa: PTH123  a device, not a file
-            gunicorn("postgres://somebody:hunter2@127.0.0.1:1/none", tmp_path, stderr=full_disk) as port,
+            gunicorn("postgres://dbuser:hunter2@127.0.0.1:1/none", tmp_path, stderr=full_disk) as port,
         ):
             answer = self.unhealthy(port)
-            for secret in (b"hunter2", b"somebody", b"127.0.0.1", b"psycopg", b"Traceback"):
+            for secret in (b"hunter2", b"dbuser", b"127.0.0.1", b"psycopg", b"Traceback"):
                 assert secret not in answer
-            refused = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {key['key']}"))
-            error_of(refused, 503, "E5030")
-            assert b"retry-after: 1" in refused.lower()
+            unavailable = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {key['key']}"))
+            error_of(unavailable, 503, "E5030")
+            assert b"retry-after: 1" in unavailable.lower()
 
-    def test_health_with_a_silent_database_is_503(self, tmp_path):
+    def test_health_with_an_unresponsive_database_returns_503(self, tmp_path):
         with silent_port() as silent, gunicorn(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
             threads = [threading.Thread(target=self.unhealthy, args=(port,)) for _ in range(3)]
             for thread in threads:
@@ -57,49 +57,51 @@ class TestHealth:
             for thread in threads:
                 thread.join()
 
-    def test_health_is_503_while_every_thread_waits_for_a_silent_database(self, tmp_path, key):
-        with silent_port() as silent, both_services(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as served:
-            platform, ledger, watcher = served
+    def test_health_returns_503_while_all_threads_wait_for_an_unresponsive_database(self, tmp_path, key):
+        with silent_port() as silent, both_services(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as ports:
+            platform, ledger, watcher = ports
             with (
                 crowd(platform, request("GET", "/v1/auth/me", b"", f"X-API-Key: {key['key']}"), 4),
                 crowd(ledger, request("GET", "/stats"), 4),
             ):
-                self.told_unwell(watcher, "/health")
+                self.assert_unhealthy_status(watcher, "/health")
 
-    def test_health_is_503_while_every_thread_waits_for_a_frozen_database(self, tmp_path, committed, needs_postgresql):
+    def test_health_returns_503_while_all_threads_wait_for_a_frozen_database(
+        self, tmp_path, committed, needs_postgresql
+    ):
         me, stats = request("GET", "/v1/auth/me", b"", "X-API-Key: ck_test_none"), request("GET", "/stats")
-        with freezing_proxy() as (address, frozen), both_services(address, tmp_path) as served:
-            platform, ledger, watcher = served
+        with freezing_proxy() as (address, frozen), both_services(address, tmp_path) as ports:
+            platform, ledger, watcher = ports
             healths = ((platform, HEALTH), (ledger, "/health"), (watcher, "/health"))
             assert {status_of(exchange(platform, me)) for _ in range(6)} == {401}
             assert {status_of(exchange(ledger, stats)) for _ in range(6)} == {200}
             assert [status_of(exchange(port, request("GET", target))) for port, target in healths] == [200] * 3
             frozen.set()
             with crowd(platform, me, 6), crowd(ledger, stats, 6):
-                self.told_unwell(watcher, "/health")
-                self.told_unwell(watcher, "/health")
+                self.assert_unhealthy_status(watcher, "/health")
+                self.assert_unhealthy_status(watcher, "/health")
                 frozen.clear()
             for port, target in healths:
                 wait_until(lambda port=port, target=target: status_of(exchange(port, request("GET", target))) == 200)
 
     @staticmethod
-    def told_unwell(port, target):
-        """Assert that a health check is answered with 503 although every thread waits."""
+    def assert_unhealthy_status(port, target):
+        """Assert that a health check returns 503."""
         assert status_of(exchange(port, request("GET", target))) == 503
 
-    def test_health_is_200_while_writers_wait_for_a_lock(self, server, account, port):
+    def test_health_returns_200_while_all_threads_wait_for_a_database_lock(self, server, account, port):
         log_in = json.dumps(dict(zip(("username", "password"), account, strict=True))).encode()
         writer = sqlite3.connect(server[1] / "own.sqlite3", isolation_level=None)
         writer.execute("BEGIN IMMEDIATE")
         try:
             with crowd(port, request("POST", "/v1/auth/token", log_in, JSON), 6), metrics_server(*server) as watcher:
-                # Every thread of the server waits, so only the operations port can respond.
+                # Every thread of the server waits, so only the metrics server can respond.
                 assert status_of(exchange(watcher, request("GET", "/health"))) == 200
                 writer.execute("ROLLBACK")
         finally:
             writer.close()
 
-    def test_health_with_a_read_only_database_is_503_or_degraded(self, tmp_path, committed, needs_postgresql):
+    def test_health_with_a_read_only_database_is_unhealthy_or_degraded(self, tmp_path, committed, needs_postgresql):
         role = f"reader_{uuid.uuid4().hex[:8]}"
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE ROLE {role} LOGIN SUPERUSER")
@@ -114,18 +116,18 @@ class TestHealth:
             with connection.cursor() as cursor:
                 cursor.execute(f"DROP ROLE {role}")
 
-    def test_health_with_pending_migrations_is_503(self, tmp_path):
-        begun = f"sqlite:///{tmp_path}/begun.sqlite3"
-        manage({**os.environ, "DATABASE_URL": begun, "VAR_DIR": str(tmp_path)}, "migrate", "contenttypes")
-        with gunicorn(begun, tmp_path) as port:
+    def test_health_with_pending_migrations_returns_503(self, tmp_path):
+        database_url = f"sqlite:///{tmp_path}/partial.sqlite3"
+        manage({**os.environ, "DATABASE_URL": database_url, "VAR_DIR": str(tmp_path)}, "migrate", "contenttypes")
+        with gunicorn(database_url, tmp_path) as port:
             self.unhealthy(port)
-        with gunicorn(begun, tmp_path, module="ledger.wsgi") as port:
-            self.told_unwell(port, "/health")
+        with gunicorn(database_url, tmp_path, module="ledger.wsgi") as port:
+            self.assert_unhealthy_status(port, "/health")
 
 
 @contextmanager
 def both_services(address, folder):
-    """Serve both services with two threads each, and the operations port; yield the three ports."""
+    """Run both services with two threads each, and the metrics server; yield the three ports."""
     with (
         gunicorn(address, folder, threads=2) as platform,
         gunicorn(address, folder, threads=2, module="ledger.wsgi") as ledger,
@@ -136,7 +138,7 @@ def both_services(address, folder):
 
 @contextmanager
 def crowd(port, data, number):
-    """Let clients wait for a response to the same request, at least until the block starts to end."""
+    """Send the same request from several clients, which wait for their responses during the block."""
     threads = [threading.Thread(target=exchange, args=(port, data)) for _ in range(number)]
     for thread in threads:
         thread.start()
@@ -148,7 +150,7 @@ def crowd(port, data, number):
 
 @contextmanager
 def freezing_proxy():
-    """A proxy to the test's PostgreSQL that forwards nothing while an event is set; yields address and event."""
+    """Run a proxy to PostgreSQL that forwards nothing while an event is set; yield its URL and the event."""
     frozen, url = threading.Event(), urlsplit(own_database_url())
 
     def pass_on(source, sink):

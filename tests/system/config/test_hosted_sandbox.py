@@ -1,4 +1,4 @@
-"""A hosted sandbox: the production profile behind a proxy, with the built-in vendors, and an account's clock."""
+"""A hosted sandbox: the sandbox profile behind a proxy, with the built-in vendors."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ HTTPS, JSON = "X-Forwarded-Proto: https", "Content-Type: application/json"
 
 @pytest.fixture(scope="module")
 def environment(migrated, tmp_path_factory):
-    """The variables of a sandbox with migrated tables."""
+    """The environment variables of a sandbox with a migrated database."""
     folder = tmp_path_factory.mktemp("sandbox")
     shutil.copyfile(migrated, folder / "own.sqlite3")
     address = f"sqlite:///{folder}/own.sqlite3"
@@ -42,26 +42,26 @@ def key(environment):
     return document["key"]
 
 
-def test_hosted_sandbox_serves_over_https_and_advances_the_clock(environment, key):
+def test_a_hosted_sandbox_requires_https_and_advances_the_clock(environment, key):
     options = {name: value for name, value in environment.items() if name not in {"PATH", "VAR_DIR", "DATABASE_URL"}}
     with gunicorn(environment["DATABASE_URL"], environment["VAR_DIR"], **options) as port:
 
-        def ask(method, path, body=None, *headers):
+        def send(method, path, body=None, *headers):
             raw = b"" if body is None else json.dumps(body).encode()
             answer = exchange(port, request(method, f"/v1{path}", raw, JSON, *headers, host="sandbox.example"))
             return status_of(answer), json.loads(body_of(answer))
 
-        # A busy machine can take longer than the timeout of a health check.
-        wait_until(lambda: ask("GET", "/health", None, HTTPS)[1]["status"] == "healthy")
-        status, refused = ask("GET", "/health")
-        assert (status, refused["code"]) == (403, "E1009")
+        # On a busy machine, the first health check can time out.
+        wait_until(lambda: send("GET", "/health", None, HTTPS)[1]["status"] == "healthy")
+        status, error = send("GET", "/health")
+        assert (status, error["code"]) == (403, "E1009")
         mine = f"X-API-Key: {key}"
-        status, sent = ask("POST", "/sandbox/clock", {"advance_seconds": 86_400}, HTTPS, mine)
+        status, sent = send("POST", "/sandbox/clock", {"advance_seconds": 86_400}, HTTPS, mine)
         assert (status, sent["advanced_seconds"]) == (200, 86_400)
-        status, created = ask("POST", "/kyc/create", {}, HTTPS, mine)
+        status, created = send("POST", "/kyc/create", {}, HTTPS, mine)
         assert (status, created["provider"]) == (200, "sandbox")
         outcome = f"/sandbox/verifications/{created['verification_id']}/outcome"
-        assert ask("POST", outcome, {"outcome": "verified"}, HTTPS, mine)[0] == 200
-        status, refused = ask("GET", "/auth/me", None, HTTPS, f"X-API-Key: {key.replace('ck_test_', 'ck_live_')}")
-        assert (status, refused["code"]) == (401, "E2002")
-        assert refused["message"].startswith("This is a key for production (ck_live_…). Send a key")
+        assert send("POST", outcome, {"outcome": "verified"}, HTTPS, mine)[0] == 200
+        status, error = send("GET", "/auth/me", None, HTTPS, f"X-API-Key: {key.replace('ck_test_', 'ck_live_')}")
+        assert (status, error["code"]) == (401, "E2002")
+        assert error["message"].startswith("This is a key for production (ck_live_…). Send a key")

@@ -1,4 +1,4 @@
-"""`manage.py serve_metrics`: the sums over all processes, and the readings of the database."""
+"""`manage.py serve_metrics`: request counts over all processes, and values from the database."""
 
 import os
 import signal
@@ -23,30 +23,30 @@ from tests.system.server import (
 )  # fmt: skip
 
 
-def counted(values, route="/v1/openapi.json", status=200, service="platform"):
-    """Return how many GETs of a route were counted."""
+def count_of(values, route="/v1/openapi.json", status=200, service="platform"):
+    """Return the counted GET requests of a route."""
     labels = f'method="GET",route="{route}",service="{service}",status="{status}"'
     return values.get(f"platform_requests_total{{{labels}}}", 0)
 
 
 def send_gets(port, times, target="/v1/openapi.json"):
-    """Send GETs, each over a new connection; return the set of statuses."""
+    """Send GET requests over new connections; return the set of statuses."""
     return {status_of(exchange(port, request("GET", target))) for _ in range(times)}
 
 
 class TestCounts:
-    def test_counts_are_summed_over_workers_and_survive_them(self, server):
+    def test_request_counts_include_all_workers_and_killed_workers(self, server):
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
             assert send_gets(port, 30) == {200}
             number = 30
-            while len(list(folder.glob("metrics/*/histogram_*.db"))) < 2:  # the kernel chooses the worker that responds
+            while len(list(folder.glob("metrics/*/histogram_*.db"))) < 2:  # the kernel chooses which worker responds
                 assert send_gets(port, 30) == {200}
                 number += 30
             assert send_gets(port, 5, "/v1/nowhere/ada") == {404}
             values = scrape(watcher)
-            assert counted(values) == number
-            assert counted(values, "unmatched", 404) == 5
+            assert count_of(values) == number
+            assert count_of(values, "unmatched", 404) == 5
             timed = 'method="GET",route="/v1/openapi.json",service="platform"'
             assert values[f"platform_request_duration_seconds_count{{{timed}}}"] == number
             assert values[f'platform_request_duration_seconds_bucket{{le="+Inf",{timed}}}'] == number
@@ -57,27 +57,27 @@ class TestCounts:
             wait_until(lambda: len(set(workers_of(port)) - set(killed)) == 2)
             assert send_gets(port, 20) == {200}
             values = scrape(watcher)
-            assert counted(values) == number + 20
+            assert count_of(values) == number + 20
             assert values['platform_requests_in_flight{service="platform"}'] >= 0
 
-    def test_counts_of_two_servers_are_separate_and_deleted_at_their_end(self, server):
+    def test_request_counts_of_a_server_are_removed_when_it_stops(self, server):
         database, folder = server
         with gunicorn(database, folder) as port, metrics_server(database, folder) as watcher:
             with gunicorn(database, folder, module="ledger.wsgi", SERVICE="ledger") as ledger:
                 assert send_gets(port, 2) == {200}
                 assert send_gets(ledger, 3, "/stats") == {200}
                 values = scrape(watcher)
-                assert (counted(values), counted(values, "/stats", service="ledger")) == (2, 3)
+                assert (count_of(values), count_of(values, "/stats", service="ledger")) == (2, 3)
             values = scrape(watcher)
-            assert (counted(values), counted(values, "/stats", service="ledger")) == (2, 0)
+            assert (count_of(values), count_of(values, "/stats", service="ledger")) == (2, 0)
         assert [path.name for path in (folder / "metrics").iterdir()] == []
 
-    def test_public_ports_of_both_services_serve_no_metrics(self, client, db, settings):
+    def test_metrics_on_the_public_port_of_a_service_return_404(self, client, db, settings):
         assert client.get("/metrics").status_code == 404
         settings.ROOT_URLCONF = "ledger.urls"
         assert Client().get("/metrics").status_code == 404
 
-    def test_nothing_is_counted_with_metrics_off(self, new_server):
+    def test_a_server_with_metrics_off_stores_no_request_counts(self, new_server):
         with gunicorn(*new_server, METRICS="0") as port:
             assert send_gets(port, 1) == {200}
             assert not (new_server[1] / "metrics").exists()
@@ -92,12 +92,12 @@ class TestCounts:
         done = run_python(environment_of(*server, DJANGO_SETTINGS_MODULE="config.settings"), "-c", code)
         assert done.stdout.split() == ["200", "False"], done.stderr
 
-    def test_a_missing_metrics_folder_fails_no_request(self, new_server):
+    def test_requests_succeed_when_the_metrics_folder_cannot_be_created(self, new_server):
         (new_server[1] / "metrics").write_text("in the way")
         with gunicorn(*new_server) as port:
             assert send_gets(port, 1) == {200}
 
-    def test_counts_of_a_dead_server_are_removed(self, tmp_path):
+    def test_request_counts_of_a_dead_server_are_removed(self, tmp_path):
         ended = subprocess.Popen([sys.executable, "-c", ""])
         ended.wait()
         left = tmp_path / "metrics" / str(ended.pid)
@@ -115,8 +115,8 @@ class TestCounts:
 
 
 class TestServer:
-    def test_metrics_server_accepts_only_its_own_hosts(self, server):
-        ours = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
+    def test_metrics_server_rejects_unknown_hosts(self, server):
+        allowed_hosts = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
         with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
             assert send_gets(port, 1, "/") == send_gets(port, 1, "/metrics/") == {404}
             assert send_gets(port, 1, "/health") == {200}
@@ -126,7 +126,7 @@ class TestServer:
             answer = exchange(port, request("GET", "/metrics?a=b"))
             assert b"Content-Type: text/plain; version=0.0.4" in answer
             assert b'platform_info{python="' in body_of(answer)
-            for host in ours:
+            for host in allowed_hosts:
                 assert status_of(exchange(port, request("GET", "/metrics", host=host))) == 200, host
             for host in ("rebound.example", "localhost.rebound.example:8002", "", None, "127.0.0.1.rebound.example"):
                 for target in ("/metrics", "/health"):
@@ -138,7 +138,7 @@ class TestServer:
         with metrics_server(*server, METRICS_HOST="::") as port:
             assert send_gets(port, 1, "/health") == {200}
 
-    def test_error_for_a_used_metrics_port_is_one_line(self, server):
+    def test_serve_metrics_on_a_port_in_use_prints_a_one_line_error(self, server):
         with silent_port() as port:
             done = run_python({"VAR_DIR": str(server[1]), "METRICS_PORT": str(port)}, "manage.py", "serve_metrics")
         assert done.returncode == 1
@@ -152,7 +152,7 @@ class TestServer:
         assert values['platform_database_up{database="default"}'] == 0
         assert "platform_payments_unknown" not in values
 
-    def test_a_hanging_database_does_not_block_the_metrics(self, tmp_path):
+    def test_metrics_report_an_unresponsive_database_without_waiting_for_it(self, tmp_path):
         with silent_port() as silent, metrics_server(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
             for _ in range(3):
                 assert scrape(port)['platform_database_up{database="default"}'] == 0

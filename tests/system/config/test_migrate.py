@@ -1,4 +1,4 @@
-"""Two concurrent `migrate` on an empty database succeed, on both engines."""
+"""Concurrent runs of `migrate` on an empty database succeed, on SQLite and PostgreSQL."""
 
 import os
 import subprocess
@@ -14,8 +14,8 @@ from tests.databases import own_database_url
 from tests.processes import ROOT, temporary_database
 
 
-def migrate_twice_at_once(database_url, var_dir):
-    """Run two of them concurrently; return (status, standard error) of each."""
+def migrate_concurrently(database_url, var_dir):
+    """Run `migrate` twice concurrently; return the exit statuses and the outputs."""
     env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DATABASE_URL": database_url}
     running = [
         subprocess.Popen(
@@ -28,27 +28,27 @@ def migrate_twice_at_once(database_url, var_dir):
     return [process.returncode for process in running], printed
 
 
-def assert_one_did_the_work(statuses, printed):
+def assert_created_once(statuses, printed):
     assert statuses == [0, 0], printed
     worked = ["Created the tables" in output for output, _errors in printed]
     assert sorted(worked) == [False, True]
 
 
 @pytest.mark.timeout(900)
-def test_concurrent_migrations_succeed_on_sqlite(tmp_path):
-    assert_one_did_the_work(*migrate_twice_at_once(f"sqlite:///{tmp_path}/new.sqlite3", tmp_path))
+def test_concurrent_migrate_commands_succeed_on_sqlite(tmp_path):
+    assert_created_once(*migrate_concurrently(f"sqlite:///{tmp_path}/new.sqlite3", tmp_path))
 
 
 @pytest.mark.timeout(900)
-def test_concurrent_migrations_succeed_on_postgresql(tmp_path, committed):
+def test_concurrent_migrate_commands_succeed_on_postgresql(tmp_path, committed):
     if connection.vendor != "postgresql":
         pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
     with temporary_database(own_database_url(), f"migrate_{uuid.uuid4().hex[:12]}") as address:
-        assert_one_did_the_work(*migrate_twice_at_once(address, tmp_path))
+        assert_created_once(*migrate_concurrently(address, tmp_path))
 
 
 @pytest.mark.django_db(transaction=True)
-def test_migrate_releases_its_lock():
+def test_migrate_succeeds_after_the_release_of_its_lock():
     for _ in range(2):
         with alone("default", purpose="migrate"):
             pass

@@ -1,4 +1,4 @@
-"""The output of processes with a wrong environment: one sentence, exit status 78, no traceback."""
+"""Processes with a wrong environment exit with a one-sentence error and without a traceback."""
 
 import os
 import secrets
@@ -17,21 +17,21 @@ MAKE_RUN = ["-m", "config.ops.supervisor"]
 PRODUCTION = {
     "ENVIRONMENT": "production", "SECRET_KEY": secrets.token_urlsafe(64), "ALLOWED_HOSTS": "api.example",
     "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(), "BASE_URL": "https://api.example/v1",
-    "DATABASE_URL": "postgres://nobody:secret@127.0.0.1:1/none", "CHAIN_URL": "https://ledger.example",
+    "DATABASE_URL": "postgres://dbuser:secret@127.0.0.1:1/none", "CHAIN_URL": "https://ledger.example",
 }  # fmt: skip
 
 
 def run(*command, var_dir, **environment):
-    """Run Python with only this environment, without variables that are None; return its exit status and output."""
+    """Run Python with only these variables, except those that are None; return exit status and standard error."""
     values_by_name = {name: value for name, value in environment.items() if value is not None}
     done = run_python({"VAR_DIR": str(var_dir), **values_by_name}, *command)
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stderr.strip()
 
 
-def assert_one_sentence(found, sentence, status=os.EX_CONFIG):
-    assert (found[0], found[1].count("\n")) == (status, 0), found
-    assert sentence in found[1]
+def assert_one_sentence(result, sentence, status=os.EX_CONFIG):
+    assert (result[0], result[1].count("\n")) == (status, 0), result
+    assert sentence in result[1]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def assert_one_sentence(found, sentence, status=os.EX_CONFIG):
         (PRODUCTION | {"SECRET_KEY": "hunter2"}, "SECRET_KEY is missing or weak"),
     ],
 )
-def test_command_prints_one_sentence_for_a_wrong_variable(tmp_path, environment, sentence):
+def test_a_command_with_a_wrong_variable_prints_one_sentence(tmp_path, environment, sentence):
     result = run("manage.py", "prune", **{"var_dir": tmp_path, **environment})
     assert_one_sentence(result, sentence)
     assert "hunter2" not in result[1]
@@ -55,14 +55,14 @@ def test_check_deploy_passes_for_valid_production_and_sandbox_settings(tmp_path,
 
 
 @pytest.mark.parametrize("command", [[*SERVER, "config.wsgi"], [*SERVER, "ledger.wsgi"], ["manage.py", "migrate"]])
-def test_no_process_opens_a_database_of_another_environment(tmp_path, migrated, command):
+def test_a_process_with_the_database_of_another_environment_does_not_start(tmp_path, migrated, command):
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     environment = PRODUCTION | {"DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "ALLOW_SANDBOX": "1"}
     sentence = "The database 'default' is one of ENVIRONMENT=development, and this is ENVIRONMENT=production."
     assert_one_sentence(run(*command, var_dir=tmp_path, **environment), sentence)
 
 
-def test_production_has_no_route_of_the_sandbox(tmp_path, settings):
+def test_production_has_no_sandbox_routes(tmp_path, settings):
     code = (
         "import sys, django; django.setup()\n"
         "from django.urls import get_resolver\n"
@@ -77,38 +77,38 @@ def test_production_has_no_route_of_the_sandbox(tmp_path, settings):
         assert [problem.id for problem in checks.endpoint_problems([pattern])] == expected
 
 
-def test_error_of_a_ledger_without_its_key_contains_the_setting(tmp_path):
-    status, said = run(*SERVER, "ledger.wsgi", var_dir=tmp_path, **PRODUCTION, ALLOW_SANDBOX="1")
-    assert (status, "LEDGER_SIGNING_KEY is missing: set it" in said) == (os.EX_CONFIG, True)
+def test_a_ledger_without_its_signing_key_prints_the_missing_setting(tmp_path):
+    status, error = run(*SERVER, "ledger.wsgi", var_dir=tmp_path, **PRODUCTION, ALLOW_SANDBOX="1")
+    assert (status, "LEDGER_SIGNING_KEY is missing: set it" in error) == (os.EX_CONFIG, True)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"secret_key": "x"}'])
-def test_damaged_secrets_are_reported_and_not_replaced(tmp_path, content):
+def test_a_damaged_file_of_secrets_is_reported_and_not_replaced(tmp_path, content):
     file = tmp_path / "development-secrets.json"
     file.write_text(content)
     assert_one_sentence(run("manage.py", "prune", var_dir=tmp_path), f"{file} is damaged")
     assert file.read_text() == content
 
 
-def test_development_creates_its_secrets_once(tmp_path):
+def test_development_creates_its_secrets_once_with_private_permissions(tmp_path):
     program = "import sys; from config.settings import SECRET_KEY; print(SECRET_KEY, file=sys.stderr)"
     assert len({run("-c", program, var_dir=tmp_path) for _ in range(2)}) == 1
     assert (tmp_path / "development-secrets.json").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("address", ["postgres://127.0.0.1:{port}/none", "sqlite:////nowhere/at/all.sqlite3"])
-def test_error_for_an_unreachable_database_is_one_sentence(tmp_path, address):
+def test_migrate_with_an_unreachable_database_prints_one_sentence(tmp_path, address):
     result = run("manage.py", "migrate", var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
     assert_one_sentence(result, "The database does not respond: ", os.EX_UNAVAILABLE)
 
 
 @pytest.mark.parametrize("module", ["config.wsgi", "ledger.wsgi"])
-def test_a_server_prints_a_settings_error_once(tmp_path, module):
-    said = run(*SERVER, module, var_dir=tmp_path, METRICS="perhaps")
-    assert said == (os.EX_CONFIG, "METRICS='perhaps' is neither yes nor no: set it to 1 or 0.")
+def test_a_server_with_a_wrong_setting_prints_one_sentence(tmp_path, module):
+    result = run(*SERVER, module, var_dir=tmp_path, METRICS="perhaps")
+    assert result == (os.EX_CONFIG, "METRICS='perhaps' is neither yes nor no: set it to 1 or 0.")
 
 
-def test_make_run_prints_a_settings_error_once(tmp_path):
+def test_make_run_with_wrong_settings_or_ports_prints_one_sentence(tmp_path):
     ports = {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
     wrong = run(*MAKE_RUN, var_dir=tmp_path, SETTLEMENT_TOKEN_ADDRESS="usdc", **ports)
     assert_one_sentence(wrong, "SETTLEMENT_TOKEN_ADDRESS='usdc' must be an address", 1)
@@ -119,16 +119,15 @@ def test_make_run_prints_a_settings_error_once(tmp_path):
     )
     assert result == (1, in_use)
     twice = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"LEDGER_PORT": ports["PORT"]})
-    ask_for_others = "PORT, LEDGER_PORT, and METRICS_PORT must differ: choose other ports."
-    assert twice == (1, ask_for_others)
+    must_differ = "PORT, LEDGER_PORT, and METRICS_PORT must differ: choose other ports."
+    assert twice == (1, must_differ)
 
 
-def test_a_server_with_an_empty_database_exits_with_one_sentence(tmp_path):
-    # The ledger has no encrypted values, and reads no key.
+def test_a_server_with_an_empty_database_prints_one_sentence(tmp_path):
     for command in ([*SERVER, "config.wsgi"], ["manage.py", "deliver_webhooks"]):
-        said = run(*command, var_dir=tmp_path)
+        result = run(*command, var_dir=tmp_path)
         sentence = "The database 'default' is empty: run `manage.py migrate --database default` first."
-        assert said == (os.EX_CONFIG, sentence)
+        assert result == (os.EX_CONFIG, sentence)
 
 
 @pytest.mark.parametrize("command", [[*SERVER, "config.wsgi"], ["manage.py", "deliver_webhooks"]])
@@ -143,13 +142,13 @@ def test_production_with_development_settings_does_not_start(tmp_path, command):
         assert printed.count(name) == 1
 
 
-def test_processes_with_other_encryption_keys_do_not_start(tmp_path, migrated):
+def test_processes_start_only_with_the_encryption_key_of_the_stored_values(tmp_path, migrated):
     key, other = (Fernet.generate_key().decode() for _ in range(2))
     environment = {"DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "FIELD_ENCRYPTION_KEYS": key}
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     manage({"VAR_DIR": str(tmp_path), **environment}, "rotate_signing_key")
     environment |= {"var_dir": tmp_path, "FIELD_ENCRYPTION_KEYS": other}
-    # The ledger has no encrypted values, and reads no key.
+    # The ledger is not tested, because it has no encrypted values and reads no key.
     for command in ([*SERVER, "config.wsgi"], ["manage.py", "deliver_webhooks"]):
         status, printed = run(*command, **environment)
         assert status == os.EX_CONFIG, printed

@@ -14,7 +14,7 @@ from tests.processes import PATIENCE_SECONDS, free_port, listens, wait_until
 
 @contextlib.contextmanager
 def redis_server():
-    """Run a Redis without persistence; yield its URL."""
+    """Run a Redis server without persistence; yield its URL."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
@@ -29,7 +29,7 @@ def redis_server():
 
 @pytest.mark.django_db
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
-def test_workers_with_redis_counters_do_not_exceed_the_limit(at, settings, monkeypatch):
+def test_workers_with_rate_counters_in_redis_share_the_limit(at, settings, monkeypatch):
     with redis_server() as address:
         at(address)
         settings.RATE_LIMITS = {"read": 10}

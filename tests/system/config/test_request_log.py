@@ -1,4 +1,4 @@
-"""The request log under gunicorn: a worker writes all its lines before it ends, for every way of starting it."""
+"""The request log under gunicorn with different start options."""
 
 import sqlite3
 
@@ -10,7 +10,7 @@ CALLS = 7
 
 
 @pytest.mark.parametrize("arguments", ["", "--preload", "--max-requests 3 --max-requests-jitter 0"])
-def test_an_ending_worker_writes_its_waiting_request_lines(new_server, key, arguments):
+def test_a_stopping_worker_stores_its_pending_request_log_lines(new_server, key, arguments):
     with gunicorn(*new_server, GUNICORN_CMD_ARGS=arguments) as port:
         for _ in range(CALLS):
             assert status_of(exchange(port, request("GET", "/v1/applications", b"", f"X-API-Key: {key['key']}"))) == 200

@@ -1,4 +1,4 @@
-"""Requests as bytes: a corpus of malformed requests, sent to a real gunicorn with our configuration."""
+"""Malformed and ambiguous requests, sent as bytes to gunicorn with the platform's configuration."""
 
 import base64
 import json
@@ -19,14 +19,14 @@ POST = "POST /v1/auth/token HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
 def error_of(answer, status, code):
-    """Assert that a response is the platform's own error."""
+    """Assert that a response is an error of the platform, and not of gunicorn."""
     assert status_of(answer) == status, answer
     body = json.loads(body_of(answer))
     assert (body["code"], set(body) >= {"error", "message", "request_id"}) == (code, True)
 
 
-def answers_in(received):
-    """Count the responses in some bytes."""
+def count_responses(received):
+    """Count the responses in the received bytes."""
     return len(re.findall(rb"(?m)^HTTP/1\.1 \d", received))
 
 
@@ -63,27 +63,27 @@ class TestFraming:
     def test_an_ambiguous_request_gets_a_single_rejection(self, port, head):
         received = exchange(port, head.encode("latin-1"))
         assert status_of(received) in {400, 501, 505}, received
-        assert answers_in(received) == 1
+        assert count_responses(received) == 1
 
-    def test_request_after_a_rejected_one_is_not_answered(self, port):
+    def test_a_request_after_a_rejected_request_gets_no_response(self, port):
         smuggled = request("GET", "/.well-known/ucp")
         head = POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
-        assert answers_in(exchange(port, head.encode() + smuggled)) == 1
+        assert count_responses(exchange(port, head.encode() + smuggled)) == 1
 
     @pytest.mark.parametrize(
         "chunks", [b"zz\r\n{}\r\n0\r\n\r\n", b"-1\r\n{}\r\n0\r\n\r\n", b"2\r\n{}xx0\r\n\r\n", b"\r\n"]
     )
-    def test_malformed_chunks_are_400(self, port, chunks):
+    def test_malformed_chunks_return_400(self, port, chunks):
         head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
         assert status_of(exchange(port, head + chunks)) == 400
 
-    def test_chunked_bodies_are_read_up_to_the_limit(self, port):
+    def test_a_chunked_body_beyond_the_limit_returns_413(self, port):
         head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
         error_of(exchange(port, head + b"2\r\n{}\r\n0\r\n\r\n"), 400, "E1001")
         flood = b"".join(b"10000\r\n" + b" " * 0x10000 + b"\r\n" for _ in range(17)) + b"0\r\n\r\n"
         error_of(exchange(port, head + flood), 413, "E1007")
 
-    def test_a_body_with_too_large_a_length_is_rejected_unread(self, port):
+    def test_a_content_length_beyond_the_limit_returns_413_without_a_body(self, port):
         head = request("POST", "/v1/auth/token", b"", JSON, "Content-Length: 1048577")
         error_of(exchange(port, head), 413, "E1007")
 
@@ -112,7 +112,7 @@ class TestTargets:
     @pytest.mark.parametrize(
         "target", ["//v1/health", "/v1/../v1/health", "/v1/health/", "/v1/./health", "/v1%2fhealth/"]
     )
-    def test_another_spelling_of_a_path_is_404(self, port, target):
+    def test_another_spelling_of_a_path_returns_404(self, port, target):
         error_of(exchange(port, request("GET", target)), 404, "E4001")
 
     def test_an_absolute_target_of_another_host_is_rejected(self, port):
@@ -122,30 +122,30 @@ class TestTargets:
     def test_an_absolute_target_of_our_own_host_is_accepted(self, port):
         assert status_of(exchange(port, request("GET", f"http://127.0.0.1{HEALTH}"))) == 200
 
-    def test_a_long_id_is_404_in_json(self, port, key):
+    def test_an_overlong_id_in_a_path_returns_404_as_json(self, port, key):
         answer = exchange(port, request("GET", f"/v1/applications/{'x' * 4096}", b"", f"X-API-Key: {key['key']}"))
         error_of(answer, 404, "E4002")
 
-    def test_invalid_utf8_in_a_path_is_400_or_404(self, port, key):
+    def test_invalid_utf8_in_a_target_returns_400_or_404(self, port, key):
         for target in ("/%ff%fe", "/%00", "/\xff", "?status=%ff"):
             answer = exchange(port, request("GET", f"/v1/applications{target}", b"", f"X-API-Key: {key['key']}"))
             assert status_of(answer) in {400, 404}, (target, answer)
 
 
 class TestHosts:
-    def test_a_request_to_another_host_is_rejected(self, port):
+    def test_a_request_to_an_unknown_host_returns_400(self, port):
         error_of(exchange(port, request("GET", HEALTH, host="evil.example")), 400, "E1016")
 
-    def test_http_1_1_without_a_host_is_rejected(self, port):
+    def test_an_http_1_1_request_without_a_host_returns_400(self, port):
         assert status_of(exchange(port, request("GET", HEALTH, host=None))) == 400
 
-    def test_two_host_headers_are_rejected(self, port):
+    def test_a_request_with_two_host_headers_returns_400(self, port):
         for second in ("127.0.0.1", "evil.example"):
             assert status_of(exchange(port, request("GET", HEALTH, b"", f"Host: {second}"))) == 400
 
 
 class TestCredentials:
-    def test_two_authorization_headers_are_ambiguous(self, port):
+    def test_two_authorization_headers_return_400(self, port):
         two = ("Authorization: Bearer a", "Authorization: Bearer b")
         error_of(exchange(port, request("GET", "/v1/auth/me", b"", *two)), 400, "E1015")
 
@@ -195,7 +195,7 @@ def test_a_keep_alive_connection_is_served_again(port):
 
 
 class TestMount:
-    """No caller can set the mount path, not even through a trusted proxy that forwards headers with underscores."""
+    """Callers cannot set the mount path, even if a trusted proxy forwards headers with underscores."""
 
     @pytest.fixture(scope="class")
     def behind_proxy(self, server):
@@ -213,7 +213,7 @@ class TestMount:
 
 
 class TestProduction:
-    def test_headers_with_underscores_and_untrusted_peers_do_not_count_as_https(self, new_server):
+    def test_production_trusts_x_forwarded_proto_only_from_a_trusted_proxy(self, new_server):
         store_environment(new_server[0], "production")
         stored = json.loads((new_server[1] / "development-secrets.json").read_text())
         production = {
@@ -223,15 +223,18 @@ class TestProduction:
             "DECISION_SIGNING_KEY": base64.b64encode(bytes(range(32))).decode(),
         }  # fmt: skip
         with gunicorn(*new_server, **production) as port:
-            ask = lambda *headers: exchange(port, request("GET", HEALTH, b"", *headers, host="api.example"))  # noqa: E731
-            assert status_of(ask("X-Forwarded-Proto: https")) == 200
-            error_of(ask(), 403, "E1009")
+
+            def get_health(*headers):
+                return exchange(port, request("GET", HEALTH, b"", *headers, host="api.example"))
+
+            assert status_of(get_health("X-Forwarded-Proto: https")) == 200
+            error_of(get_health(), 403, "E1009")
             for headers in (
                 ["X_Forwarded_Proto: https"], ["X-Forwarded-Proto: https, http"],
                 ["X-Forwarded-Proto: https", "X-Forwarded-Ssl: off"],
                 ["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"],
             ):  # fmt: skip
-                assert status_of(ask(*headers)) in {400, 403}, headers
+                assert status_of(get_health(*headers)) in {400, 403}, headers
         with gunicorn(*new_server, **{**production, "TRUSTED_PROXIES": "192.0.2.1"}) as port:
             answer = exchange(port, request("GET", HEALTH, b"", "X-Forwarded-Proto: https", host="api.example"))
             error_of(answer, 403, "E1009")

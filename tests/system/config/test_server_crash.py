@@ -1,4 +1,4 @@
-"""A real server on the test's PostgreSQL: a worker dies during a request, and the database has no free connection."""
+"""A real server with PostgreSQL when a worker dies, and when the database has no free connection."""
 
 import json
 import os
@@ -23,15 +23,15 @@ pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
 
 @pytest.fixture
 def keys(settings):
-    """The encryption keys of this process, for the server."""
+    """The encryption keys of the test process, in the form of the environment variable."""
     return ",".join(settings.FIELD_ENCRYPTION_KEYS)
 
 
-def locks(which):
-    """Return the number of locks of a kind in the test's own database; other databases share the server."""
+def count_locks(condition):
+    """Return the number of locks in the test's database that match an SQL condition."""
     with connection.cursor() as cursor:
-        mine = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        cursor.execute(f"SELECT count(*) FROM pg_locks WHERE {mine} AND {which}")
+        own_database = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        cursor.execute(f"SELECT count(*) FROM pg_locks WHERE {own_database} AND {condition}")
         return cursor.fetchone()[0]
 
 
@@ -46,17 +46,17 @@ def test_a_retry_after_the_death_of_its_worker_is_executed_once(tmp_path, keys):
     with gunicorn(own_database_url(), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
         assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"))) == 200
         with transaction.atomic(), connection.cursor() as cursor:
-            # The event is written last: the worker blocks there, with the other writes done and nothing committed.
+            # The worker writes the event last. It waits there, after its other writes and before the commit.
             cursor.execute("LOCK TABLE webhooks_event IN ACCESS EXCLUSIVE MODE")
             answers = []
             thread = threading.Thread(target=lambda: answers.append(exchange(port, post)))
             thread.start()
-            wait_until(lambda: locks("NOT granted"))
+            wait_until(lambda: count_locks("NOT granted"))
             (worker,) = workers_of(port)
             os.kill(worker, signal.SIGKILL)
             thread.join(PATIENCE_SECONDS)
         assert answers == [b""]
-        wait_until(lambda: not locks("locktype = 'advisory'"))
+        wait_until(lambda: not count_locks("locktype = 'advisory'"))
         assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
         first, second = exchange(port, post), exchange(port, post)
     assert (status_of(first), status_of(second)) == (201, 201)
@@ -65,7 +65,7 @@ def test_a_retry_after_the_death_of_its_worker_is_executed_once(tmp_path, keys):
     assert Application.objects.count() == Event.objects.filter(type="application.created").count() == 1
 
 
-def test_requests_without_a_free_database_connection_are_503(tmp_path, keys):
+def test_requests_without_a_free_database_connection_return_503(tmp_path, keys):
     role = f"crowded_{uuid.uuid4().hex[:8]}"
     api_key = issue(UserFactory()).key
     with connection.cursor() as cursor:

@@ -1,6 +1,6 @@
 """Declare withdrawals over HTTP while libfaketime sets the clock: `python -m tests.system.credit.declaring NUMBER`.
 
-Prints a line of JSON: how many responses differed from the independent computation, and the number of declarations.
+It prints a line of JSON: the number of agreements, and the responses that differ from an independent computation.
 """
 
 import json
@@ -21,7 +21,7 @@ def set_clock(moment):
 
 
 def declared_at(application, moment):
-    """Return the response status of a declaration over HTTP at a given time."""
+    """Declare the withdrawal over HTTP at a given time; return the response status."""
     from tests.api import client_of
     from tests.credit.eu.test_contract_withdrawal import declare
 
@@ -53,10 +53,10 @@ def main(number):
         )
         end = conclude(application, country, moments)
         application.save()
-        refused = [] if end is None else [declared_at(application, end)]
+        rejected = [] if end is None else [declared_at(application, end)]
         with transaction.atomic():
             in_time = moments[0] + timedelta(days=900) if end is None else end - SECOND
-            answers = [*refused, declared_at(application, in_time)]
+            answers = [*rejected, declared_at(application, in_time)]
             transaction.set_rollback(True)
         expected = [200] if end is None else [400, 200]
         if answers != expected:

@@ -1,4 +1,4 @@
-"""`GET /applications/{id}/proof` and `anchor_decisions`: decisions in a real ledger, verified independently."""
+"""`anchor_decisions` anchors decisions in a ledger, and `GET /applications/{id}/proof` returns verifiable proofs."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ from tests.system.authority import private_server
 
 @pytest.fixture
 def ledger(live_server, settings, tmp_path):
-    """The ledger in this process, under a separate address."""
+    """The address of a ledger, which the live server serves."""
     settings.LEDGER_ORIGIN = "ledger.example/log"
     settings.LEDGER_SIGNING_KEY = SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
@@ -39,7 +39,7 @@ def ledger(live_server, settings, tmp_path):
 
 @pytest.fixture
 def decided(committed, settings, ledger, user, api):
-    """An approved application that is not yet in the ledger."""
+    """An approved application whose decision is not yet anchored."""
     settings.CHAIN_URL = ledger
     application = ApplicationFactory(consumer=user, status="under_review", application_data={"income": 52000})
     with override_settings(ROOT_URLCONF="config.urls"):
@@ -54,7 +54,7 @@ def anchor(**options):
     return json.loads(out.getvalue().splitlines()[-1])
 
 
-def test_a_decision_is_pending_until_the_worker_has_anchored_it(decided, api):
+def test_the_proof_of_a_decision_is_pending_until_the_worker_anchors_it(decided, api):
     body = read_proof(api, decided).json()
     assert (body["status"], body["proof"], body["proof_file"]) == ("pending", None, None)
     assert json.loads(body["record"])["decision"] == "approved"
@@ -63,7 +63,7 @@ def test_a_decision_is_pending_until_the_worker_has_anchored_it(decided, api):
     assert read_proof(api, decided).json()["status"] == "anchored"
 
 
-def test_the_proof_is_accepted_by_a_third_party_implementation(decided, api):
+def test_a_third_party_implementation_accepts_the_proof_of_a_decision(decided, api):
     anchor()
     body = read_proof(api, decided).json()
     record = json.loads(body["record"])
@@ -74,7 +74,7 @@ def test_the_proof_is_accepted_by_a_third_party_implementation(decided, api):
     assert foreign.accepts_proof_file(body["proof_file"], leaf, signer().verifier.vkey)
 
 
-def test_a_reopening_is_anchored_as_a_separate_decision(decided, api):
+def test_reopening_an_application_is_anchored_as_a_separate_decision(decided, api):
     with override_settings(ROOT_URLCONF="config.urls"):
         assert move(api, decided, "under_review", "new documents").status_code == 200
         assert move(api, decided, "rejected", "income not confirmed").status_code == 200
@@ -94,7 +94,7 @@ def test_anchoring_in_an_unreachable_ledger_is_retried_later(decided, settings):
     assert seal.due_at > seal.history.changed_at
 
 
-def test_the_ledger_logs_the_id_of_the_request_that_decided(committed, settings, ledger, user, api, caplog):
+def test_the_ledger_logs_the_request_id_of_the_anchored_decision(committed, settings, ledger, user, api, caplog):
     settings.CHAIN_URL, settings.ACCESS_LOG = ledger, True
     ids = [str(uuid4()), str(uuid4())]
     with override_settings(ROOT_URLCONF="config.urls"):
@@ -114,7 +114,7 @@ def test_the_ledger_logs_the_id_of_the_request_that_decided(committed, settings,
     assert {json.loads(seal.record)["request_id"] for seal in decisions} == set(ids)
 
 
-def test_a_ledger_behind_a_private_authority_is_reached_with_its_certificate(decided, settings, tmp_path):
+def test_anchoring_reaches_a_ledger_with_a_private_authority_only_with_its_certificate(decided, settings, tmp_path):
     with private_server(tmp_path) as server:
         settings.CHAIN_URL = server.address
         for ca_file, word in (("", "tls"), (server.certificate, "status 501")):
@@ -132,7 +132,7 @@ def test_anchoring_times_out_for_a_response_that_never_ends(decided, settings, m
     assert {seal.last_error for seal in DecisionAnchor.objects.all()} == {"timeout"}
 
 
-def test_a_changed_anchored_record_fails_its_proof(decided, api):
+def test_a_changed_record_no_longer_matches_its_anchored_proof(decided, api):
     anchor()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE credit_decisionanchor SET record = replace(record, 'approved', 'rejected')")
@@ -140,7 +140,7 @@ def test_a_changed_anchored_record_fails_its_proof(decided, api):
     assert body["record_sha256"] != body["proof"]["hash"]
 
 
-def test_proof_issued_before_an_erasure_still_verifies(decided, api, user):
+def test_the_proof_of_a_decision_verifies_after_an_erasure(decided, api, user):
     anchor()
     before = read_proof(api, decided).json()
     type(decided).objects.update(status="withdrawn")

@@ -1,4 +1,4 @@
-"""An applicant's pages, from the mailed link to uploads, terms and the agreement: three widths, without scripts."""
+"""An applicant's pages in a real browser: application, uploads, terms, agreement, and notices."""
 
 import pytest
 from django.db import transaction
@@ -13,7 +13,7 @@ from tests.credit.notices.test_table import REPORT, SCORE
 from tests.credit.notices.world import WHOLE, World
 from tests.credit.terms.lending import applied, approve, lender_of, listed
 from tests.factories import PASSWORD
-from tests.system.identity.test_account_browser import EMAIL, Person, mailed_path
+from tests.system.identity.test_account_browser import EMAIL, BrowserUser, mailed_path
 
 LONG_NAME = "Wolfeschlegelsteinhausenbergerdorff"  # 35 letters
 _LOOK = """button => {
@@ -53,55 +53,55 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
         move_to_pending_documents(
             str(application.pk), names=["Payslip"], reason="The last.", actor=owner, now=timezone.now()
         )
-    person = Person(chromium, live_server)
-    person.open(mailed_path(), "my-log-in")
-    person.send("my-documents", login=EMAIL, password=PASSWORD)
+    browser_user = BrowserUser(chromium, live_server)
+    browser_user.open(mailed_path(), "my-log-in")
+    browser_user.send("my-documents", login=EMAIL, password=PASSWORD)
     file = {"name": "payslip.pdf", "mimeType": "application/pdf", "buffer": PDF}
-    person.page.set_input_files("[type=file]", file)
-    press(person, "Upload", "my-handed-in")
+    browser_user.page.set_input_files("[type=file]", file)
+    press(browser_user, "Upload", "my-uploaded")
     assert DocumentFile.objects.get().document.application_id == application.pk
-    press(person, "Send to the lender", "my-sent-back")
+    press(browser_user, "Send to the lender", "my-sent-back")
     assert approve(lender_of(offer), application).status_code == 200
-    person.open(mailed_path(), "my-approved")
-    person.page.click("text=Check the terms and decide")
-    person.check_page("my-accept")
-    person.page.click("text=Read and print the agreement")
-    person.check_page("my-agreement-before")
-    person.page.click("text=Check before you accept")
-    check_decision(person)
-    press(person, "Accept this loan", "my-accepted")
+    browser_user.open(mailed_path(), "my-approved")
+    browser_user.page.click("text=Check the terms and decide")
+    browser_user.check_page("my-accept")
+    browser_user.page.click("text=Read and print the agreement")
+    browser_user.check_page("my-agreement-before")
+    browser_user.page.click("text=Check before you accept")
+    check_decision(browser_user)
+    press(browser_user, "Accept this loan", "my-accepted")
     assert Application.objects.get().accepted_at is not None
-    person.page.click("text=Read and print the agreement")
-    person.check_page("my-agreement")
-    person.open("/my", "my-list")
-    person.open("/my/consent", "my-consent")
+    browser_user.page.click("text=Read and print the agreement")
+    browser_user.check_page("my-agreement")
+    browser_user.open("/my", "my-list")
+    browser_user.open("/my/consent", "my-consent")
 
 
-def test_an_applicant_applies_in_a_browser(chromium, live_server, settings, user):
+def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium, live_server, settings, user):
     settings.REVIEW_POLICY = "reviewed"
     offer = listed(application_schema=SCHEMA, description="For what you plan.")
-    person = Person(chromium, live_server)
-    person.open("/account/login", "my-log-in")
-    person.send("account", login=user.username, password=PASSWORD)
-    person.open("/my", "my-empty")
-    person.open("/my/apply", "my-offers")
-    person.page.click("text=Apply >> nth=-1")
-    person.check_page("my-form")
-    person.page.fill("#id_data-amount_cents", "8,000")
-    press(person, "Save as a draft", "my-draft")
-    person.page.click("text=Change the application")
-    with person.page.expect_navigation():
-        person.page.get_by_role("button", name="Check before sending").click()
-    assert all("400" in words or words == person.page.url for words in person.complaints)
-    person.complaints.clear()
-    person.check_page("my-form-errors")
-    assert person.page.input_value("#id_data-amount_cents") == "8000.00"
-    person.page.select_option("#id_data-term_months", "24")
-    person.page.get_by_label("No").check()
+    browser_user = BrowserUser(chromium, live_server)
+    browser_user.open("/account/login", "my-log-in")
+    browser_user.send("account", login=user.username, password=PASSWORD)
+    browser_user.open("/my", "my-empty")
+    browser_user.open("/my/apply", "my-offers")
+    browser_user.page.click("text=Apply >> nth=-1")
+    browser_user.check_page("my-form")
+    browser_user.page.fill("#id_data-amount_cents", "8,000")
+    press(browser_user, "Save as a draft", "my-draft")
+    browser_user.page.click("text=Change the application")
+    with browser_user.page.expect_navigation():
+        browser_user.page.get_by_role("button", name="Check before sending").click()
+    assert all("400" in words or words == browser_user.page.url for words in browser_user.complaints)
+    browser_user.complaints.clear()
+    browser_user.check_page("my-form-errors")
+    assert browser_user.page.input_value("#id_data-amount_cents") == "8000.00"
+    browser_user.page.select_option("#id_data-term_months", "24")
+    browser_user.page.get_by_label("No").check()
     for name, typed in TYPED.items():
-        person.page.fill(f"[id='id_first-{name}']", typed)
-    press(person, "Check before sending", "my-check")
-    press(person, "Send to the lender", "my-sent")
+        browser_user.page.fill(f"[id='id_first-{name}']", typed)
+    press(browser_user, "Check before sending", "my-check")
+    press(browser_user, "Send to the lender", "my-sent")
     application = Application.objects.get()
     assert (application.status, application.offer_id) == ("submitted", offer.pk)
     assert application.application_data == {"amount_cents": 800_000, "term_months": 24, "owns_home": False}
@@ -110,47 +110,47 @@ def test_an_applicant_applies_in_a_browser(chromium, live_server, settings, user
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_server, settings, user, language):
     settings.REVIEW_POLICY, settings.REPORTS = "reviewed", "off"
-    offer, person = None, Person(chromium, live_server)
-    person.open("/account/login", "my-log-in")
-    person.send("account", login=user.username, password=PASSWORD)
+    offer, browser_user = None, BrowserUser(chromium, live_server)
+    browser_user.open("/account/login", "my-log-in")
+    browser_user.send("account", login=user.username, password=PASSWORD)
     for name, options in NOTICES.items():
-        who = {**WHOLE, "language": language, "legal_name": LONG_NAME}
-        world = World(offer, person=who, start=timezone.now(), consumer=user)
+        identity = {**WHOLE, "language": language, "legal_name": LONG_NAME}
+        world = World(offer, person=identity, start=timezone.now(), consumer=user)
         offer = world.offer
         world.submit(0)
         getattr(world, name)(0, **options)
         world.issue(0)
-        person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
-        person.page.click("section a[href*=notices]")
-        person.check_page(f"my-notice-{name}-{language}")
-        assert person.page.locator("html").get_attribute("lang") == language
+        browser_user.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
+        browser_user.page.click("section a[href*=notices]")
+        browser_user.check_page(f"my-notice-{name}-{language}")
+        assert browser_user.page.locator("html").get_attribute("lang") == language
         if name == "reject":
-            person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
-            person.page.fill("#statement", "I have a raise.")
+            browser_user.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
+            browser_user.page.fill("#statement", "I have a raise.")
             button = {"en": "Send the request", "es": "Enviar la petición"}[language]
-            press(person, button, f"my-asked-again-{language}")
+            press(browser_user, button, f"my-reconsideration-{language}")
 
 
-def check_decision(person):
-    """Check that both buttons look the same, that neither is focused, and that Enter decides nothing."""
-    buttons = [person.page.get_by_role("button", name=name) for name in ("Accept this loan", "Decline")]
-    person.page.set_viewport_size({"width": 375, "height": 900})
+def check_decision(browser_user):
+    """Check that both buttons have the same style, that neither is focused, and that Enter decides nothing."""
+    buttons = [browser_user.page.get_by_role("button", name=name) for name in ("Accept this loan", "Decline")]
+    browser_user.page.set_viewport_size({"width": 375, "height": 900})
     looks = [button.evaluate(_LOOK) for button in buttons]
     assert looks[0] == looks[1]
-    assert person.page.evaluate("document.activeElement.tagName") == "BODY"
-    address = person.page.url
-    for key in ("Enter", "Tab", "Enter"):  # the last Enter opens the first link of the page, which leads back
-        person.page.keyboard.press(key)
+    assert browser_user.page.evaluate("document.activeElement.tagName") == "BODY"
+    address = browser_user.page.url
+    for key in ("Enter", "Tab", "Enter"):  # the last Enter opens the first link of the page, which leads to /my
+        browser_user.page.keyboard.press(key)
         if key == "Enter":
             assert Application.objects.get().accepted_at is None
             assert Application.objects.get().status == "approved"
-    person.page.wait_for_url("**/my")
-    person.page.goto(address)
+    browser_user.page.wait_for_url("**/my")
+    browser_user.page.goto(address)
 
 
-def press(person, name, shown):
-    """Focus a button with the keyboard, and press it with Enter."""
-    person.page.get_by_role("button", name=name).focus()
-    with person.page.expect_navigation():
-        person.page.keyboard.press("Enter")
-    person.check_page(shown)
+def press(browser_user, name, next_page):
+    """Focus a button, press it with Enter, and check the next page."""
+    browser_user.page.get_by_role("button", name=name).focus()
+    with browser_user.page.expect_navigation():
+        browser_user.page.keyboard.press("Enter")
+    browser_user.check_page(next_page)

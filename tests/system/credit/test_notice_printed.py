@@ -1,4 +1,4 @@
-"""A printed notice: weasyprint's PDF has the text of the page, and loads nothing from another server."""
+"""The PDF of a notice, as weasyprint prints it."""
 
 import importlib
 import re
@@ -32,7 +32,7 @@ def words_of(text):
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_the_printed_notice_equals_the_page(settings, tmp_path, language):
+def test_the_pdf_of_a_notice_has_the_text_of_its_page(settings, tmp_path, language):
     settings.REVIEW_POLICY, settings.REPORTS, settings.PROVIDERS = "reviewed", "off", "open"
     world = World(person={**WHOLE, "language": language}, start=timezone.now() - timedelta(days=10))
     world.offer.provider.created_at = world.start - timedelta(days=1)
@@ -47,7 +47,7 @@ def test_the_printed_notice_equals_the_page(settings, tmp_path, language):
     assert world.notice.deliveries.get().channel == "portal"
     file = tmp_path / f"notice-{language}.pdf"
     file.write_bytes(answer.content)
-    read = subprocess.run(["pdftotext", "-raw", str(file), "-"], capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(["pdftotext", "-raw", str(file), "-"], capture_output=True, text=True, check=True).stdout
     page = world.notice.html
     main_text = page[page.index("<main>") : page.index("</main>")]
-    assert words_of(read) == words_of(re.sub(r"<[^>]+>", " ", main_text))
+    assert words_of(printed) == words_of(re.sub(r"<[^>]+>", " ", main_text))

@@ -1,6 +1,6 @@
-"""The European information form on paper: the pages of its rows, its labels, and published APRs.
+"""The European precontract form: page breaks in its PDF, its labels, and published APRs.
 
-`EU_FORMS=500` checks the pages of that many random loans in each language, instead of a few.
+`EU_FORMS=500` sets the number of random loans in each language.
 """
 
 import json
@@ -27,7 +27,7 @@ from tests.credit.eu.offers import EU_TERMS, LENDER
 
 FOLDER = Path(__file__).parent
 PUBLISHED = json.loads((FOLDER / "published_aprs.json").read_text())  # examples of the Commission and the directives
-LABELS = json.loads((FOLDER / "annex_i.json").read_text())  # of Directive (EU) 2023/2225, Annex I
+LABELS = json.loads((FOLDER / "annex_i.json").read_text())  # Directive (EU) 2023/2225, Annex I
 
 
 def pages_of(form, tmp_path):
@@ -52,35 +52,35 @@ def assert_key_information_first(form, pages):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_key_information_with_long_texts_is_on_two_pages(tmp_path, language):
+def test_key_information_with_long_texts_is_on_the_first_two_pages(tmp_path, language):
     long = form(language, length=1_000)
     assert_key_information_first(long, pages_of(long, tmp_path))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("seed", range(int(os.environ.get("EU_FORMS", "3"))))
-def test_key_information_of_a_random_loan_is_on_two_pages(tmp_path, language, seed):
+def test_key_information_of_a_random_loan_is_on_the_first_two_pages(tmp_path, language, seed):
     loan = random_form(language, random.Random(seed))
     assert_key_information_first(loan, pages_of(loan, tmp_path))
 
 
 def cash_flows(published):
-    """Return the day of the drawdown, and the payments as days with cents."""
+    """Return the day of the drawdown, and the payments as pairs of day and cents."""
     first = date.fromisoformat(published["first"])
     amounts = [cents for times, cents in published["payments"] for _ in range(times)]
     days = [in_month(month_of(first) + published["step"] * number, first.day) for number in range(len(amounts))]
     return date.fromisoformat(published["start"]), list(zip(days, amounts, strict=True))
 
 
-def printed(published):
+def published_apr(published):
     return published.get("by_annex_iii", published["printed"])
 
 
 @pytest.mark.parametrize("published", PUBLISHED, ids=[published["id"] for published in PUBLISHED])
-def test_a_published_loan_has_its_published_apr(published):
+def test_the_computed_apr_of_a_published_loan_equals_its_published_apr(published):
     start, payments = cash_flows(published)
     apr = eu_annex_iii(published["financed"], payments, start=start)
-    expected = printed(published)
+    expected = published_apr(published)
     assert str(apr.quantize(Decimal(expected), ROUND_HALF_UP)) == expected
 
 
@@ -89,19 +89,19 @@ OF_OFFERS = [published for published in PUBLISHED if published.get("form")]
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("published", OF_OFFERS, ids=[published["id"] for published in OF_OFFERS])
-def test_the_form_of_a_published_loan_shows_its_apr(published, language):
-    shown_form = form_of_published(published, language)
-    tenth = Decimal(printed(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
+def test_the_precontract_form_of_a_published_loan_shows_its_apr(published, language):
+    loan_form = form_of_published(published, language)
+    tenth = Decimal(published_apr(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
     with translation.override(language):
-        shown = f"{number_in_words(tenth)} %"
-    apr = next(row for row in shown_form.rows if ROWS[row["number"] - 1].name == "apr")
-    assert apr["value"].startswith(f"{shown}\n")
-    assert f">{shown}" in shown_form.html
+        printed_apr = f"{number_in_words(tenth)} %"
+    apr = next(row for row in loan_form.rows if ROWS[row["number"] - 1].name == "apr")
+    assert apr["value"].startswith(f"{printed_apr}\n")
+    assert f">{printed_apr}" in loan_form.html
 
 
 @pytest.mark.parametrize("published", OF_OFFERS[::7], ids=[published["id"] for published in OF_OFFERS[::7]])
-def test_the_pdf_of_a_published_loan_shows_its_apr(tmp_path, published):
-    tenth = Decimal(printed(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
+def test_the_precontract_pdf_of_a_published_loan_shows_its_apr(tmp_path, published):
+    tenth = Decimal(published_apr(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
     assert f"{tenth} %" in pages_of(form_of_published(published, "en"), tmp_path)[0]
 
 
@@ -118,7 +118,7 @@ def form_of_published(published, language):
     return form_of(EU_TERMS, SimpleNamespace(**LENDER), terms, rows, language=language, today=start)
 
 
-def test_every_row_of_annex_i_is_in_its_part_of_the_form():
+def test_every_row_of_annex_i_is_in_its_part_of_the_precontract_form():
     parts = {"I": "Part I ", "II": "Part II ", "1": "1: ", "2": "2: ", "3": "3: ", "4": "4: ", "": "Whole form"}
     assert len(ROWS) == len(LABELS) == 60
     for row, label in zip(ROWS, LABELS, strict=True):
@@ -128,7 +128,7 @@ def test_every_row_of_annex_i_is_in_its_part_of_the_form():
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_pdf_shows_every_column_of_the_payments(tmp_path, language):
+def test_the_precontract_pdf_shows_the_principal_of_every_payment(tmp_path, language):
     loan = form(language)
     text = " ".join(pages_of(loan, tmp_path))
     with translation.override(language):

@@ -1,4 +1,4 @@
-"""The last second of the withdrawal period by the machine's clock, which libfaketime sets."""
+"""The end of the withdrawal period, with a system clock that libfaketime sets."""
 
 import json
 import os
@@ -14,7 +14,7 @@ AGREEMENTS = int(os.environ.get("CLOCKS", "50"))
 
 @pytest.mark.skipif(not LIBRARY, reason="needs libfaketime")
 @pytest.mark.timeout(600)
-def test_withdrawal_period_ends_exactly_by_the_second(tmp_path):
+def test_a_contract_withdrawal_is_accepted_until_the_last_second_of_its_period(tmp_path):
     clock = tmp_path / "clock"
     clock.write_text("2026-11-20 12:00:00")
     environment = {

@@ -1,4 +1,4 @@
-"""A withdrawal from a contract in a real ledger: anchored once, with a proof that verifies offline."""
+"""A withdrawal from a contract is anchored in a ledger."""
 
 from datetime import timedelta
 from io import StringIO
@@ -23,10 +23,10 @@ def verify(proof, report):
 
 
 @pytest.mark.usefixtures("committed")
-def test_withdrawal_is_anchored_and_its_proof_verifies_offline(settings, ledger, tmp_path):
+def test_a_contract_withdrawal_is_anchored_once_and_its_proof_verifies_offline(settings, ledger, tmp_path):
     application = concluded(at=timezone.now() - timedelta(days=2))
     client = client_of(application.consumer)
-    settings.CHAIN_URL = "http://127.0.0.1:9"  # no server listens: the worker retries later
+    settings.CHAIN_URL = "http://127.0.0.1:9"  # no server listens on this port
     with override_settings(ROOT_URLCONF="config.urls"):
         assert declare(client, application).json()["proof"]["status"] == "pending"
     with pytest.raises(CommandError):

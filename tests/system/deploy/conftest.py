@@ -1,4 +1,4 @@
-"""A database prepared with `roles.sql`."""
+"""A database cluster prepared with `deploy/roles.sql`."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from tests.system.server import manage
 
 
 def apply_roles(server, role="postgres"):
-    """Run `roles.sql` as its header describes."""
+    """Run `deploy/roles.sql` in the database, as the header of the file describes."""
     subprocess.run(
         ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "deploy/roles.sql", server.address("creditplatform", role)],
         cwd=ROOT, check=True, capture_output=True,
@@ -19,7 +19,7 @@ def apply_roles(server, role="postgres"):
 
 
 def make(place):
-    """Create a cluster with both roles and the tables, and the folder of its secrets."""
+    """Create a cluster with both roles and all tables in `data`, and the secrets in `var`."""
     place.mkdir()
     with cluster() as server:
         with server.connect("postgres") as session:

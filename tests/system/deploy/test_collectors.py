@@ -1,4 +1,4 @@
-"""The audit stream in rsyslog, the collector of docs/operate/audit.md that Debian includes."""
+"""The audit stream in rsyslog, with the configuration of docs/operate/audit.md."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("rsyslogd") is None, reason="needs 
 
 @pytest.fixture
 def lines(monkeypatch):
-    """Return 10,000 lines of the stream, of each kind in turn."""
+    """10,000 lines of the audit stream, of each kind in turn."""
     handler = Lines()
     monkeypatch.setattr(audit.logger, "handlers", [handler])
     audit.CHAIN.reset()
@@ -36,7 +36,7 @@ def lines(monkeypatch):
     return handler.texts
 
 
-def test_rsyslog_writes_exactly_the_lines_of_the_audit_stream(tmp_path, lines):
+def test_rsyslog_writes_only_the_lines_of_the_audit_stream(tmp_path, lines):
     (rules,) = (block.code for block in blocks(page("operate/audit.md")) if "omfile" in block.code)
     log, socket_file = tmp_path / "audit.log", tmp_path / "log"
     configuration = tmp_path / "rsyslog.conf"

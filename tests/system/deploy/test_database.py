@@ -1,4 +1,4 @@
-"""`roles.sql` and `pgbouncer.ini`, unchanged, on a separate PostgreSQL."""
+"""`deploy/roles.sql` and `deploy/pgbouncer.ini` on a separate PostgreSQL cluster."""
 
 import contextlib
 import json
@@ -38,12 +38,12 @@ PGBOUNCER = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
 
 @pytest.fixture(scope="module")
 def account(prepared):
-    """An account and its API key, created by the serving role."""
+    """The ID and the API key of an account."""
     server, folder = prepared
     return account_with_key(environment_of(server.address("creditplatform", "platform"), folder), "ada")[:2]
 
 
-def test_the_serving_role_owns_nothing_and_cannot_change_records(prepared, account):
+def test_the_serving_database_role_owns_no_table_and_cannot_change_records(prepared, account):
     server, folder = prepared
     address = server.address("creditplatform", "platform")
     checks = {check["name"]: check for check in json.loads(manage(address, folder, "doctor", "--json"))["checks"]}
@@ -61,7 +61,7 @@ def test_the_serving_role_owns_nothing_and_cannot_change_records(prepared, accou
         assert session.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0] == "90s"
 
 
-def test_unprivileged_master_user_of_a_hosted_database_applies_the_roles():
+def test_a_master_user_without_superuser_rights_applies_roles_sql():
     with cluster() as server:
         with server.connect("postgres") as session:
             session.execute("DROP DATABASE platform")
@@ -87,12 +87,12 @@ def test_unprivileged_master_user_of_a_hosted_database_applies_the_roles():
 
 
 def role_check(address, folder, **more):
-    """Return what `doctor` reports about the roles of the databases."""
+    """Return the result of `doctor` for the database roles."""
     checks = json.loads(processes.manage(environment_of(address, folder, **more), "doctor", "--json"))["checks"]
     return next(check["why"] for check in checks if check["name"] == "database_role")
 
 
-def test_doctor_warns_about_a_role_that_can_change_records(prepared):
+def test_doctor_warns_about_a_database_role_that_can_change_records(prepared):
     server, folder = prepared
     serving, owner, superuser = (
         server.address("creditplatform", role) for role in ("platform", "platform_owner", "postgres")
@@ -111,7 +111,7 @@ def test_doctor_warns_about_a_role_that_can_change_records(prepared):
 
 @contextlib.contextmanager
 def pgbouncer(server, folder, pool_size=8):
-    """Run PgBouncer with the file of `deploy/`, with test ports and without passwords; yield its address."""
+    """Run PgBouncer with `deploy/pgbouncer.ini`, test ports, and no passwords; yield its database URL."""
     port = free_port()
     text = (ROOT / "deploy/pgbouncer.ini").read_text()
     text = text.replace("port=5432", f"port={server.port}").replace("listen_port = 6432", f"listen_port = {port}")
@@ -149,15 +149,15 @@ class Sessions(threading.Thread):
                 self.most = max(self.most, connection_count[0])
 
 
-def walk(port, me, key):
-    """Send one caller's typical requests; return the response statuses."""
+def send_typical_requests(port, me, key):
+    """Send the typical requests of a caller; return the response statuses."""
     head = ["Content-Type: application/json", f"X-API-Key: {key}"]
-    met = []
+    statuses = []
 
     def call(method, path, body=None):
         once = f"Idempotency-Key: {uuid.uuid4()}"
         answer = exchange(port, request(method, f"/v1{path}", json.dumps(body).encode() if body else b"", once, *head))
-        met.append(status_of(answer))
+        statuses.append(status_of(answer))
         return json.loads(body_of(answer)) if status_of(answer) < 300 else {}
 
     terms = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}
@@ -166,13 +166,13 @@ def walk(port, me, key):
     call("GET", f"/applications/{created_id}")
     call("GET", "/applications?limit=20")
     call("POST", "/payments/process", {"user_id": me, "amount_cents": 100, "payment_method_id": "pm_card_visa"})
-    call("POST", "/staging/items", {"kind": "note", "payload": {"text": "Walked."}})
+    call("POST", "/staging/items", {"kind": "note", "payload": {"text": "Note."}})
     call("GET", "/auth/me")
-    return met
+    return statuses
 
 
 @pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")
-def test_four_processes_and_the_workers_share_eight_connections_behind_pgbouncer(prepared, account, tmp_path):
+def test_servers_and_workers_behind_pgbouncer_use_at_most_eight_connections(prepared, account, tmp_path):
     server, folder = prepared
     me, key = account
     with ExitStack() as running:
@@ -184,15 +184,15 @@ def test_four_processes_and_the_workers_share_eight_connections_behind_pgbouncer
         sessions = Sessions(server)
         sessions.start()
         with ThreadPoolExecutor(32) as callers:
-            met = [*callers.map(lambda number: walk(ports[number % 2], me, key), range(64))]
+            statuses = [*callers.map(lambda number: send_typical_requests(ports[number % 2], me, key), range(64))]
         sessions.over.set()
         sessions.join()
-    assert {tuple(statuses) for statuses in met} == {(201, 200, 200, 200, 200, 201, 200)}
+    assert {tuple(item) for item in statuses} == {(201, 200, 200, 200, 200, 201, 200)}
     assert 1 < sessions.most <= 8
 
 
 @pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")
-def test_a_scrape_of_the_metrics_leaves_no_setting_on_a_pooled_session(prepared, tmp_path):
+def test_a_request_for_metrics_leaves_no_setting_on_a_pooled_session(prepared, tmp_path):
     server, folder = prepared
     with pgbouncer(server, tmp_path, pool_size=1) as address, metrics_server(address, folder) as port:
         assert scrape(port)['platform_database_up{database="default"}'] == 1

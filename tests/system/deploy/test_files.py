@@ -1,4 +1,4 @@
-"""The files in `deploy/` that operators copy, checked by the programs that read them."""
+"""The programs that use the files in `deploy/` accept these files."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ MEBIBYTE = 1 << 20
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
-def test_systemd_accepts_the_units(tmp_path):
+def test_systemd_accepts_the_units_in_deploy(tmp_path):
     for file in (DEPLOY / "systemd").glob("creditplatform*.[st]*"):
         if file.suffix in {".service", ".timer"}:
             text = file.read_text().replace("/opt/creditplatform/.venv/bin/gunicorn", "/bin/true")
@@ -45,7 +45,7 @@ def test_systemd_accepts_the_units(tmp_path):
 
 
 @pytest.mark.parametrize("unit", sorted((DEPLOY / "systemd").glob("*.service")), ids=lambda file: file.name)
-def test_each_unit_is_sandboxed(unit):
+def test_each_systemd_unit_is_sandboxed(unit):
     settings = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), flags=re.MULTILINE))
     assert settings["CapabilityBoundingSet"] == ""
     assert settings["RestrictAddressFamilies"] == "AF_UNIX AF_INET AF_INET6"
@@ -59,20 +59,20 @@ def test_systemd_creates_a_user_for_each_service():
     assert (done.returncode, "not a valid" in done.stderr) == (0, False), done.stderr
 
 
-def test_compose_file_is_valid_by_its_specification():
-    judge = ("-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml")
-    done = run_python(os.environ, *judge)
+def test_the_compose_file_is_valid():
+    validator = ("-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml")
+    done = run_python(os.environ, *validator)
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
-def test_nginx_accepts_its_file_and_forwards_requests(migrated, tmp_path):
+def test_nginx_with_the_deployed_configuration_forwards_requests_and_errors(migrated, tmp_path):
     shutil.copyfile(migrated, tmp_path / "own.sqlite3")
     database = f"sqlite:///{tmp_path}/own.sqlite3"
     with gunicorn(database, tmp_path, TRUSTED_PROXIES="127.0.0.1") as port, nginx(port) as front:
         answer = exchange(front, request("GET", "/v1/health"))
         assert status_of(answer) == 200, answer
-        # An error response before the body is read: if the connection closed too early, nginx would return 502.
+        # The platform rejects these bodies unread. If it closed the connection too early, nginx would return 502.
         json_type, large = "Content-Type: application/json", b"x" * (2 * MEBIBYTE - 1)
         for target, content_type, status in (
             ("/v1/auth/token", json_type, 413),
@@ -87,13 +87,13 @@ def test_nginx_accepts_its_file_and_forwards_requests(migrated, tmp_path):
 
 
 def run_documented_command(name):
-    """Run the command in the comment above a setting of the example file; return the printed words."""
+    """Run the command in the comment above a setting of the example file; return the words of its output."""
     command = re.search(rf"^# (python3 .+)\n{name}=$", ENV, flags=re.MULTILINE)[1]
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.split()
 
 
 def filled_in():
-    """The example as completed by an operator: secrets created by its commands, names kept, simulated vendors."""
+    """Return the example settings with generated secrets and the sandbox's vendors."""
     secrets = ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "DECISION_SIGNING_KEY", "LEDGER_SIGNING_KEY")
     secret_values = {name: run_documented_command(name)[0] for name in secrets}
     secret_values["LEDGER_CLIENT_KEY"], secret_values["LEDGER_API_KEYS"] = run_documented_command("LEDGER_CLIENT_KEY")
@@ -113,7 +113,7 @@ def test_a_shell_can_read_the_example_env_file(tmp_path):
     assert names <= set(re.findall(r"^([A-Z_]+)=", printed, flags=re.MULTILINE))
 
 
-def test_the_example_env_file_works_with_secrets_and_reports_missing_secrets(tmp_path):
+def test_the_example_env_file_works_only_with_secrets(tmp_path):
     check = ("manage.py", "check", "--deploy")
     done = run_python(filled_in() | {"VAR_DIR": str(tmp_path)}, *check)
     assert done.returncode == 0, done.stderr
@@ -123,11 +123,11 @@ def test_the_example_env_file_works_with_secrets_and_reports_missing_secrets(tmp
 
 
 @pytest.mark.parametrize("service", ["platform", "worker", "ledger"])
-def test_each_service_starts_with_its_own_file_of_settings(tmp_path, service):
+def test_each_service_passes_its_check_with_its_split_env_file(tmp_path, service):
     filled = filled_in()
-    whole = re.sub(r"^([A-Z_]+)=.*$", lambda line: f"{line[1]}={filled[line[1]]}", ENV, flags=re.MULTILINE)
-    whole = whole.replace("#ALLOW_SANDBOX=1", "ALLOW_SANDBOX=1")
-    (tmp_path / "env").write_text(whole)
+    settings = re.sub(r"^([A-Z_]+)=.*$", lambda line: f"{line[1]}={filled[line[1]]}", ENV, flags=re.MULTILINE)
+    settings = settings.replace("#ALLOW_SANDBOX=1", "ALLOW_SANDBOX=1")
+    (tmp_path / "env").write_text(settings)
     subprocess.run([str(DEPLOY / "split-env"), str(tmp_path / "env")], check=True)
     file = tmp_path / f"{service}.env"
     assert file.stat().st_mode & 0o007 == 0
@@ -149,10 +149,10 @@ def test_prometheus_accepts_the_alert_rules():
     ("blocks", "cosigned", "fires"), [(1, False, True), (1, True, False), (0, False, False)],
     ids=["never reached", "reached once", "nothing to cosign yet"],
 )  # fmt: skip
-def test_a_witness_that_was_never_reached_raises_an_alert(tmp_path, blocks, cosigned, fires):
+def test_an_alert_fires_for_a_witness_that_never_cosigned(tmp_path, blocks, cosigned, fires):
     of = '{instance="a", witness="w"}'
     series = {'platform_ledger_height{instance="a"}': f"{blocks}x180"}
-    # The outcome can change: first no request was sent, then the witness does not respond.
+    # The outcome changes from `not_asked` to `silent`.
     series['platform_ledger_witness_refuses{instance="a", outcome="not_asked", witness="w"}'] = "1x30 _x150"
     series['platform_ledger_witness_refuses{instance="a", outcome="silent", witness="w"}'] = "_x30 1x150"
     if cosigned:
@@ -176,7 +176,7 @@ def test_a_witness_that_was_never_reached_raises_an_alert(tmp_path, blocks, cosi
 
 
 class Backend(BaseHTTPRequestHandler):
-    """Responds to everything with 200."""
+    """Returns 200 for every POST request."""
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -1,7 +1,7 @@
-"""Every operation and every command behind PgBouncer: none depends on the state of a session, and none leaves any.
+"""Every operation and command works behind PgBouncer, and leaves no state on a database session.
 
-With one connection to PostgreSQL, every left-over state is visible; with the shipped number of connections, an
-operation that needs the state of an earlier transaction does not find it.
+With a single connection to PostgreSQL, the test can see all state that is left. With the default number of connections,
+an operation that needs the state of an earlier transaction fails.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ pytestmark = [
 ]
 CALLERS = 6
 WORKERS = ("ask_witnesses", "anchor_decisions", "decide_applications", "deliver_webhooks")
-# Errors of the sandbox's bank and card processor, and of a log-in while two others run.
-MEANT = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"Too many people are logging in")
-# Settings that PgBouncer sets for each client, and settings that every transaction resets.
-OF_THE_POOLER = {"application_name", "client_encoding", "DateStyle", "standard_conforming_strings", "TimeZone"}
-OF_TRANSACTIONS = {"transaction_isolation", "transaction_read_only"}
+# Expected errors: of the sandbox's bank and card processor, and of a log-in while two other log-ins run.
+EXPECTED = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"Too many people are logging in")
+# The settings that PgBouncer sets for each client, and the settings that every transaction resets.
+POOLER_SETTINGS = {"application_name", "client_encoding", "DateStyle", "standard_conforming_strings", "TimeZone"}
+TRANSACTION_SETTINGS = {"transaction_isolation", "transaction_read_only"}
 
 
 class Commands(commands.Commands):
-    """The commands of the end-to-end test; `migrate` uses PostgreSQL directly, because its lock needs a session."""
+    """The commands of the end-to-end test. `migrate` connects to PostgreSQL directly: its lock needs a session."""
 
     def __init__(self, settings, direct):
         super().__init__(ROOT, settings)
@@ -45,32 +45,32 @@ class Commands(commands.Commands):
 
     def print(self, *arguments):
         """Run a command without `--json`; return its output."""
-        kept = self.environment
+        environment = self.environment
         if arguments == ("migrate",):
-            self.environment = kept | {"DATABASE_URL": self.direct}
+            self.environment = environment | {"DATABASE_URL": self.direct}
         try:
             return super().print(*arguments)
         finally:
-            self.environment = kept
+            self.environment = environment
 
 
-def at_once(service, *, keeping=False):
+def repeat_concurrently(service, *, skip_deletions=False):
     """Repeat each operation of the end-to-end test six times concurrently; return the failures.
 
-    Deletions come last; with `keeping`, they are skipped.
+    Deletions are last. With `skip_deletions`, they are not repeated.
     """
-    named = {operation_id: operation for operation, operation_id in service.operations.items()}
-    named_exchanges = [(named[operation_id], seen) for operation_id, seen in service.exchanges.items()]
-    takes_away = [entry for entry in named_exchanges if entry[0].startswith("DELETE")]
-    named_exchanges = [entry for entry in named_exchanges if entry not in takes_away] + ([] if keeping else takes_away)
+    operations = {operation_id: operation for operation, operation_id in service.operations.items()}
+    exchanges = [(operations[operation_id], exchange) for operation_id, exchange in service.exchanges.items()]
+    deletions = [entry for entry in exchanges if entry[0].startswith("DELETE")]
+    exchanges = [entry for entry in exchanges if entry not in deletions] + ([] if skip_deletions else deletions)
     failed = []
     with ThreadPoolExecutor(CALLERS) as callers:
-        for operation, seen in named_exchanges:
-            sent = [callers.submit(service.send, operation, seen["request"], seen["query"], seen["path"])
+        for operation, exchange in exchanges:
+            sent = [callers.submit(service.send, operation, exchange["request"], exchange["query"], exchange["path"])
                     for _ in range(CALLERS)]  # fmt: skip
             for item in sent:
                 status, content, _media_type = item.result()
-                if status >= 500 and not any(words in content for words in MEANT):
+                if status >= 500 and not any(words in content for words in EXPECTED):
                     failed.append((operation, status, content[:300]))
     return failed
 
@@ -86,7 +86,7 @@ def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, t
             "DATABASE_URL": address, "VAR_DIR": str(folder), "WEBHOOK_ALLOW_PRIVATE": "1",
             "WITNESS_POLICY": str(policy), "LEDGER_ORIGIN": origin,
             "LEDGER_CLIENT_KEY": "known to both services",
-            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
+            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # its rate limits are too high to reach
         }  # fmt: skip
         env = {"PATH": os.environ["PATH"], **fields}
         demo = json.loads(manage(env, "seed_demo", "--json"))
@@ -109,15 +109,15 @@ def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, t
         shipped = running.enter_context(pgbouncer(server, tmp_path))
         many = running.enter_context(gunicorn(shipped, folder, workers=2, threads=8, **more))
         root, service.root = service.root, f"http://127.0.0.1:{many}"
-        failed = at_once(service, keeping=True)
+        failed = repeat_concurrently(service, skip_deletions=True)
         service.root = root
-        failed += at_once(service) + at_once(log)
+        failed += repeat_concurrently(service) + repeat_concurrently(log)
         assert not failed, Counter((operation, status) for operation, status, _ in failed)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=tmp_path)
         called.check_complete()
         with psycopg.connect(address.partition("?")[0], autocommit=True) as session:
             left = session.execute("SELECT name, setting FROM pg_settings WHERE source = 'session'").fetchall()
-            assert {name for name, _ in left} <= OF_THE_POOLER | OF_TRANSACTIONS
+            assert {name for name, _ in left} <= POOLER_SETTINGS | TRANSACTION_SETTINGS
             for table in ("pg_cursors", "pg_prepared_statements"):
                 assert session.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0
             held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"

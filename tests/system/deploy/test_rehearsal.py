@@ -1,4 +1,4 @@
-"""A small disaster recovery: dump under traffic, restore, verify, count; and the errors for a wrong restore."""
+"""`deploy/rehearse-restore` dumps, restores, and verifies; `backup_manifest --check` finds a wrong restore."""
 
 import json
 import threading
@@ -16,13 +16,11 @@ pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missin
 
 
 @pytest.fixture(scope="module")
-def place(inhabited, tmp_path_factory):
-    """A cluster with the platform's tables, whose ledger has signed something and so has a guard file: the address of
-    its database for the superuser, and the secrets' folder.
-    """
-    with cluster(data=inhabited.data) as server:
+def place(cluster_with_account, tmp_path_factory):
+    """The database URL and the secrets of a platform whose ledger has an entry, and so has a guard file."""
+    with cluster(data=cluster_with_account.data) as server:
         address = server.address("platform", "postgres")
-        folder = inhabited.secrets(tmp_path_factory.mktemp("rehearsal"))
+        folder = cluster_with_account.secrets(tmp_path_factory.mktemp("rehearsal"))
         with gunicorn(address, folder, module="ledger.wsgi") as ledger:
             report = json.dumps({"user_id": "ada", "report_type": "decision", "report_data": "the first"}).encode()
             answer = exchange(ledger, request("POST", "/anchor", report, "Content-Type: application/json"))
@@ -31,16 +29,16 @@ def place(inhabited, tmp_path_factory):
 
 
 def rehearse(address, folder):
-    """Run the script; return its figures and its standard error."""
+    """Run the rehearsal; return its figures, or None if it fails, and its standard error."""
     done = run_python(environment_of(address, folder), "deploy/rehearse-restore")
     return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
 
 
-def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, inhabited):
+def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, cluster_with_account):
     address, folder = place
-    me, key = inhabited.account
+    me, key = cluster_with_account.account
     body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}).encode()
-    acknowledged, over, begun = [], threading.Event(), threading.Event()
+    acknowledged, over, has_started = [], threading.Event(), threading.Event()
 
     def apply(port, ledger):
         while not over.is_set():
@@ -51,7 +49,7 @@ def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, in
                 acknowledged.append(document_id)
                 report = json.dumps({"user_id": "ada", "report_type": "decision", "report_data": document_id}).encode()
                 assert status_of(exchange(ledger, request("POST", "/anchor", report, head[2]))) in {200, 201}
-                begun.set()
+                has_started.set()
 
     with (
         gunicorn(address, folder, workers=2) as port,
@@ -60,13 +58,13 @@ def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, in
         caller = threading.Thread(target=apply, args=(port, ledger))
         caller.start()
         try:
-            assert begun.wait(PATIENCE_SECONDS)
+            assert has_started.wait(PATIENCE_SECONDS)
             before = len(acknowledged)
-            figures, said = rehearse(address, folder)
+            figures, errors = rehearse(address, folder)
         finally:
             over.set()
             caller.join()
-    assert figures is not None, said
+    assert figures is not None, errors
     rows = figures["DATABASE_URL rows"]
     assert before <= rows["applications"]["restored"] <= len(acknowledged)
     assert rows["applications"]["acknowledged after the dump began"] > 0
@@ -83,17 +81,17 @@ call_command("erase_subject", str(User.objects.create_user("erased").pk))
 """
 
 
-def test_rehearsal_counts_the_erasures_of_the_file(place):
+def test_a_restore_rehearsal_counts_listed_erasures(place):
     address, folder = place
     done = run_python(environment_of(address, folder), "manage.py", "shell", "-v", "0", "-c", ERASE)
     assert done.returncode == 0, done.stderr
-    figures, said = rehearse(address, folder)
-    assert figures is not None, said
+    figures, errors = rehearse(address, folder)
+    assert figures is not None, errors
     assert figures["erasures"] == {"listed": 1, "to apply again": 0}
 
 
 def check(address, folder, manifest, **environment):
-    """Return the errors of `backup_manifest --check`; None if nothing is missing."""
+    """Return the errors of `backup_manifest --check`, or None if it succeeds."""
     file = folder / "manifest.json"
     file.write_text(json.dumps(manifest))
     env = environment_of(address, folder, **environment)
@@ -102,7 +100,7 @@ def check(address, folder, manifest, **environment):
     return done.stderr.strip() if done.returncode else None
 
 
-def test_the_check_of_a_wrong_restore_lists_the_missing_records(place):
+def test_backup_manifest_check_reports_each_defect_of_a_wrong_restore(place):
     address, folder = place
     manifest = json.loads(manage(address, folder, "backup_manifest", "--json"))
     assert check(address, folder, manifest) is None

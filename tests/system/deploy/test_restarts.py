@@ -1,4 +1,4 @@
-"""Servers behind nginx are restarted and reloaded, and get new keys, under load: no request is lost."""
+"""Restarts, reloads, and key rotations of servers behind nginx under load."""
 
 import pytest
 
@@ -13,7 +13,7 @@ pytestmark = [
 
 
 @pytest.mark.timeout(900)
-def test_no_request_is_lost_with_or_without_a_key():
+def test_no_request_is_lost_during_restarts_of_servers_behind_nginx():
     lines = [*deploy.run(quick=True)]
     sent = [line.value for line in lines if line.subject == "requests without a key"]
     assert len(sent) == 4

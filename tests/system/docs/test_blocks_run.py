@@ -1,7 +1,7 @@
-"""The blocks of README.md and of most guides run unchanged, except for replaced placeholders.
+"""The code blocks of README.md and of most guides run after the replacement of placeholders.
 
-tests/system/walk runs tutorial.md, guides/scores.md and guides/webhooks.md; `test_guide.py` of commerce and
-test_webhook_samples.py (guides/verify-webhooks.md) run their own pages.
+tests/system/walk runs tutorial.md, guides/scores.md, and guides/webhooks.md. tests/system/credit/commerce/test_guide.py
+runs guides/commerce.md, and test_webhook_samples.py runs guides/verify-webhooks.md.
 """
 
 import json
@@ -32,14 +32,14 @@ from tests.ledger.witnesses import Witness, policy_of, serving
 from tests.system.credit.commerce.test_guide import differences
 from tests.webhooks.receiver import Receiver
 
-# Shows the errors of failed calls, which the published blocks do not print.
+# Makes curl fail and print the error for an error response, unlike in the published blocks.
 PREAMBLE = 'curl() { command curl -S --fail-with-body "$@"; }\n'
 
 
 @pytest.fixture
 def demo(committed, bookless, live_server, settings, tmp_path):
-    """A server with the demo's data; yields the output of `make run`."""
-    settings.VAR_DIR = tmp_path / "var"  # the blocks read it relative to their working directory
+    """The environment variables of the blocks, for a server with the demo's data."""
+    settings.VAR_DIR = tmp_path / "var"  # the blocks read `var` in their working directory
     settings.VAR_DIR.mkdir()
     settings.BASE_URL = f"{live_server.url}/v1"
     out = StringIO()
@@ -54,9 +54,9 @@ def demo(committed, bookless, live_server, settings, tmp_path):
 
 @pytest.fixture
 def paste(tmp_path):
-    """Run a block in a shell with these variables; return its output."""
+    """A function that runs a block in a shell with environment variables, and returns its output."""
 
-    def pasted(block, variables):
+    def run_block(block, variables):
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", PREAMBLE + block],
             cwd=tmp_path, env={**os.environ, **variables}, capture_output=True, text=True, timeout=280, check=False,
@@ -64,36 +64,36 @@ def paste(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    return pasted
+    return run_block
 
 
 def replaced(block, *pairs):
-    """Return a block with its placeholders replaced."""
-    for shown, meant in pairs:
-        assert shown in block, shown
-        block = block.replace(shown, meant)
+    """Replace placeholders in a block. Fails if the block lacks a placeholder."""
+    for placeholder, value in pairs:
+        assert placeholder in block, placeholder
+        block = block.replace(placeholder, value)
     return block
 
 
-def test_readme_blocks_create_a_first_application(demo, paste):
-    _make_run, _printed_by_it, block = runnable(README.read_text())  # tests/system/walk runs the first two
+def test_blocks_of_the_readme_create_and_submit_an_application(demo, paste):
+    _make_run, _printed_command, block = runnable(README.read_text())  # tests/system/walk runs the first two
     printed = paste(replaced(block, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")), demo)
     assert '"submitted"' in printed
     assert Application.objects.filter(consumer_id=demo["USER_ID"], status="submitted").exists()
 
 
-def test_quote_block_prints_the_payments(demo, paste):
+def test_block_of_the_quote_guide_prints_the_schedule(demo, paste):
     (block,) = runnable(page("guides/quotes.md"))
     block = replaced(block, ("provider-offers/1/", f"provider-offers/{demo['OFFER_ID']}/"))
     assert json.loads(paste(block, demo))["schedule"]
 
 
-def test_blocks_of_card_payments_run(demo, paste):
+def test_block_of_the_payments_guide_prints_a_transaction_id(demo, paste):
     (block,) = runnable(page("guides/payments.md"))
     assert '"transaction_id"' in paste(block, {})
 
 
-def test_blocks_of_identity_and_bank_data_run(demo, paste):
+def test_blocks_of_the_identity_and_bank_data_guide_run(demo, paste):
     identity, bank = runnable(page("guides/identity-and-bank-data.md"))
     printed = paste(f"{identity}\n{bank}", {})
     assert "hosted_url" in printed
@@ -102,12 +102,12 @@ def test_blocks_of_identity_and_bank_data_run(demo, paste):
 
 @pytest.fixture
 def receiver():
-    """A server that records the requests that it receives."""
+    """A server that records its requests."""
     with Receiver() as running:
         yield running
 
 
-def test_hosted_quickstart_submits_an_application_and_verifies_a_webhook(demo, paste, receiver, settings):
+def test_blocks_of_the_quickstart_submit_an_application_and_verify_a_webhook(demo, paste, receiver, settings):
     settings.WEBHOOK_ALLOW_PRIVATE = True
     first, apply, submit, subscribe, verify = runnable(page("quickstart.md"))
     first = replaced(first, ("https://sandbox.example.com/v1", demo["BASE"]), ("ck_test_…", demo["KEY"]))
@@ -129,12 +129,12 @@ def test_hosted_quickstart_submits_an_application_and_verifies_a_webhook(demo, p
         ("guides/wallets.md", '"account_id"'),
     ],
 )
-def test_block_of_each_guide_runs_and_prints_a_response(demo, paste, guide, member):
+def test_block_of_a_guide_prints_the_expected_field(demo, paste, guide, member):
     (block,) = runnable(page(guide))
     assert member in paste(block, {})
 
 
-def test_blocks_of_the_sandbox_clock_expire_applications(demo, paste):
+def test_blocks_of_the_sandbox_guide_expire_applications(demo, paste):
     happen, advance = runnable(page("guides/sandbox.md"))
     printed = paste(f"{happen}\n{advance}", {})
     assert '"login_required":true' in printed
@@ -142,7 +142,7 @@ def test_blocks_of_the_sandbox_clock_expire_applications(demo, paste):
     assert (answer["advanced_seconds"], answer["done"]["applications_expired"] > 0) == (31 * 86_400, True)
 
 
-def test_block_of_oauth_registers_a_client(db):
+def test_block_of_the_oauth_guide_registers_a_client(db):
     (block,) = runnable(page("guides/oauth.md"))
     python, manage, *arguments = shlex.split(block)
     assert (python, manage) == (".venv/bin/python", "manage.py")
@@ -150,7 +150,7 @@ def test_block_of_oauth_registers_a_client(db):
     assert OAuthClient.objects.filter(name="Budget app").exists()
 
 
-def test_blocks_from_sign_up_to_an_application_on_behalf_of_a_customer_run(demo, paste, tmp_path):
+def test_blocks_of_the_accounts_guide_submit_an_application_for_a_customer(demo, paste, tmp_path):
     log_in, account, application = runnable(page("guides/accounts.md"))
     application = replaced(application, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}"))
     assert '"submitted"' in paste(f"{log_in}\n{account}\n{application}", {})
@@ -161,7 +161,7 @@ def test_blocks_from_sign_up_to_an_application_on_behalf_of_a_customer_run(demo,
     assert mail.recipient == "jane@example.org"
 
 
-def test_block_of_a_signed_request_runs(committed, live_server):
+def test_block_of_the_authentication_guide_signs_a_request(committed, live_server):
     (block,) = runnable(page("guides/authentication.md"))
     names = {}
     exec(block, names)
@@ -174,7 +174,7 @@ def test_block_of_a_signed_request_runs(committed, live_server):
 
 
 def feed_of(demo):
-    """Yield every event of the demo's account."""
+    """Yield all events of the demo account."""
     last, has_more = 0, True
     while has_more:
         address = f"{demo['BASE']}/webhooks/events?after={last}&limit=100"
@@ -183,54 +183,54 @@ def feed_of(demo):
         last, has_more = page_of_events["events"][-1]["sequence"], page_of_events["has_more"]
 
 
-def test_event_on_the_webhooks_page_has_the_fields_of_a_real_event(demo):
-    _first, shown = runnable(page("guides/webhooks.md"))  # tests/system/walk runs the first block
-    shown = json.loads(shown)
-    event = next(item for item in feed_of(demo) if item["type"] == shown["type"])
-    assert set(event) == set(shown)
-    assert set(event["data"]["object"]) == set(shown["data"]["object"])
+def test_event_in_the_webhooks_guide_has_the_fields_of_a_real_event(demo):
+    _first, documented = runnable(page("guides/webhooks.md"))  # tests/system/walk runs the first block
+    documented = json.loads(documented)
+    event = next(item for item in feed_of(demo) if item["type"] == documented["type"])
+    assert set(event) == set(documented)
+    assert set(event["data"]["object"]) == set(documented["data"]["object"])
 
 
-def test_log_line_on_the_monitoring_page_has_the_fields_of_a_real_line(api, settings, caplog):
-    (shown,) = runnable(page("operate/monitoring.md"))
+def test_log_line_in_the_monitoring_guide_has_the_fields_of_a_real_line(api, settings, caplog):
+    (documented,) = runnable(page("operate/monitoring.md"))
     settings.ACCESS_LOG = True
     caplog.set_level(logging.INFO, "platform.access")
     api.read("/applications")
     (record,) = [record for record in caplog.records if record.name == "platform.access"]
     record.request_id = "-"
-    assert list(json.loads(shown)) == list(json.loads(JsonLines().format(record)))
+    assert list(json.loads(documented)) == list(json.loads(JsonLines().format(record)))
 
 
-def test_examples_in_the_scores_guide_match_the_card(api):
+def test_evaluation_in_the_scores_guide_matches_its_scorecard(api):
     code = [block.code for block in blocks(page("guides/scores.md")) if not block.not_run]
     body = next(block for block in code if '"definition": {' in block)
     version = json.loads(re.search(r"-d '(\{.*\})' \|", body, flags=re.DOTALL)[1])
     facts = next(block for block in code if "/evaluate -d" in block)
-    (shown,) = [json.loads(block) for block in code if block.startswith('{"total"')]
+    (documented,) = [json.loads(block) for block in code if block.startswith('{"total"')]
     model = api.send("/scoring/models", {"provider_id": "91", "name": "Guide"}).json()["id"]
     created = api.send(f"/scoring/models/{model}/versions", version).json()
     path = f"/scoring/models/{model}/versions/{created['number']}/evaluate"
     answer = api.send(path, json.loads(re.search(r"-d '(\{.*\})'", facts, flags=re.DOTALL)[1])).json()
-    assert list(differences(shown, answer)) == []
+    assert list(differences(documented, answer)) == []
 
 
 @pytest.fixture
 def log(settings, tmp_path):
-    """A separate log with two witnesses."""
+    """A separate ledger with two witnesses."""
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as with SERVICE=ledger
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # the limit with SERVICE=ledger
     with serving(*(Witness(number) for number in (1, 2))) as addresses:
         (tmp_path / "witness-policy").write_text(policy_of(addresses))
         settings.WITNESS_POLICY = str(tmp_path / "witness-policy")
         yield
 
 
-def by_this_python(block):
+def with_test_python(block):
     return replaced(block, (".venv/bin/python manage.py", f"{sys.executable} {ROOT / 'manage.py'}"))
 
 
-def test_blocks_anchor_a_report_and_prove_it(committed, log, live_server, paste, tmp_path):
+def test_blocks_of_the_ledger_guide_anchor_and_verify_a_report(committed, log, live_server, paste, tmp_path):
     anchor, prove, witnessed = runnable(page("guides/ledger-and-proofs.md"))
     with override_settings(ROOT_URLCONF="ledger.urls"):
         (tmp_path / "var").mkdir()
@@ -238,18 +238,18 @@ def test_blocks_anchor_a_report_and_prove_it(committed, log, live_server, paste,
         variables = {"VAR_DIR": str(tmp_path)}
         paste(anchor, variables)
         witnessing.Asker(witnessing.policy()).ask(now=timezone.now())
-        printed = paste(by_this_python(f"{anchor}\n{prove}\n{witnessed}"), variables)
+        printed = paste(with_test_python(f"{anchor}\n{prove}\n{witnessed}"), variables)
         assert printed.count("verified: True") == 2
 
 
-def test_tutorial_blocks_accept_and_prove_an_application_with_documents(demo, log, live_server, paste, tmp_path):
+def test_blocks_of_the_applications_guide_accept_and_prove_an_application(demo, log, live_server, paste, tmp_path):
     accept, documents, prove = runnable(page("guides/applications.md"))
     offer = (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")
     assert paste(replaced(documents, offer), {}).endswith("as it was\n")
     assert '"accepted_at"' in paste(replaced(accept, offer), {})
     fields = {**demo, "ID": str(Application.objects.latest("pk").pk)}
     with override_settings(ROOT_URLCONF="ledger.urls", CHAIN_URL=live_server.url):
-        while DecisionAnchor.objects.filter(anchored_at__isnull=True).exists():  # the demo's records first, in batches
+        while DecisionAnchor.objects.filter(anchored_at__isnull=True).exists():  # records are anchored in batches
             call_command("anchor_decisions", once=True, stdout=StringIO())
         key = requests.get(f"{live_server.url}/key", timeout=99).json()["vkey"]
     assert "score" in paste(replaced(prove, ("$(curl -s $(demo ledger_url)/key | member vkey)", key)), fields)

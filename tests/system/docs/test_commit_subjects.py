@@ -1,4 +1,4 @@
-"""Commit subjects follow CONTRIBUTING.md."""
+"""Commit subjects follow the rules of CONTRIBUTING.md."""
 
 import re
 import subprocess
@@ -15,8 +15,8 @@ def git(*arguments):
     return done.stdout.splitlines()
 
 
-def test_subjects_of_new_commits_are_short_and_plain():
-    """Every commit since the creation of this file is checked; a folder without history has none."""
+def test_commit_subjects_are_short_and_avoid_forbidden_words():
+    """Checks every commit since the creation of this file. In a folder without history, it checks none."""
     added = git("log", "--diff-filter=A", "--format=%H", "--", "tests/system/docs/test_commit_subjects.py")
     subjects = git("log", "--no-merges", "--format=%s", f"{added[-1]}..HEAD") if added else []
     wrong = [text for text in subjects if len(text) > SUBJECT_MAX or WRONG.search(text)]

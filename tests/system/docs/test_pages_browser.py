@@ -1,4 +1,4 @@
-"""The documentation in a real browser, at each width, in light and dark."""
+"""The documentation and the API reference in a real browser, at several widths, in light and dark."""
 
 import re
 
@@ -17,10 +17,10 @@ from tests.system.browsing import (
 from tests.system.docs.test_blocks_run import demo  # noqa: F401  a fixture
 
 WIDTHS = (1280, 768, 360)
-GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 29, 26)"}
-# Swagger UI takes a browser seconds, so each scheme and each of the outer widths runs only once.
+BACKGROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 29, 26)"}
+# Only two combinations of scheme and width, because Swagger UI needs several seconds.
 LOOKS = pytest.mark.parametrize(("scheme", "width"), [("light", WIDTHS[0]), ("dark", WIDTHS[-1])])
-SHOWN = {
+VIEWS = {
     "front": "/docs/",
     "guide": "/docs/guides/scores.html",
     "settings": "/docs/operate/settings.html",
@@ -32,21 +32,21 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_every_view_fits_and_passes_axe_in_light_and_dark(built, chromium, live_server, name):
-    page = open_page(chromium, live_server.url + SHOWN[name])
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_documentation_page_fits_and_passes_axe_in_light_and_dark(built, chromium, live_server, name):
+    page = open_page(chromium, live_server.url + VIEWS[name])
     requested = []
     page.on("request", lambda request: requested.append(request.url))
     page.reload()
     settle(page)
     assert page.complaints == []
     check_at_widths(page, f"docs-{name}", WIDTHS, whole=False)
-    if name != "root":  # its policy rejects the styles that axe adds
+    if name != "root":  # the policy of `/` rejects the styles that axe adds
         assert page.complaints == []
     assert [url for url in requested if not url.startswith((live_server.url, "data:"))] == []
 
 
-def test_pages_are_read_without_javascript_on_a_phone(built, chromium, live_server):
+def test_documentation_pages_open_and_fit_a_phone_without_javascript(built, chromium, live_server):
     page = open_page(
         chromium, f"{live_server.url}/docs", java_script_enabled=False, viewport={"width": 360, "height": 740}
     )
@@ -91,12 +91,12 @@ def test_documentation_search_returns_the_page_first_or_second(built, chromium, 
     page.press("input[name=q]", "Enter")
     page.wait_for_selector("#search-results li a")
     page.wait_for_selector("#search-results .search-summary:has-text('found')")
-    first = page.locator("#search-results li a").evaluate_all("all => all.slice(0, 2).map(one => one.href)")
+    first = page.locator("#search-results li a").evaluate_all("links => links.slice(0, 2).map(link => link.href)")
     assert [address for address in first if f"/docs/{page_name}.html" in address], first
     assert page.complaints == []
 
 
-def test_a_block_of_code_is_copied_by_its_button(built, chromium, live_server):
+def test_the_copy_button_of_a_code_block_copies_its_text(built, chromium, live_server):
     window = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
     page = window.new_page()
     page.complaints = collect_errors(page)
@@ -114,20 +114,20 @@ def test_a_block_of_code_is_copied_by_its_button(built, chromium, live_server):
 REFERENCE = {"overview": "/v1/docs", "search": "/v1/docs?q=quote", "section": "/v1/docs/api-keys"}
 
 
-def ground(page):
+def background_of(page):
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
 @pytest.mark.parametrize("name", REFERENCE)
-def test_the_reference_fits_and_passes_axe_in_light_and_dark(chromium, live_server, name):
+def test_the_api_reference_fits_and_passes_axe_in_light_and_dark(chromium, live_server, name):
     page = open_page(chromium, live_server.url + REFERENCE[name])
     assert page.locator("h1").count() == 1
-    assert page.complaints == []  # later, the policy rejects the styles that axe adds
+    assert page.complaints == []  # checked before axe adds styles, which the policy rejects
     check_at_widths(page, f"reference-{name}", (1440, 768, 375), whole=False)
 
 
 @pytest.mark.urls("ledger.urls")
-def test_the_ledgers_reference_fits_and_passes_axe(chromium, live_server):
+def test_the_api_reference_of_the_ledger_fits_and_passes_axe(chromium, live_server):
     page = open_page(chromium, live_server.url)
     page.click("text=Every operation")
     page.click(".calls a:has-text('/anchor') >> nth=0")
@@ -135,7 +135,7 @@ def test_the_ledgers_reference_fits_and_passes_axe(chromium, live_server):
     check_at_widths(page, "ledger-reference", (1440, 375), whole=False)
 
 
-def test_the_largest_section_is_read_without_javascript_on_a_phone(chromium, live_server):
+def test_the_largest_reference_section_fits_a_phone_without_javascript(chromium, live_server):
     window = {"width": 375, "height": 740}
     page = open_page(
         chromium, f"{live_server.url}/v1/docs/applications#applications_create", java_script_enabled=False,
@@ -146,10 +146,10 @@ def test_the_largest_section_is_read_without_javascript_on_a_phone(chromium, liv
     assert "curl -X POST" in operation.inner_text()
     operation.locator("summary:text-is('Error')").click()
     for block in operation.locator("pre:visible").all():
-        assert block.evaluate("one => one.scrollWidth <= one.clientWidth"), "a line is cut"
+        assert block.evaluate("element => element.scrollWidth <= element.clientWidth"), "a line is truncated"
 
 
-def test_operations_are_found_by_search_and_by_links_of_the_former_page(chromium, live_server):
+def test_operations_open_from_search_and_from_links_of_the_former_reference(chromium, live_server):
     page = open_page(chromium, f"{live_server.url}/v1/docs#tag/applications/operation/applications_proof")
     page.wait_for_url("**/v1/docs/applications#applications_proof")
     page.fill("[role=search] input", "quote")
@@ -160,10 +160,10 @@ def test_operations_are_found_by_search_and_by_links_of_the_former_page(chromium
     assert "/v1/docs/try#/provider-offers/offers_quote" in page.url
 
 
-def test_all_samples_follow_the_language_that_is_opened(chromium, live_server):
+def test_opening_a_sample_language_opens_it_for_all_samples_and_pages(chromium, live_server):
     page = open_page(chromium, f"{live_server.url}/v1/docs/kyc")
     page.locator("summary:text-is('Python')").first.click()
-    opened = "all => all.map(one => one.dataset.language)"
+    opened = "samples => samples.map(sample => sample.dataset.language)"
     assert set(page.locator("details[data-language][open]").evaluate_all(opened)) == {"Python"}
     page.goto(f"{live_server.url}/v1/docs/staging")
     assert set(page.locator("details[data-language][open]").evaluate_all(opened)) == {"Python"}
@@ -174,7 +174,7 @@ AUTHORIZED = ".auth-wrapper .authorize.locked"
 
 
 def show_only(*paths):
-    """Respond with a document of only these paths: Swagger UI needs 10 s for all of them."""
+    """Return a route handler that keeps only these paths in the OpenAPI document. All paths take 10 s to load."""
 
     def answer(route):
         response = route.fetch()
@@ -185,8 +185,8 @@ def show_only(*paths):
     return answer
 
 
-def known_key(page):
-    """Return the API key that Swagger UI will send, as shown in its command."""
+def key_in_use(page):
+    """Execute GET /auth/me in Swagger UI; return the API key in the displayed curl command."""
     operation = page.locator("#operations-identity-auth_me")
     page.click("#operations-tag-identity")
     operation.locator(".opblock-summary-control").click()
@@ -196,12 +196,12 @@ def known_key(page):
     return re.search(r"X-API-Key: (\S+?)'", operation.locator(".curl-command").inner_text())[1]
 
 
-# One operation for each method: axe checks the same elements on all others.
+# These paths include each method. For all other operations, axe would check the same elements.
 EACH_METHOD = ("/v1/applications", "/v1/webhooks/endpoints/{endpoint_id}", "/v1/provider-offers/{offer_id}")
 
 
 @LOOKS
-def test_the_page_to_try_operations_passes_axe(demo, chromium, live_server, scheme, width):
+def test_the_swagger_ui_page_passes_axe(demo, chromium, live_server, scheme, width):
     page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
     page.complaints = collect_errors(page)
     page.route("**/openapi.json", show_only(*EACH_METHOD))
@@ -209,15 +209,15 @@ def test_the_page_to_try_operations_passes_axe(demo, chromium, live_server, sche
     page.wait_for_selector(AUTHORIZED)
     assert page.locator("h1").count() == 1
     assert page.locator("main").count() == 1
-    assert ground(page) == GROUNDS[scheme]
+    assert background_of(page) == BACKGROUNDS[scheme]
     store_screenshot(page, f"docs-try-{scheme}-{width}", whole=False)
     assert serious_findings(page) == []
     page.click("#operations-tag-applications")
     page.locator("#operations-applications-applications_create .opblock-summary-control").click()
-    reading = page.locator("#operations-applications-applications_list")
-    reading.locator(".opblock-summary-control").click()
-    reading.locator(".try-out__btn").click()
-    reading.locator(".execute").click()
+    list_operation = page.locator("#operations-applications-applications_list")
+    list_operation.locator(".opblock-summary-control").click()
+    list_operation.locator(".try-out__btn").click()
+    list_operation.locator(".execute").click()
     page.wait_for_selector(".live-responses-table")
     settle(page)
     store_screenshot(page, f"docs-try-open-{scheme}-{width}")
@@ -231,13 +231,13 @@ def test_the_page_to_try_operations_passes_axe(demo, chromium, live_server, sche
     assert page.complaints == []
 
 
-def test_operations_are_tried_with_the_demos_key_or_another_key(demo, chromium, live_server):
+def test_swagger_ui_sends_the_demo_key_or_the_key_of_the_user(demo, chromium, live_server):
     page = chromium.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(f"{live_server.url}/v1/docs")
     page.route("**/openapi.json", show_only("/v1/auth/me"))
     page.click("text=Try the operations")
     page.wait_for_selector(AUTHORIZED)
-    assert known_key(page) == demo["KEY"]
+    assert key_in_use(page) == demo["KEY"]
     page.wait_for_selector("#operations-identity-auth_me .live-responses-table:has-text('\"demo\"')")
     assert demo["KEY"] not in page.evaluate("JSON.stringify(localStorage)")
     page.click(".auth-wrapper .authorize")
@@ -247,4 +247,4 @@ def test_operations_are_tried_with_the_demos_key_or_another_key(demo, chromium, 
     page.click(".auth-btn-wrapper .btn-done")
     page.goto(f"{live_server.url}/v1/docs/try")
     page.wait_for_selector(AUTHORIZED)
-    assert known_key(page) == OWN_KEY
+    assert key_in_use(page) == OWN_KEY

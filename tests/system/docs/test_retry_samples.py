@@ -1,4 +1,4 @@
-"""The clients of docs/guides/retry-safely.md retry with one key until they get a final response."""
+"""The clients of docs/guides/retry-safely.md retry with the same Idempotency-Key until a final response."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from tests.documents import blocks, page
 
 CODE = {block.language: block.code for block in blocks(page("guides/retry-safely.md"))}
 KEY = "01900000-0000-7000-8000-000000000001"
-# Statuses and bodies in order; None closes the connection without a response.
+# The responses in order, as status and body. For None, the server closes the connection without a response.
 RESPONSES = [None, (503, "{}"), (502, '{"code":"E5002"}'), (409, '{"code":"E3010"}'), (201, '{"id":1}')]
 
 PYTHON_MAIN = """
@@ -50,7 +50,7 @@ PROGRAMS = {
 
 @pytest.fixture
 def flaky():
-    """A server that fails as listed, and records the requests; yields its address and the records."""
+    """The address of a server that returns RESPONSES, and the list of its requests."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -81,7 +81,7 @@ def flaky():
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
-def test_published_client_retries_with_one_key_until_the_final_response(language, flaky, tmp_path):
+def test_published_retry_client_repeats_its_key_until_the_final_response(language, flaky, tmp_path):
     files, build, run = PROGRAMS[language]
     if shutil.which((build or run)[0]) is None:
         pytest.skip(f"needs {(build or run)[0]}")
@@ -90,6 +90,6 @@ def test_published_client_retries_with_one_key_until_the_final_response(language
     if build:
         subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=True)
     address, requests = flaky
-    ran = subprocess.run([*run, address, KEY], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (ran.returncode, ran.stdout.strip()) == (0, "201"), ran.stderr
+    done = subprocess.run([*run, address, KEY], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "201"), done.stderr
     assert requests == [(KEY, "ck_test", {"a": 1})] * len(RESPONSES)

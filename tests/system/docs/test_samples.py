@@ -1,4 +1,4 @@
-"""The code samples of both OpenAPI documents: each one parses in its language, and those of scripts run."""
+"""The code samples of the OpenAPI documents parse in their language, and samples of typical requests run."""
 
 import copy
 import json
@@ -21,10 +21,10 @@ PDF = b"%PDF-1.4\n%%EOF\n"
 
 @pytest.mark.parametrize("service", SERVICES)
 class TestSyntaxOfSamples:
-    def test_curl_samples_run_in_bash_and_send_the_example(self, documents, service):
+    def test_curl_samples_are_valid_bash_and_send_the_documented_example(self, documents, service):
         for operation, source in sources(documents[service], "curl"):
-            read = subprocess.run(["bash", "-n"], input=source, text=True, capture_output=True, check=False)
-            assert (read.returncode, read.stderr) == (0, ""), source
+            done = subprocess.run(["bash", "-n"], input=source, text=True, capture_output=True, check=False)
+            assert (done.returncode, done.stderr) == (0, ""), source
             words = shlex.split(source)
             content = operation.get("requestBody", {}).get("content", {})
             if "application/json" in content:
@@ -46,7 +46,7 @@ class TestSyntaxOfSamples:
 
 @pytest.fixture
 def reader(request, documents, live_server, tmp_path):
-    """Return a runner for the samples of a document on the live server, with a key, in the language of the test."""
+    """A function that creates a Reader for the samples of a service, in the language of the test."""
 
     def make(service, key):
         folder = tmp_path / "pasted"
@@ -60,7 +60,7 @@ def reader(request, documents, live_server, tmp_path):
 
 
 @pytest.mark.parametrize("reader", LANGUAGES, indirect=True)
-def test_samples_of_the_platform_run_as_one_script(demo, reader, tmp_path):
+def test_code_samples_of_typical_platform_requests_succeed(demo, reader, tmp_path):
     run = (platform_reader := reader("platform", demo["KEY"])).run
     me, offer = demo["USER_ID"], int(demo["OFFER_ID"])
     run("health_check")

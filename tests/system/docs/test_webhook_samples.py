@@ -1,4 +1,4 @@
-"""The functions of docs/guides/verify-webhooks.md accept its test vector, and reject every change of it."""
+"""The functions of docs/guides/verify-webhooks.md accept its test vector, and reject changed vectors."""
 
 import json
 import shutil
@@ -14,8 +14,8 @@ VECTOR = json.loads(CODE["json"])
 NOW = 1_767_225_600
 ARGUMENTS = ("secret", "webhook-id", "webhook-timestamp", "webhook-signature", "body")
 
-# By language: the files to write, the command that builds them, and the command that runs them. The program reads the
-# delivery and the time from its arguments, and prints `true` or `false`.
+# Each program reads a delivery and the time from its arguments, and prints `true` or `false`. PROGRAMS has, for each
+# language, the files, the build command, and the run command.
 PYTHON_MAIN = """
 import sys
 secret, *headers, body, now = sys.argv[1:]
@@ -79,7 +79,7 @@ def is_accepted(run, folder, now=NOW, **changes):
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
-def test_published_function_accepts_the_vector_and_rejects_every_change(language, tmp_path):
+def test_published_webhook_function_accepts_its_vector_and_rejects_changes(language, tmp_path):
     files, build, run = PROGRAMS[language]
     if shutil.which((build or run)[0]) is None:
         pytest.skip(f"needs {(build or run)[0]}")
@@ -99,7 +99,7 @@ def test_published_function_accepts_the_vector_and_rejects_every_change(language
         assert not is_accepted(run, tmp_path, **{name: value}), (name, value)
 
 
-def test_openssl_computes_the_published_digest():
+def test_openssl_computes_the_digest_in_the_webhook_guide():
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl")
     printed = subprocess.run(["bash", "-euc", CODE["sh"]], capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""After an erasure no byte of personal data is left: not in dumps, files, logs, Redis, or a restored backup."""
+"""After an erasure, no personal data is left in dumps, files, logs, Redis, or a restored backup."""
 
 import json
 import os
@@ -54,7 +54,7 @@ KINDS = (
 
 
 class KindsPlanter(Planter):
-    """Plants another kind of text in each field, and another marker in fields that are retained on a ground."""
+    """Plants a different kind of text in each field, and a different marker in fields with a ground for retention."""
 
     def plant(self):
         self.kept = declared_with(is_permanent=True) | declared_with(ground="audit_log")
@@ -68,20 +68,20 @@ class KindsPlanter(Planter):
         return super().marked(field)
 
 
-def found_in(content):
-    """Return the markers in some bytes, also in each value that a key of the platform decrypts."""
+def markers_in(content):
+    """Return the markers in content, including values that the platform's keys decrypt."""
     markers = {marker for marker in (MINE, KEPT) if marker.encode() in content}
     for token in set(re.findall(rb"gAAAA[A-Za-z0-9_=-]{60,}", content)):
         try:
-            opened = key_ring().decrypt(token)
+            decrypted = key_ring().decrypt(token)
         except InvalidToken:
             continue
-        markers |= {marker for marker in (MINE, KEPT) if marker.encode() in opened}
+        markers |= {marker for marker in (MINE, KEPT) if marker.encode() in decrypted}
     return markers
 
 
-def found_in_folder(folder):
-    return {marker for file in folder.rglob("*") if file.is_file() for marker in found_in(file.read_bytes())}
+def markers_in_folder(folder):
+    return {marker for file in folder.rglob("*") if file.is_file() for marker in markers_in(file.read_bytes())}
 
 
 def dump(address):
@@ -93,16 +93,16 @@ def dump(address):
 
 
 def bytes_of(address):
-    """Return the bytes of SQLite's files."""
+    """Return the content of all files of a SQLite database."""
     files = [Path(urlsplit(address).path + suffix) for suffix in ("", "-wal", "-shm")]
-    # Another process reads the files: closing such a file would release this process's locks on the database
-    # (sqlite.org/howtocorrupt.html, 2.2), and its connections would read deleted files.
+    # A separate process reads the files. If this process closed such a file, it would release its own locks on the
+    # database (sqlite.org/howtocorrupt.html, 2.2), and its connections would read deleted files.
     return subprocess.run(["cat", *filter(Path.exists, files)], capture_output=True, check=True).stdout
 
 
 @contextmanager
 def backup_of(address, folder):
-    """Back up a database; return a function that restores it elsewhere and returns its address."""
+    """Back up a database; yield a function that restores the backup elsewhere and returns its URL."""
     if address.startswith("postgres"):
         with temporary_database(address, f"restored_{uuid4().hex[:12]}") as restored:
             content = dump(address)
@@ -121,7 +121,7 @@ def backup_of(address, folder):
 
 @pytest.fixture
 def place(committed, settings, tmp_path):
-    """The environment of the processes on this test's database, with a separate folder and Redis."""
+    """The environment of processes that use this test's database, a temporary folder, and Redis if it runs."""
     var = tmp_path / "var"
     var.mkdir()
     environment = {
@@ -147,8 +147,8 @@ def run(place, *arguments, **environment):
     return done
 
 
-def use_the_api(place, key):
-    """Send markers in bodies, queries, paths and headers."""
+def send_requests(place, key):
+    """Send requests with markers in bodies, queries, paths, and headers."""
     environment = {name: value for name, value in place.environment.items() if name not in {"VAR_DIR", "DATABASE_URL"}}
     with place.log.open("ab") as log, running(own_database_url(), place.var, stderr=log, **environment) as server:
         address = f"http://127.0.0.1:{server.port}/v1"
@@ -165,22 +165,22 @@ def use_the_api(place, key):
             assert all(answer.status_code < 500 for answer in answers)
 
 
-def plant(person):
-    """Plant markers in every table, a file, and mails; return the planter and the stored file."""
-    application = ApplicationFactory(consumer=person)
-    planter = KindsPlanter(person, MINE, application=application)
+def plant(user):
+    """Store markers in every table, a file, and a mail; return the planter and the stored file."""
+    application = ApplicationFactory(consumer=user)
+    planter = KindsPlanter(user, MINE, application=application)
     planter.plant()
     content = b"%PDF-1.4 " + MINE.encode()
     stored = storage.store_file(content, now=timezone.now())
     DocumentFile.objects.create(
         document=RequestedDocument.objects.get(application=application), stored=stored, name=f"{MINE}.pdf",
         size_bytes=1, content_type="application/pdf", sha256=storage.sha256(content).hexdigest(),
-        received_at=timezone.now(), principal=person,
+        received_at=timezone.now(), principal=user,
     )  # fmt: skip
-    EmailAddress.objects.create(user=person, email=f"{MINE}@example.test", verified=True)
+    EmailAddress.objects.create(user=user, email=f"{MINE}@example.test", verified=True)
     queue_mail(f"{MINE}@example.test", "notice", {"name": MINE}, now=timezone.now())
-    # The vendor counts each of these items.
-    BankItem.objects.filter(user=person).delete()
+    # Three bank items that exist at the sandbox vendor, so that the test can count their removals.
+    BankItem.objects.filter(user=user).delete()
     for number in range(3):
         token = f"access-sandbox-{uuid4()}"
         SandboxItem.objects.create(
@@ -188,47 +188,49 @@ def plant(person):
             created_at=timezone.now(),
         )  # fmt: skip
         BankItem.objects.create(
-            user=person, provider="sandbox", item_id=f"{MINE}-{number}", token_fingerprint=uuid4().hex,
+            user=user, provider="sandbox", item_id=f"{MINE}-{number}", token_fingerprint=uuid4().hex,
             access_token=token, linked_at=timezone.now(), updated_at=timezone.now(),
         )  # fmt: skip
     return planter, stored
 
 
-def assert_exported(place, person):
+def assert_exported(place, user):
     target = place.folder / "copy.zip"
-    done = run(place, "manage.py", "export_subject", str(person.pk), "--to", str(target))
+    done = run(place, "manage.py", "export_subject", str(user.pk), "--to", str(target))
     assert done.returncode == 0, done.stderr
     with ZipFile(target) as archive:
         copies = {name: archive.read(name) for name in archive.namelist()}
     for marked in (places_of(MINE) | places_of(KEPT)) - secret_fields():
         label = marked.rpartition(".")[0]
         if f"records/{label}.json" in copies:
-            assert found_in(copies[f"records/{label}.json"]), marked
+            assert markers_in(copies[f"records/{label}.json"]), marked
     assert any(MINE.encode() in content for name, content in copies.items() if name.startswith("files/"))
     assert any(MINE.encode() in content for name, content in copies.items() if name.startswith("mails/"))
     target.unlink()
 
 
 def assert_erased(place, address):
-    """Assert that a database and its files contain only the markers that are retained on a ground."""
+    """Assert that a database contains only markers of fields with a ground for retention, and files contain none."""
     content = dump(address)
-    assert found_in(content) == {KEPT}, [line[:2000] for line in content.splitlines() if MINE in str(found_in(line))]
+    assert markers_in(content) == {KEPT}, [
+        line[:2000] for line in content.splitlines() if MINE in str(markers_in(line))
+    ]
     if address.startswith("sqlite"):
         assert MINE.encode() not in bytes_of(address)
-        assert found_in(bytes_of(address)) <= {KEPT}
-    assert found_in_folder(place.var) == set()
-    assert found_in_folder(Path(place.environment["DOCUMENT_STORAGE"])) == set()
+        assert markers_in(bytes_of(address)) <= {KEPT}
+    assert markers_in_folder(place.var) == set()
+    assert markers_in_folder(Path(place.environment["DOCUMENT_STORAGE"])) == set()
 
 
-def test_no_marker_is_left_after_an_erasure_or_in_a_restored_backup(place):
-    person = UserFactory(username="rosa")
-    key = create_api_key(owner=person, name="n", scopes=None, now=timezone.now()).key
-    _planter, stored = plant(person)
-    use_the_api(place, key)
-    assert_exported(place, person)
+def test_no_personal_data_is_left_after_an_erasure_or_a_restored_backup(place):
+    user = UserFactory(username="rosa")
+    key = create_api_key(owner=user, name="n", scopes=None, now=timezone.now()).key
+    _planter, stored = plant(user)
+    send_requests(place, key)
+    assert_exported(place, user)
     with backup_of(own_database_url(), place.folder) as restore:
         now = timezone.now()
-        erasure._record(person.pk, requested_at=now - timedelta(days=15))
+        erasure._record(user.pk, requested_at=now - timedelta(days=15))
         done = run(place, "manage.py", "process_privacy", "--once", "--json")
         assert '"erased":1' in done.stdout, done.stdout + done.stderr
         record = Erasure.objects.get()
@@ -239,10 +241,10 @@ def test_no_marker_is_left_after_an_erasure_or_in_a_restored_backup(place):
         assert_erased(place, own_database_url())
         if place.redis is not None:
             dumped = [place.redis.dump(name) + name for name in place.redis.scan_iter()]
-            assert not any(found_in(content) for content in dumped)
+            assert not any(markers_in(content) for content in dumped)
 
         restored = restore()
-        assert found_in(dump(restored)) == {MINE, KEPT}
+        assert markers_in(dump(restored)) == {MINE, KEPT}
         store_environment(restored, "production")
         production = {
             **PRODUCTION, "DATABASE_URL": restored, "ALLOW_SANDBOX": "1",
@@ -251,22 +253,22 @@ def test_no_marker_is_left_after_an_erasure_or_in_a_restored_backup(place):
         }  # fmt: skip
         file = place.var / "erasures.jsonl"
         for program in (["manage.py", "process_privacy", "--once"], [*SERVER, "config.wsgi"]):
-            refused = run(place, *program, **production, PORT=str(free_port()))
-            assert (refused.returncode, f"apply_erasures {file}" in refused.stderr) == (os.EX_CONFIG, True), refused
+            rejected = run(place, *program, **production, PORT=str(free_port()))
+            assert (rejected.returncode, f"apply_erasures {file}" in rejected.stderr) == (os.EX_CONFIG, True), rejected
         applied = run(place, "manage.py", "apply_erasures", str(file), "--json", **production)
         assert applied.returncode == 0, applied.stderr
         assert_erased(place, restored)
         assert run(place, "manage.py", "process_privacy", "--once", **production).returncode == 0
-    assert found_in(place.log.read_bytes()) == set()
+    assert markers_in(place.log.read_bytes()) == set()
 
 
-# Erases accounts in separate processes; SIGKILL ends each at another statement.
+# Erases accounts in child processes, and kills each child at a different SQL statement.
 KILLED = """
 import os, signal
 from django.core.management import call_command
 from django.db import connection, connections
 
-def erased_by_a_child(user_id, at):
+def erase_in_child(user_id, at):
     reading, writing = os.pipe()
     connections.close_all()
     child = os.fork()
@@ -288,39 +290,39 @@ def erased_by_a_child(user_id, at):
     with os.fdopen(reading) as pipe:
         return status, pipe.read()
 
-first, *others = {people!r}
-status, number = erased_by_a_child(first, 0)
+first, *others = {users!r}
+status, number = erase_in_child(first, 0)
 assert status == 0, status
 for position, user_id in enumerate(others):
     at = 1 + position * int(number) // len(others)
-    status, _number = erased_by_a_child(user_id, at)
+    status, _number = erase_in_child(user_id, at)
     assert status == -signal.SIGKILL, (status, at)
 print("killed", len(others), "at", number, "statements")
 """
 
 
-def test_erasures_killed_at_each_statement_are_completed_once(place):
-    people = [UserFactory() for _ in range(int(os.environ.get("ERASURE_KILLS", "8")) + 1)]
-    for person in people:
-        planted(person, f"{MINE}-{person.pk}")
+def test_an_erasure_killed_at_any_statement_is_completed_once(place):
+    users = [UserFactory() for _ in range(int(os.environ.get("ERASURE_KILLS", "8")) + 1)]
+    for user in users:
+        planted(user, f"{MINE}-{user.pk}")
         item = SandboxItem.objects.create(
-            item_id=f"item-{person.pk}", access_digest=digest_of(f"access-{person.pk}"), public_digest=uuid4().hex,
+            item_id=f"item-{user.pk}", access_digest=digest_of(f"access-{user.pk}"), public_digest=uuid4().hex,
             created_at=timezone.now(),
         )  # fmt: skip
-        linked = BankItem.objects.get(user=person)
-        linked.access_token, linked.item_id = f"access-{person.pk}", item.item_id
+        linked = BankItem.objects.get(user=user)
+        linked.access_token, linked.item_id = f"access-{user.pk}", item.item_id
         linked.save(update_fields=["access_token", "item_id"])
-    program = KILLED.format(people=[person.pk for person in people])
+    program = KILLED.format(users=[user.pk for user in users])
     killed = run(place, "manage.py", "shell", "-v", "0", "-c", program)
-    assert f"killed {len(people) - 1} at" in killed.stdout, killed.stdout + killed.stderr
+    assert f"killed {len(users) - 1} at" in killed.stdout, killed.stdout + killed.stderr
     done = run(place, "manage.py", "process_privacy", "--once", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     ended = dict(User.objects.filter(erased_at__isnull=False).values_list("pk", "erased_at"))
-    for person in people:  # the operator repeats the command if it was killed before the erasure had started
-        if person.pk not in ended:
-            assert run(place, "manage.py", "erase_subject", str(person.pk)).returncode == 0
+    for user in users:  # repeat the command if it was killed before the erasure started
+        if user.pk not in ended:
+            assert run(place, "manage.py", "erase_subject", str(user.pk)).returncode == 0
     assert left_of(MINE) == set()
-    assert sorted(Erasure.objects.values_list("account", flat=True)) == [person.pk for person in people]
+    assert sorted(Erasure.objects.values_list("account", flat=True)) == [user.pk for user in users]
     assert set(Erasure.objects.values_list("status", flat=True)) == {"waiting"}
     assert not SandboxItem.objects.filter(removed_at__isnull=True).exists()
     keys = [json.loads(line)["subject_key"] for line in (place.var / "erasures.jsonl").read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Keys of every kind are rotated under traffic: no request fails."""
+"""No request fails while keys and secrets are rotated under traffic."""
 
 import hashlib
 import hmac
@@ -26,29 +26,29 @@ from tests.processes import PATIENCE_SECONDS, wait_until
 from tests.webhooks.receiver import Receiver
 
 PATH = "/v1/auth/me"
-REQUESTS_BETWEEN = 15  # responses to wait for before and after each step
+REQUESTS_BETWEEN = 15  # the number of responses before and after each step
 
 
 class Traffic:
-    """Callers without pauses; every response other than 200 is recorded."""
+    """Two callers without pauses, who record every response other than 200."""
 
     def __init__(self, address, headers_of):
         self.address, self.headers_of = address, headers_of
-        self.answered, self.failures = 0, []
+        self.responses, self.failures = 0, []
         self._stopped = threading.Event()
 
     def run(self):
         with requests.Session() as session:
             while not self._stopped.is_set():
                 response = session.get(self.address + PATH, headers=self.headers_of(), timeout=99)
-                self.answered += 1
+                self.responses += 1
                 if response.status_code != 200:
                     self.failures.append((response.status_code, response.text))
 
     def wait_for_more(self):
-        """Wait for some more responses."""
-        goal = self.answered + REQUESTS_BETWEEN
-        wait_until(lambda: self.answered >= goal)
+        """Wait for 15 more responses."""
+        goal = self.responses + REQUESTS_BETWEEN
+        wait_until(lambda: self.responses >= goal)
 
     @contextmanager
     def running(self):
@@ -70,14 +70,14 @@ def command(name, *arguments, **options):
 
 
 @pytest.fixture
-def person(live_server, settings):
+def user(live_server, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": None, "token": None}
     return UserFactory(username="rosa")
 
 
 @pytest.fixture
-def issued(person):
-    return create_api_key(owner=person, name="service", scopes=None, now=timezone.now())
+def issued(user):
+    return create_api_key(owner=user, name="service", scopes=None, now=timezone.now())
 
 
 def signed(key, secret):
@@ -85,7 +85,7 @@ def signed(key, secret):
 
 
 @pytest.mark.parametrize("headers_of", [lambda key, _secret: {"X-API-Key": key}, signed], ids=["key", "signed"])
-def test_api_keys_and_their_secrets_rotate_under_traffic(live_server, issued, headers_of):
+def test_requests_succeed_while_an_api_key_is_rotated(live_server, issued, headers_of):
     current = [(issued.key, issued.secret)]
     traffic = Traffic(live_server.url, lambda: headers_of(*current[0]))
     with traffic.running():
@@ -98,10 +98,10 @@ def test_api_keys_and_their_secrets_rotate_under_traffic(live_server, issued, he
     assert requests.get(live_server.url + PATH, headers={"X-API-Key": issued.key}, timeout=99).status_code == 401
 
 
-def test_signing_keys_rotate_under_traffic(live_server, person):
+def test_requests_succeed_while_the_signing_key_is_rotated(live_server, user):
     body = {"username": "rosa", "password": PASSWORD}
-    held = requests.post(f"{live_server.url}/v1/auth/token", json=body, timeout=99).json()["access_token"]
-    traffic = Traffic(live_server.url, lambda: {"Authorization": f"Bearer {held}"})
+    token = requests.post(f"{live_server.url}/v1/auth/token", json=body, timeout=99).json()["access_token"]
+    traffic = Traffic(live_server.url, lambda: {"Authorization": f"Bearer {token}"})
     with traffic.running():
         old = key_ring.signing()[0]
         fresh = command("rotate_signing_key")
@@ -115,7 +115,7 @@ def test_signing_keys_rotate_under_traffic(live_server, person):
 
 
 class Verifier:
-    """A receiver's check: Standard Webhooks and the hex signature, each with any of its secrets."""
+    """A webhook receiver that checks both signatures with each of its secrets."""
 
     def __init__(self, secret):
         self.secrets = [secret]
@@ -135,13 +135,13 @@ class Verifier:
         return True
 
 
-def test_webhook_secrets_rotate_under_traffic(committed, settings):
+def test_webhook_signatures_verify_while_the_secret_is_rotated(committed, settings):
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    person = UserFactory()
+    user = UserFactory()
     worker = Worker()
     with Receiver() as receiver:
         endpoint = create_endpoint(
-            account_id=person.pk, url=receiver.url, event_types=["*"], description="", now=timezone.now()
+            account_id=user.pk, url=receiver.url, event_types=["*"], description="", now=timezone.now()
         )
         verifier, checked = Verifier(endpoint.secret), []
 
@@ -155,33 +155,33 @@ def test_webhook_secrets_rotate_under_traffic(committed, settings):
         running.start()
 
         def check_until(goal):
-            """Check each delivery until this many have arrived."""
+            """Check deliveries until this many have arrived."""
 
-            def have_come():
+            def have_arrived():
                 checked.extend(verifier.accepts(delivery) for delivery in receiver.received[len(checked) :])
                 return len(checked) >= goal
 
-            wait_until(have_come)
+            wait_until(have_arrived)
 
-        def happen_and_check(count):
+        def record_and_check(count):
             goal = len(checked) + count
             for number in range(count):
                 record_event(
-                    "offer.updated", account_id=person.pk, now=timezone.now(),
+                    "offer.updated", account_id=user.pk, now=timezone.now(),
                     offer_id=str(number), provider_id="1", version=1, is_active=True,
                 )  # fmt: skip
             check_until(goal)
 
         try:
-            happen_and_check(20)
+            record_and_check(20)
             fresh = command("rotate_webhook_secret", str(endpoint.pk))["secret"]
-            happen_and_check(20)  # the receiver knows only the old secret
+            record_and_check(20)  # the receiver has only the old secret
             verifier.secrets.append(fresh)
-            happen_and_check(20)
-            send_test(endpoint, now=timezone.now())  # acceptance proves that the receiver has the new secret
+            record_and_check(20)
+            send_test(endpoint, now=timezone.now())  # a success shows that the receiver has the new secret
             check_until(len(checked) + 1)
             verifier.secrets = [fresh]
-            happen_and_check(20)
+            record_and_check(20)
         finally:
             worker.stop()
             running.join(timeout=PATIENCE_SECONDS)

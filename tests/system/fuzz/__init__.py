@@ -1,1 +1,1 @@
-"""Both services against their OpenAPI documents: generated requests, checked responses."""
+"""Send generated requests to both services, and check the responses against the OpenAPI documents."""

@@ -1,4 +1,4 @@
-"""A campaign of schemathesis against both documents, in rounds, with its findings as figures."""
+"""Run schemathesis with both OpenAPI documents in several rounds, and collect the findings."""
 
 import random
 from collections import Counter
@@ -18,21 +18,21 @@ from schemathesis.generation.meta import TestPhase
 
 from tests.system.fuzz.services import BEHIND_PROXY, Services
 
-# Operations that delete an account's records or end its keys are called with an account that has none.
+# Operations that delete an account's records are called with an account that has none.
 DESTRUCTIVE = r"^/v1/sandbox/clock$"
 OWNERS = frozenset({"user_id", "consumer_id"})
-# gunicorn returns 414 for a longer request line, before the application sees the request.
+# For a longer request line, gunicorn returns 414 without calling the application.
 REQUEST_LINE_MAX = 8_190
-AGENTS_PATH = "/v1/ucp/catalog"  # with UCP-Agent, errors have the protocol's own body here
-SHORT_SHARE = 5  # the boundaries of all operations are 10,000 requests
-# By the specification a declined card is 502; where 502 is not documented, the next check fails.
+AGENTS_PATH = "/v1/ucp/catalog"  # for requests with UCP-Agent, errors have the protocol's body
+SHORT_SHARE = 5  # the boundary values of all operations would be 10,000 requests
+# The specification requires 502 for a declined card. If 502 is not documented, the check of documented statuses fails.
 CHECKS = {
     "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "502"]},
-    # A body beyond its limit is 413, a reused Idempotency-Key 422.
+    # A body beyond its limit returns 413, and a reused Idempotency-Key 422.
     "negative_data_rejection": {
         "expected-statuses": ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "502"]
     },
-    # A schema can't express an invalid transition, a closed offer or a used key: 400 and 422 are right.
+    # For an invalid transition, a closed offer, or a used key, 400 and 422 are correct. A schema can't express this.
     "positive_data_acceptance": {"enabled": False},
 }
 SERVER_ERRORS = ("not_a_server_error",)
@@ -42,7 +42,7 @@ OUTSIDE_SCHEMA = ("response_schema_conformance", "content_type_conformance", "re
 
 @dataclass
 class Findings:
-    """What a campaign did, and each fault with its request, by the failed check."""
+    """The number of cases, and the faults with their requests by failed check."""
 
     cases: int = 0
     faults: dict[str, list[str]] = field(default_factory=dict)
@@ -50,25 +50,25 @@ class Findings:
     def figures(self) -> dict[str, int]:
         """Return the number of cases, and the number of wrong responses of each kind."""
         known = {"server errors": SERVER_ERRORS, "undocumented statuses": UNDOCUMENTED}
-        known["answers outside their schema"] = OUTSIDE_SCHEMA
+        known["responses outside their schema"] = OUTSIDE_SCHEMA
         result = {name: sum(len(self.faults.get(check, [])) for check in checks) for name, checks in known.items()}
         others = sum(map(len, self.faults.values())) - sum(result.values())
         return {"cases": self.cases, **result, "other faults": others}
 
     def examples(self, of_each: int = 1) -> str:
-        """Return some faults of each check and operation to read."""
-        shown: Counter = Counter()
+        """Format at most `of_each` faults for each check and operation."""
+        counts: Counter = Counter()
         texts = []
         for check, faults in self.faults.items():
             for fault in faults:
                 kind = (check, fault.partition("\n")[0])
-                shown[kind] += 1
-                if shown[kind] <= of_each:
+                counts[kind] += 1
+                if counts[kind] <= of_each:
                     texts.append(f"[{check}] {fault}")
         return "\n\n".join(texts)
 
-    def take(self, event: EngineEvent) -> None:
-        """Count the results of an event."""
+    def add(self, event: EngineEvent) -> None:
+        """Add the cases and the faults of an event."""
         if isinstance(event, FatalError | NonFatalError):
             fault = event.exception if isinstance(event, FatalError) else event.value
             self.faults.setdefault("engine", []).append(f"{getattr(event, 'label', '')}: {fault!r}")
@@ -89,7 +89,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Round:
-    """The settings of one run of schemathesis over one document."""
+    """The settings of a run of schemathesis with an OpenAPI document."""
 
     document: str
     base: str
@@ -99,7 +99,7 @@ class Round:
     examples: int
     phases: tuple[str, ...]
     destructive: bool = False
-    share: int = 1  # one operation in this many
+    share: int = 1  # the run includes one of this many operations
 
     def configuration(self) -> SchemathesisConfig:
         """Return the configuration for schemathesis."""
@@ -117,7 +117,7 @@ class Round:
                     "max-examples": self.examples,
                     "no-shrink": True,
                     "database": "none",
-                    # We send the credentials: a generated one would be a second one, and every response 401.
+                    # The configured headers contain the credentials. With generated credentials, every response is 401.
                     "with-security-parameters": False,
                 },
                 "phases": {name: {"enabled": name in self.phases} for name in phases},
@@ -125,8 +125,8 @@ class Round:
             }
         )
 
-    def run(self, found: Findings) -> None:
-        """Run it and add to the findings."""
+    def run(self, findings: Findings) -> None:
+        """Run schemathesis, and add the results to the findings."""
         schema = schemathesis.openapi.from_url(self.document, config=self.configuration(), headers=self.headers)
         schema.hook("filter_failure")(_is_a_fault)
         chosen = schema.include if self.destructive else schema.exclude
@@ -135,27 +135,27 @@ class Round:
             schema = schema.include(self._has)
         with _real_values(self.stock, random.Random(self.seed)):
             for event in from_schema(schema).execute():
-                found.take(event)
+                findings.add(event)
 
     def _has(self, context: Any) -> bool:
         return crc32(context.operation.label.encode()) % self.share == self.seed % self.share
 
 
 def _is_a_fault(_context: Any, _failure: Any, case: Any, response: Any) -> bool:
-    """Return whether a failure concerns our own, undocumented response: 503 for a missing witness is documented."""
+    """Return whether a failure is a fault: the response is the application's, and not 503 for a missing witness."""
     is_unwitnessed = response.status_code == 503 and b'"E7003"' in response.content
     return _reached_the_application(None, None, case, response) and not is_unwitnessed
 
 
 def _reached_the_application(_context: Any, _failure: Any, _case: Any, response: Any) -> bool:
-    """Return whether a failure concerns a response of the application, and not of gunicorn."""
+    """Return whether the response is from the application, and not from gunicorn."""
     request = response.request
     return len(f"{request.method} {request.path_url} HTTP/1.1\r\n") <= REQUEST_LINE_MAX
 
 
 @schemathesis.check
 def errors_are_complete(_context: Any, response: Any, case: Any) -> None:
-    """Check that every error has its request id, and the header that its status requires (decisions, section 11)."""
+    """Check that every error has its request ID, and the header that its status requires (decisions, section 11)."""
     if response.status_code < 400 or not _reached_the_application(None, None, case, response):
         return
     headers = {name: values[0] for name, values in response.headers.items()}
@@ -163,22 +163,22 @@ def errors_are_complete(_context: Any, response: Any, case: Any) -> None:
         body = response.json()
         if "UCP-Agent" in response.request.headers and response.request.path_url.startswith(AGENTS_PATH):
             extra = {"code", "content"} if response.status_code == 422 else set()
-            assert set(body) == {"ucp", "messages"} | extra, "an agent's error has other members than the protocol's"
+            assert set(body) == {"ucp", "messages"} | extra, "an agent's error has other fields than the protocol's"
         else:
-            assert {"error", "message", "code", "request_id"} <= set(body), "an error lacks members"
+            assert {"error", "message", "code", "request_id"} <= set(body), "the error lacks fields"
             is_its_own = headers.get("idempotent-replayed") or body["request_id"] == headers["x-request-id"]
-            assert is_its_own, "another request_id"
+            assert is_its_own, "the request_id differs from the header"
     if response.status_code == 409 and b'"E3013"' in response.content:
-        return  # an open counteroffer ends when a user decides it, so no time can be given
+        return  # an open counteroffer ends at an unknown time, so Retry-After is omitted
     wanted = {401: "www-authenticate", 405: "allow", 429: "retry-after", 409: "retry-after", 503: "retry-after"}
     assert wanted.get(response.status_code, "x-request-id") in headers, f"{response.status_code} without its header"
 
 
 @contextmanager
 def _real_values(stock: dict[str, list[Any]], chance: random.Random) -> Iterator[None]:
-    """Put existing ids into most calls, in place of valid values: intentionally invalid values stay invalid.
+    """Replace valid values with existing IDs in most calls. Intentionally invalid values do not change.
 
-    schemathesis classifies the changed request again before it checks the response.
+    Before schemathesis checks a response, it classifies the changed request again.
     """
 
     def fill(values: Any, names: set[str], odds: float) -> None:
@@ -192,17 +192,17 @@ def _real_values(stock: dict[str, list[Any]], chance: random.Random) -> Iterator
     def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
         if case.meta is None:
             return
-        # A stateful sequence continues with its own records; only their owner has to be right.
-        is_story = case.meta.phase.name == TestPhase.STATEFUL
+        # A stateful sequence uses the records that it created. Only their owner is replaced.
+        is_sequence = case.meta.phase.name == TestPhase.STATEFUL
         for place, values in (
             (ParameterLocation.PATH, case.path_parameters),
             (ParameterLocation.QUERY, case.query),
             (ParameterLocation.BODY, case.body),
         ):
             if isinstance(values, dict):
-                # The owner can be corrected in any body: otherwise its error hides every other fault.
+                # The owner is replaced in any body, because the error for a wrong owner hides all other faults.
                 owners = {name for name in OWNERS & values.keys() if _is_plain(values[name])}
-                fill(values, owners if is_story or case.meta.is_negative_at(place) else set(values), 0.85)
+                fill(values, owners if is_sequence or case.meta.is_negative_at(place) else set(values), 0.85)
         headers = case.headers or {}
         if "Idempotency-Key" in headers and not case.meta.is_negative_at(ParameterLocation.HEADER):
             fresh = str(UUID(int=chance.getrandbits(128), version=4))
@@ -216,16 +216,16 @@ def _real_values(stock: dict[str, list[Any]], chance: random.Random) -> Iterator
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a value has the form of a user id."""
+    """Return whether a value has the form of a user ID."""
     return type(value) is int or (isinstance(value, str) and 1 <= len(value) <= 255 and "\0" not in value)
 
 
 def run(services: Services, *, seed: int, examples: int) -> Findings:
-    """Run a campaign: some random cases of every operation, and each boundary of one operation in `SHORT_SHARE`.
+    """Run a campaign: random cases of every operation, and all boundary values of one fifth of the operations.
 
-    With more than one example, all operations.
+    With more than one example, it runs the boundary values of all operations.
 
-    The same seed draws the same values, as far as ids and the order of responses allow.
+    The same seed generates the same values, except for IDs and effects of the order of responses.
     """
     findings = Findings()
     documents = [

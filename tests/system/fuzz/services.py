@@ -1,4 +1,4 @@
-"""Both services on a separate database, with records whose ids generated requests can use."""
+"""Run both services on a separate database, with records whose IDs generated requests can use."""
 
 import base64
 import contextlib
@@ -20,7 +20,7 @@ from tests.processes import ROOT, manage
 from tests.system.server import gunicorn
 
 ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-# The ledger runs as in production, with credentials, and regards this machine as its proxy.
+# The ledger runs in the production profile, and trusts 127.0.0.1 as its proxy.
 BEHIND_PROXY = {"X-Forwarded-Proto": "https"}
 TYPED_TRANSACTION = "0x02" + "c0" * 8
 
@@ -46,39 +46,39 @@ class Services:
 
     def stock(self, of_each: int) -> dict[str, list[Any]]:
         """Create this many records of each kind; return values for parameters and fields, by name."""
-        me, problems_by_kind = str(self.owner["user_id"]), defaultdict(list)
-        problems_by_kind["user_id"] = problems_by_kind["consumer_id"] = [me, self.owner["user_id"]]
-        problems_by_kind["updated_by"] = [me, "reviewer"]
+        me, values = str(self.owner["user_id"]), defaultdict(list)
+        values["user_id"] = values["consumer_id"] = [me, self.owner["user_id"]]
+        values["updated_by"] = [me, "reviewer"]
         for _ in range(of_each):
             self.number += 1
-            self._make(f"{self.number}-{secrets.token_hex(4)}", me, problems_by_kind)
-        problems_by_kind["Idempotency-Key"] = ["0b5c2a52-4b52-4b8f-8bd5-6f2f6d8f3c11"]
-        problems_by_kind["access_token"] = ["access-sandbox-demo", "access-sandbox-nobody"]
-        problems_by_kind["payment_method_id"] = ["pm_sandbox_ok", "pm_sandbox_declined", "pm_card"]
-        problems_by_kind["method_id"] = ["pm_sandbox_ok", "1"]
-        problems_by_kind["provider_id"] += ["1001", 1001]
-        problems_by_kind["kind"], problems_by_kind["payload"] = (
+            self._create_records(f"{self.number}-{secrets.token_hex(4)}", me, values)
+        values["Idempotency-Key"] = ["0b5c2a52-4b52-4b8f-8bd5-6f2f6d8f3c11"]
+        values["access_token"] = ["access-sandbox-demo", "access-sandbox-unknown"]
+        values["payment_method_id"] = ["pm_sandbox_ok", "pm_sandbox_declined", "pm_card"]
+        values["method_id"] = ["pm_sandbox_ok", "1"]
+        values["provider_id"] += ["1001", 1001]
+        values["kind"], values["payload"] = (
             ["note", "claim"],
             [{"text": "x"}, {"text": "x", "title": "y"}],
         )
-        # Approving all would leave no item to approve individually.
-        problems_by_kind["item_id"] = [self._stage]
-        problems_by_kind["type"], problems_by_kind["object_id"] = (
+        # Each value is a new item, because approving all items would leave no item for individual approval.
+        values["item_id"] = [self._stage]
+        values["type"], values["object_id"] = (
             ["kyc.verification.created"],
-            problems_by_kind["verification_id"],
+            values["verification_id"],
         )
-        problems_by_kind["ids"], problems_by_kind["query"] = [["1", "2-12", "none"]], ["loan"]
-        problems_by_kind["refresh_token"] = [self._log_in, "not a token"]
-        problems_by_kind["username"], problems_by_kind["password"] = [self.owner["username"]], [self.owner["password"]]
-        problems_by_kind["to_address"] = problems_by_kind["address"] = [ADDRESS]
-        problems_by_kind["signed_transaction"] = [TYPED_TRANSACTION, "0x00"]
-        problems_by_kind["network"] = ["eip155:8453", "base"]
-        problems_by_kind["url"] = ["https://receiver.example/hook"]
-        problems_by_kind["currency"] = ["usd", "EUR"]
-        return dict(problems_by_kind)
+        values["ids"], values["query"] = [["1", "2-12", "none"]], ["loan"]
+        values["refresh_token"] = [self._log_in, "not a token"]
+        values["username"], values["password"] = [self.owner["username"]], [self.owner["password"]]
+        values["to_address"] = values["address"] = [ADDRESS]
+        values["signed_transaction"] = [TYPED_TRANSACTION, "0x00"]
+        values["network"] = ["eip155:8453", "base"]
+        values["url"] = ["https://receiver.example/hook"]
+        values["currency"] = ["usd", "EUR"]
+        return dict(values)
 
     def _stage(self) -> str:
-        """Stage an item; return its id."""
+        """Stage an item; return its ID."""
         staged: str = self.send("/v1/staging/items", {"kind": "note", "payload": {"text": "x"}})["id"]
         return staged
 
@@ -88,37 +88,37 @@ class Services:
         token: str = self.send("/v1/auth/token", who)["refresh_token"]
         return token
 
-    def _make(self, name: str, me: str, found: dict[str, list[Any]]) -> None:
+    def _create_records(self, name: str, me: str, values: dict[str, list[Any]]) -> None:
         """Create a record of each kind."""
         offer = {"provider_id": f"77{self.owner['user_id']}", "name": name, "product_type": "personal_loan"}
         offer_id = self.send("/v1/provider-offers", offer)["id"]
-        found["offer_id"] += [offer_id, int(offer_id)]
-        found["provider_id"] += [offer["provider_id"], int(offer["provider_id"])]
+        values["offer_id"] += [offer_id, int(offer_id)]
+        values["provider_id"] += [offer["provider_id"], int(offer["provider_id"])]
         body = {"consumer_id": me, "offer_id": int(offer_id), "provider_id": int(offer["provider_id"])}
         for status in ("draft", "under_review"):
-            found["application_id"].append(self.send("/v1/applications", {**body, "initial_status": status})["id"])
-        self._ask_for_document(body, found)
-        self._make_model(offer["provider_id"], found)
+            values["application_id"].append(self.send("/v1/applications", {**body, "initial_status": status})["id"])
+        self._request_document(body, values)
+        self._create_model(offer["provider_id"], values)
         claim = {"user_id": me, "publication_id": f"10.5555/{name}", "claim_type": "author"}
-        found["claim_id"].append(self.send("/v1/claims", claim)["id"])
-        found["publication_id"].append(claim["publication_id"])
+        values["claim_id"].append(self.send("/v1/claims", claim)["id"])
+        values["publication_id"].append(claim["publication_id"])
         payment = {"user_id": self.owner["user_id"], "amount_cents": 500, "payment_method_id": "pm_sandbox_ok"}
         paid = self.send("/v1/payments/process", payment)["payment_id"]
         wallet = self.send("/v1/wallet/connect/walletconnect", {"address": f"0x{secrets.token_hex(20)}"})["id"]
-        found["wallet_id"].append(wallet)
+        values["wallet_id"].append(wallet)
         crypto = {"user_id": me, "wallet_id": wallet, "to_address": ADDRESS, "amount_usdc": 5}
         initiated = self.send("/v1/payments/crypto/initiate", crypto)["payment_id"]
-        found["payment_id"] += [str(paid), paid, initiated]
+        values["payment_id"] += [str(paid), paid, initiated]
         signed = {"payment_id": initiated, "signed_transaction": "0x00"}
         if self.number % 2:
-            found["tx_hash"].append(self.send("/v1/payments/crypto/confirm", signed)["tx_hash"])
-        found["public_token"] += [f"public-sandbox-{name}", "public-sandbox-demo-1"]
-        self._make_webhooks(name, found)
-        self._anchor(name, me, found)
+            values["tx_hash"].append(self.send("/v1/payments/crypto/confirm", signed)["tx_hash"])
+        values["public_token"] += [f"public-sandbox-{name}", "public-sandbox-demo-1"]
+        self._create_webhooks(name, values)
+        self._anchor(name, me, values)
 
-    def _ask_for_document(self, body: dict[str, Any], found: dict[str, list[Any]]) -> None:
-        """Create an application with a requested document and a file; ids that belong together stay the same."""
-        if not found["document_id"]:
+    def _request_document(self, body: dict[str, Any], values: dict[str, list[Any]]) -> None:
+        """Create an application with a requested document and a file, once, so that their IDs match."""
+        if not values["document_id"]:
             application = self.send("/v1/applications", {**body, "initial_status": "submitted"})["id"]
             address = f"/v1/applications/{application}/documents"
             document = self.send(address, {"names": ["Payslip"]})["documents"][0]["id"]
@@ -127,53 +127,53 @@ class Services:
             url = f"{self.platform}{address}/{document}/files"
             answer = self.session.post(url, files=files, headers=headers, timeout=99)
             assert answer.status_code == 201, answer.text
-            found["document_id"], found["file_id"] = [document], [answer.json()["id"]]
-            found["application_id"] += [application] * 8
+            values["document_id"], values["file_id"] = [document], [answer.json()["id"]]
+            values["application_id"] += [application] * 8
 
-    def _make_model(self, provider_id: str, found: dict[str, list[Any]]) -> None:
+    def _create_model(self, provider_id: str, values: dict[str, list[Any]]) -> None:
         """Create a scoring model with a draft version."""
         model = self.send("/v1/scoring/models", {"provider_id": provider_id, "name": "Fuzzed"})["id"]
         version = self.send(f"/v1/scoring/models/{model}/versions", {"definition": DEFINITION})["number"]
-        said = {name: value for name, value in POOR.items() if name.startswith("application_data.")}
-        found["model_id"].append(str(model))
-        found["blockscore_model_id"].append(model)
-        found["number"].append(str(version))
-        found["definition"].append(DEFINITION)
-        found["facts"] += [POOR, said]
+        claims = {name: value for name, value in POOR.items() if name.startswith("application_data.")}
+        values["model_id"].append(str(model))
+        values["blockscore_model_id"].append(model)
+        values["number"].append(str(version))
+        values["definition"].append(DEFINITION)
+        values["facts"] += [POOR, claims]
 
-    def _make_webhooks(self, name: str, found: dict[str, list[Any]]) -> None:
-        """Create an endpoint and a delivery, while the limit allows it."""
+    def _create_webhooks(self, name: str, values: dict[str, list[Any]]) -> None:
+        """Create an endpoint and a delivery. Delete all endpoints first if the limit is near."""
         if len(self.send("/v1/webhooks/endpoints", method="GET")["endpoints"]) > 12:
             for endpoint in self.send("/v1/webhooks/endpoints", method="GET")["endpoints"]:
                 self.send(f"/v1/webhooks/endpoints/{endpoint['id']}", method="DELETE")
         endpoint = self.send("/v1/webhooks/endpoints", {"url": f"https://receiver.example/{name}"})["id"]
-        found["endpoint_id"].append(endpoint)
-        found["endpoint"].append(endpoint)
-        found["delivery_id"].append(self.send(f"/v1/webhooks/endpoints/{endpoint}/test")["delivery_id"])
+        values["endpoint_id"].append(endpoint)
+        values["endpoint"].append(endpoint)
+        values["delivery_id"].append(self.send(f"/v1/webhooks/endpoints/{endpoint}/test")["delivery_id"])
         verifications = self.send("/v1/kyc/create", {})["verification_id"] if self.number == 1 else None
-        found["verification_id"] += [verifications] if verifications else found["verification_id"][:1]
+        values["verification_id"] += [verifications] if verifications else values["verification_id"][:1]
 
-    def _anchor(self, name: str, me: str, found: dict[str, list[Any]]) -> None:
-        """Anchor a report."""
+    def _anchor(self, name: str, me: str, values: dict[str, list[Any]]) -> None:
+        """Anchor a report, and add values of the ledger."""
         report = {"user_id": me, "report_type": "credit_report", "report_data": name}
         anchored = self.send("/anchor", report, base=self.ledger)
-        found["report_hash"] += [anchored["hash"], anchored["hash"].upper()]
-        found["hash"].append(anchored["hash"])
-        found["report_data"].append(name)
-        found["number"].append(str(anchored["block_number"]))
+        values["report_hash"] += [anchored["hash"], anchored["hash"].upper()]
+        values["hash"].append(anchored["hash"])
+        values["report_data"].append(name)
+        values["number"].append(str(anchored["block_number"]))
         size = self.send("/stats", method="GET", base=self.ledger)["total_hashes"]
-        found["from"] += [size // 2, str(size // 2)]
-        found["to"] += [size, str(size)]
-        found["index"] += [size - 1, str(size - 1)]
-        found["path"] += [f"0/000.p/{size}", f"entries/000.p/{size}", "1/000"]
+        values["from"] += [size // 2, str(size // 2)]
+        values["to"] += [size, str(size)]
+        values["index"] += [size - 1, str(size - 1)]
+        values["path"] += [f"0/000.p/{size}", f"entries/000.p/{size}", "1/000"]
         address = f"{self.ledger}/proof/{anchored['hash']}.tlog-proof"
         file = self.session.get(address, headers=BEHIND_PROXY, timeout=99)
-        found["proof"].append(file.text)
+        values["proof"].append(file.text)
 
 
 @contextlib.contextmanager
 def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Services]:
-    """Create demo data in a migrated database, and run both services on it, with very high rate limits."""
+    """Create demo data in a migrated database, and run both services with rate limits too high to reach."""
     environment = {
         "DATABASE_URL": database_url,
         "VAR_DIR": str(folder),
@@ -185,7 +185,7 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
     }
     owner = json.loads(manage(environment, "seed_demo", "--json"))
     manage(environment, "create_user", "newcomer", "--password", secrets.token_hex(), "--json")
-    # Its clock is advanced repeatedly, by up to 400 days.
+    # The key must not expire, because requests advance the account's clock by up to 400 days.
     output = manage(environment, "create_api_key", "newcomer", "--name", "x", "--expires-days", "36500", "--json")
     values_by_name = {
         name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}
@@ -207,7 +207,7 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
             ("development", "config.wsgi", values_by_name),
             ("production", "ledger.wsgi", values_by_name | strict),
         ):
-            store_environment(database_url, kind)  # both use one database, whose kind each checks at its start
+            store_environment(database_url, kind)  # at its start, each service checks this kind
             serving = gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings)
             ports.append(stack.enter_context(serving))
         yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(output)["key"])

@@ -1,4 +1,4 @@
-"""The settings of the bench, with very high rate limits, and uncollected static files."""
+"""The settings of the benchmarks, whose rate limits are too high to reach, without collected static files."""
 
 from tests.bench.settings import *  # noqa: F403
 from tests.bench.settings import STORAGES

@@ -1,6 +1,6 @@
-"""Every response of real servers matches the OpenAPI documents, for generated requests.
+"""The responses of real servers to generated requests match the OpenAPI documents.
 
-The requests are the same at every run. FUZZ_SEED and FUZZ_EXAMPLES change them.
+The requests are the same in every run. FUZZ_SEED and FUZZ_EXAMPLES change them.
 """
 
 import json
@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "1"))
 
 
 @pytest.mark.usefixtures("needs_postgresql", "django_db_setup")
-def test_every_response_matches_the_openapi_documents(template, tmp_path):
+def test_responses_to_generated_requests_match_the_openapi_documents(template, tmp_path):
     with (
         temporary_database(own_database_url(), f"fuzz_{os.getpid()}", template=template) as address,
         services.serve(address, tmp_path) as serving,
@@ -34,7 +34,7 @@ def test_every_response_matches_the_openapi_documents(template, tmp_path):
 
 
 class Wrong(BaseHTTPRequestHandler):
-    """A service whose responses to its three operations violate its document."""
+    """A service whose three operations violate its OpenAPI document."""
 
     answers = {"/crash": (500, {}), "/teapot": (418, {}), "/shape": (200, {"a": "text"})}
 
@@ -60,7 +60,7 @@ DOCUMENT = {
 }
 
 
-def test_a_campaign_finds_a_crash_an_unknown_status_and_a_wrong_shape():
+def test_a_fuzzing_campaign_finds_a_crash_an_undocumented_status_and_a_wrong_body():
     with ThreadingHTTPServer(("127.0.0.1", 0), Wrong) as httpd:
         threading.Thread(target=httpd.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{httpd.server_port}"
@@ -71,4 +71,4 @@ def test_a_campaign_finds_a_crash_an_unknown_status_and_a_wrong_shape():
     assert figures["cases"] >= 3
     assert figures["server errors"] == 1
     assert figures["undocumented statuses"] >= 2
-    assert figures["answers outside their schema"] >= 1
+    assert figures["responses outside their schema"] >= 1

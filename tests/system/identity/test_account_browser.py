@@ -30,7 +30,7 @@ LOG_OUT = "form[action='/account/logout'] button"
 OTHER_SCRIPTS = "script:not([src*='/credit/upload.'])"
 
 
-class Person:
+class BrowserUser:
     """A browser user; checks that pages have no OTHER_SCRIPTS, and clicks in the narrowest window."""
 
     def __init__(self, browser, server, **options):
@@ -72,28 +72,28 @@ def mailed_path():
 
 
 def test_a_user_signs_up_logs_in_requests_erasure_and_logs_out(chromium, live_server, transactional_db):
-    person = Person(chromium, live_server)
-    person.open("/account/signup", "sign-up")
-    person.send("sign-up-refused", email=EMAIL, password1="short")
-    person.send("sent", email=EMAIL, password1=PASSWORD)
-    person.open(mailed_path(), "confirm")
-    person.send("log-in")
-    person.send("log-in-refused", login=EMAIL, password="wrong")
-    person.send("account", login=EMAIL, password=PASSWORD)
+    browser_user = BrowserUser(chromium, live_server)
+    browser_user.open("/account/signup", "sign-up")
+    browser_user.send("sign-up-refused", email=EMAIL, password1="short")
+    browser_user.send("sent", email=EMAIL, password1=PASSWORD)
+    browser_user.open(mailed_path(), "confirm")
+    browser_user.send("log-in")
+    browser_user.send("log-in-refused", login=EMAIL, password="wrong")
+    browser_user.send("account", login=EMAIL, password=PASSWORD)
     for path in ("", "email", "password", "sessions", "privacy"):
-        person.open(f"/account/{path}", path or "account")
-        assert person.page.locator(LOG_OUT).is_visible(), path
-    person.open("/account/email", "email")
-    person.send("again", email="new@example.org")
-    person.send("email-waits", password=PASSWORD)
-    person.open("/account/delete", "privacy")
-    assert person.page.url.endswith("/account/privacy")
+        browser_user.open(f"/account/{path}", path or "account")
+        assert browser_user.page.locator(LOG_OUT).is_visible(), path
+    browser_user.open("/account/email", "email")
+    browser_user.send("again", email="new@example.org")
+    browser_user.send("email-waits", password=PASSWORD)
+    browser_user.open("/account/delete", "privacy")
+    assert browser_user.page.url.endswith("/account/privacy")
     for action in ("export", "erase", "keep"):
-        person.press(f"privacy-{action}", f"button[value={action}]")
-    person.press("logged-out", LOG_OUT)
-    assert person.page.url.endswith("/account/login")
-    person.page.goto("/account/privacy")
-    assert "/account/login" in person.page.url
+        browser_user.press(f"privacy-{action}", f"button[value={action}]")
+    browser_user.press("logged-out", LOG_OUT)
+    assert browser_user.page.url.endswith("/account/login")
+    browser_user.page.goto("/account/privacy")
+    assert "/account/login" in browser_user.page.url
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
@@ -112,59 +112,59 @@ def test_privacy_page_shows_consents_obstacles_and_retained_records(chromium, li
             Export.objects.create(account=user, requested_by=user, language=language, status=status, created_at=now)
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert client_of(user).replace(f"/applications/{is_open.pk}/status", body).status_code == 200
-    person = Person(chromium, live_server, locale=language)
-    person.open("/account/login", f"log-in-{language}")
-    person.send(f"account-{language}", login=user.username, password=PASSWORD)
-    person.open("/account/privacy", f"privacy-obstacle-{language}")
+    browser_user = BrowserUser(chromium, live_server, locale=language)
+    browser_user.open("/account/login", f"log-in-{language}")
+    browser_user.send(f"account-{language}", login=user.username, password=PASSWORD)
+    browser_user.open("/account/privacy", f"privacy-obstacle-{language}")
     Application.objects.filter(pk=is_open.pk).update(status="withdrawn")
-    person.press(f"privacy-again-{language}", "button[value=export]")
-    person.send(f"privacy-proved-{language}", password=PASSWORD)
-    person.press(f"privacy-export-{language}", "button[value=export]")
-    person.press(f"privacy-erase-{language}", "button[value=erase]")
-    while person.page.locator("button[value^=end]").count():
-        person.press(f"privacy-ended-{language}", "button[value^=end] >> nth=0")
+    browser_user.press(f"privacy-again-{language}", "button[value=export]")
+    browser_user.send(f"privacy-proved-{language}", password=PASSWORD)
+    browser_user.press(f"privacy-export-{language}", "button[value=export]")
+    browser_user.press(f"privacy-erase-{language}", "button[value=erase]")
+    while browser_user.page.locator("button[value^=end]").count():
+        browser_user.press(f"privacy-ended-{language}", "button[value^=end] >> nth=0")
     assert not Consent.objects.active().exists()
-    person.press(f"privacy-keep-{language}", "button[value=keep]")
+    browser_user.press(f"privacy-keep-{language}", "button[value=keep]")
 
 
 def test_password_reset_and_invitation_work_in_a_browser(chromium, live_server, user, settings):
     type(user).objects.filter(pk=user.pk).update(email=EMAIL)
-    person = Person(chromium, live_server)
-    person.open("/account/password/forgot", "forgot")
-    person.send("sent", email=EMAIL)
-    person.open(mailed_path(), "new-password")
-    person.send("new-password-done", password1="a new one, and long", password2="a new one, and long")
+    browser_user = BrowserUser(chromium, live_server)
+    browser_user.open("/account/password/forgot", "forgot")
+    browser_user.send("sent", email=EMAIL)
+    browser_user.open(mailed_path(), "new-password")
+    browser_user.send("new-password-done", password1="a new one, and long", password2="a new one, and long")
     settings.SIGN_UP = "invited"
-    person.open("/account/signup", "by-invitation")
+    browser_user.open("/account/signup", "by-invitation")
     invite(actor=Actor.system("test"), email="j@example.org", role="developer", now=timezone.now())
-    person.open(f"/account/invitation/{token_of()}", "invitation")
-    person.send("invited-sign-up")
+    browser_user.open(f"/account/invitation/{token_of()}", "invitation")
+    browser_user.send("invited-sign-up")
 
 
 def test_a_user_adds_uses_and_removes_a_second_factor(chromium, live_server, user):
-    person = Person(chromium, live_server)
-    page = person.page
-    person.open("/account/second-factor", "log-in-first")
-    person.send("second-factor-none", login=user.username, password=PASSWORD)
-    secret = add_app(page, PASSWORD, person.check_page)
+    browser_user = BrowserUser(chromium, live_server)
+    page = browser_user.page
+    browser_user.open("/account/second-factor", "log-in-first")
+    browser_user.send("second-factor-none", login=user.username, password=PASSWORD)
+    secret = add_app(page, PASSWORD, browser_user.check_page)
     page.context.clear_cookies()
-    person.open("/account/login", "log-in")
-    person.send("code", login=user.username, password=PASSWORD)
-    person.send("code-refused", code="12345")
-    person.send("account", code=code_of(secret, steps=1))
+    browser_user.open("/account/login", "log-in")
+    browser_user.send("code", login=user.username, password=PASSWORD)
+    browser_user.send("code-refused", code="12345")
+    browser_user.send("account", code=code_of(secret, steps=1))
     page.goto("/account/second-factor/app/remove")
-    person.check_page("again")
-    person.send("remove-app", password=PASSWORD)
-    person.open("/account/second-factor/codes/new", "new-codes")
-    person.press("recovery-codes")
+    browser_user.check_page("again")
+    browser_user.send("remove-app", password=PASSWORD)
+    browser_user.open("/account/second-factor/codes/new", "new-codes")
+    browser_user.press("recovery-codes")
     page.goto("/account/second-factor/app/remove")
-    person.press("second-factor-none")
+    browser_user.press("second-factor-none")
 
 
 def test_a_passkey_is_added_in_a_browser_and_logs_in(chromium, live_server, user):
     """Browsers support passkeys only for host names. Without TLS they support them only for localhost."""
-    person = Person(chromium, live_server)
-    page, server = person.page, live_server.url.replace("127.0.0.1", "localhost")
+    browser_user = BrowserUser(chromium, live_server)
+    page, server = browser_user.page, live_server.url.replace("127.0.0.1", "localhost")
     tools = page.context.new_cdp_session(page)
     tools.send("WebAuthn.enable")
     key = {"protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}
@@ -172,21 +172,21 @@ def test_a_passkey_is_added_in_a_browser_and_logs_in(chromium, live_server, user
     tools.send("WebAuthn.addVirtualAuthenticator", {"options": options})
 
     def log_in(name):
-        person.open(f"{server}/account/login", "log-in")
-        person.send(name, login=user.username, password=PASSWORD)
+        browser_user.open(f"{server}/account/login", "log-in")
+        browser_user.send(name, login=user.username, password=PASSWORD)
 
     log_in("account")
-    person.open(f"{server}/account/second-factor/passkeys/add", "again")
-    person.send("add-passkey", password=PASSWORD)
+    browser_user.open(f"{server}/account/second-factor/passkeys/add", "again")
+    browser_user.send("add-passkey", password=PASSWORD)
     page.fill("[name=name]", "My phone")
-    person.press("recovery-codes", "#mfa_webauthn_add")
-    person.open(f"{server}/account/second-factor", "second-factor-of-key")
+    browser_user.press("recovery-codes", "#mfa_webauthn_add")
+    browser_user.open(f"{server}/account/second-factor", "second-factor-of-key")
     page.context.clear_cookies()
     log_in("code-or-passkey")
-    person.press("account", "#passkey")
-    person.open(f"{server}/account/second-factor/passkeys/confirm", "confirm-by-passkey")
-    person.press("account", "#mfa_webauthn_reauthenticate")
+    browser_user.press("account", "#passkey")
+    browser_user.open(f"{server}/account/second-factor/passkeys/confirm", "confirm-by-passkey")
+    browser_user.press("account", "#mfa_webauthn_reauthenticate")
     page.goto(f"{server}/account/second-factor")
     with page.expect_navigation():
         page.click("text=Remove My phone")
-    person.check_page("remove-key")
+    browser_user.check_page("remove-key")

@@ -47,7 +47,7 @@ def test_the_ledger_reaches_a_platform_with_a_private_certificate_authority(sett
             settings.PLATFORM_CA_FILE = ca_file
             with pytest.raises(Unavailable):
                 service_a.PublishedKeys().find("any")
-            assert server.asked == paths
+            assert server.paths == paths
 
 
 def called_with(pair):

@@ -1,4 +1,4 @@
-"""docs/guides/commerce.md: its blocks run unchanged, and their output matches the page."""
+"""The blocks of docs/guides/commerce.md run unchanged, and print the documented responses."""
 
 import json
 import os
@@ -19,8 +19,8 @@ CUT = "…"
 
 @pytest.fixture
 def running(committed, bookless, live_server, settings, tmp_path):
-    """A server with the demo's data; yields the variables that the guide uses."""
-    settings.VAR_DIR = tmp_path / "var"  # the blocks read it relative to their working directory
+    """The environment variables of the guide, for a server with the demo's data."""
+    settings.VAR_DIR = tmp_path / "var"  # the blocks read `var` in their working directory
     settings.VAR_DIR.mkdir()
     settings.BASE_URL = f"{live_server.url}/v1"
     out = StringIO()
@@ -28,26 +28,26 @@ def running(committed, bookless, live_server, settings, tmp_path):
     return {"BASE": settings.BASE_URL, "KEY": json.loads(out.getvalue().splitlines()[-1])["api_key"]}
 
 
-def differences(shown, printed, path="$"):
-    """Yield the differences between output and page; extra fields are allowed, and `…` matches any text."""
-    if isinstance(shown, dict) and isinstance(printed, dict):
-        for name, value in shown.items():
+def differences(documented, printed, path="$"):
+    """Yield the path of each difference. Output can have further fields, and `…` matches the rest of a string."""
+    if isinstance(documented, dict) and isinstance(printed, dict):
+        for name, value in documented.items():
             yield from differences(value, printed.get(name), f"{path}.{name}")
-    elif isinstance(shown, list) and isinstance(printed, list) and len(shown) == len(printed):
-        for place, (item, other) in enumerate(zip(shown, printed, strict=True)):
+    elif isinstance(documented, list) and isinstance(printed, list) and len(documented) == len(printed):
+        for place, (item, other) in enumerate(zip(documented, printed, strict=True)):
             yield from differences(item, other, f"{path}[{place}]")
-    elif isinstance(shown, str) and isinstance(printed, str) and shown.endswith(CUT):
-        if not printed.startswith(shown.removesuffix(CUT)):
+    elif isinstance(documented, str) and isinstance(printed, str) and documented.endswith(CUT):
+        if not printed.startswith(documented.removesuffix(CUT)):
             yield path
-    elif shown != printed:
+    elif documented != printed:
         yield path
 
 
-def test_every_call_of_the_commerce_guide_returns_the_shown_response(running, tmp_path):
+def test_every_request_of_the_commerce_guide_returns_the_documented_response(running, tmp_path):
     calls = [block for language, block in BLOCKS if language == "sh"]
-    shown = [json.loads(block) for language, block in BLOCKS if language == "json"]
-    assert len(calls) == len(shown) >= 5
-    # One shell for all blocks, as for a reader who pastes one after another.
+    documented = [json.loads(block) for language, block in BLOCKS if language == "json"]
+    assert len(calls) == len(documented) >= 5
+    # Run all blocks in a single shell, like a reader who pastes one block after another.
     script = "\necho; echo --\n".join(calls)
     command, env = ["bash", "-euo", "pipefail", "-c", script], {**os.environ, **running}
     pasted = subprocess.run(
@@ -55,11 +55,11 @@ def test_every_call_of_the_commerce_guide_returns_the_shown_response(running, tm
     )
     assert pasted.returncode == 0, pasted.stderr
     printed = [json.loads(part) for part in pasted.stdout.split("\n--\n")]
-    for expected, item in zip(shown, printed, strict=True):
+    for expected, item in zip(documented, printed, strict=True):
         assert list(differences(expected, item)) == [], item
 
 
-def test_the_program_of_the_commerce_guide_reads_every_response(running, monkeypatch, capsys):
+def test_the_python_program_of_the_commerce_guide_prints_offers(running, monkeypatch, capsys):
     (program,) = [block for language, block in BLOCKS if language == "python"]
     for name, value in running.items():
         monkeypatch.setenv(name, value)

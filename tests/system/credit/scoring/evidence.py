@@ -1,11 +1,11 @@
-"""Applications for an offer of a lender with a name for notices, with the facts of a random scorecard."""
+"""Build application data for random scorecards, and offers that use them."""
 
 from tests.credit.notices.world import ADDRESS
 from tests.factories import OfferFactory
 
 
 def nested(facts):
-    """Return the application data for facts given by path."""
+    """Return the application data for facts with the paths `application_data.…` as keys."""
     data = {}
     for path, value in facts.items():
         first, *between = path.split(".")

@@ -1,7 +1,7 @@
-"""JPMML, a third-party scoring engine, in a separate process: one Java process for any number of scorecards.
+"""Run JPMML, a third-party scoring engine, in a separate process for any number of scorecards.
 
 `python -m tests.system.credit.scoring.jpmml` reads a line of JSON for each scorecard, `{"pmml": …, "rows": [{field:
-value}, …]}`, and responds with a line: the total and the ranked reason codes of each row.
+value}, …]}`. For each, it prints a line: the total and the ranked reason codes of each row.
 """
 
 import json
@@ -26,7 +26,7 @@ WHY_NOT = next(
 
 
 class Engine:
-    """A context in which scorecards can be computed."""
+    """A JPMML process that computes scorecards while the block runs."""
 
     def __enter__(self):
         command = [sys.executable, "-W", "ignore", "-m", "tests.system.credit.scoring.jpmml"]
@@ -40,7 +40,7 @@ class Engine:
         self._process.wait(timeout=120)
 
     def compute(self, document, rows):
-        """Return `(total, reason codes)` of each row."""
+        """Return `(total, reason codes)` for each row."""
         self._process.stdin.write(json.dumps({"pmml": document.decode(), "rows": rows}) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
@@ -66,7 +66,7 @@ def _main():
     for line in sys.stdin:
         try:
             answer = _computed(json.loads(line))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the test is to show it
+        except Exception as error:  # noqa: BLE001  the test reports any error
             answer = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), flush=True)
 

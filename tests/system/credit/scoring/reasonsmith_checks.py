@@ -1,7 +1,7 @@
-"""reasonsmith, a third-party auditor, in a separate process.
+"""Run reasonsmith, a third-party auditor, in a separate process.
 
 `python -m tests.system.credit.scoring.reasonsmith_checks` reads a line of JSON for each check, `{"folder": …, "pack":
-…, "is_rules": …}`. It responds with a line: the verdict and the strength of each duty of the pack.
+…, "is_rules": …}`. For each, it prints a line: the verdict and the strength of each duty of the pack.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ WHY_NOT = "" if find_spec("reasonsmith") else "needs the package reasonsmith"
 
 
 class Auditor:
-    """A context in which exported folders can be checked."""
+    """A reasonsmith process that checks exported folders while the block runs."""
 
     def __enter__(self):
         command = [sys.executable, "-W", "ignore", "-m", "tests.system.credit.scoring.reasonsmith_checks"]
@@ -31,7 +31,7 @@ class Auditor:
         self._process.wait(timeout=120)
 
     def check(self, folder, pack, *, is_rules=False):
-        """Return `{duty: "verdict strength"}` for the decisions of a folder, or for its rules."""
+        """Check the decisions of a folder, or with `is_rules` its rules; return `{duty: "verdict strength"}`."""
         self._process.stdin.write(json.dumps({"folder": str(folder), "pack": pack, "is_rules": is_rules}) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
@@ -65,7 +65,7 @@ def _main():
         try:
             wanted = json.loads(line)
             answer = _checked(Path(wanted["folder"]), wanted["pack"], is_rules=wanted["is_rules"])
-        except Exception as error:  # noqa: BLE001 - whatever it is, the test is to show it
+        except Exception as error:  # noqa: BLE001  the test reports any error
             answer = f"{type(error).__name__}: {error}"
         print(json.dumps(answer), flush=True)
 

@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/decision-bundle and GET /v1/scoring/verifier: the evidence and its verifier."""
+"""GET /v1/applications/{id}/decision-bundle and GET /v1/scoring/verifier, used together offline."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ from tests.system.credit.test_application_proof import ledger  # noqa: F401  a f
 
 
 @pytest.mark.usefixtures("committed")
-def test_a_decision_bundle_is_verified_offline_by_a_single_file(api, user, settings, ledger, tmp_path):
+def test_the_downloaded_verifier_verifies_a_decision_bundle_offline(api, user, settings, ledger, tmp_path):
     settings.CHAIN_URL, settings.DECISIONING = ledger, "automatic"
     with override_settings(ROOT_URLCONF="config.urls"):
         verify_identity(user)

@@ -1,6 +1,6 @@
-"""Explanations of random scorecards over HTTP, recomputed by JPMML: the points, and each stated change.
+"""JPMML confirms the points and the stated changes in explanations of random scorecards.
 
-`EXPLANATIONS=300` sets the number of applications, each in three languages.
+`EXPLANATIONS=300` sets the number of applications. Each explanation is read in three languages.
 """
 
 import os
@@ -25,9 +25,9 @@ from tests.system.credit.scoring.jpmml import WHY_NOT, Engine
 
 pytestmark = [pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT), pytest.mark.django_db]
 EXPLANATIONS = int(os.environ.get("EXPLANATIONS", "12"))
-A_CARD = 4
+PER_CARD = 4
 RANKS = ("decline", "refer", "approve")
-# The outcomes in the three languages.
+# The words for the outcomes in the three languages of explanations.
 OUTCOMES = {
     "en": {"approve": "approval", "refer": "decision by a person"},
     "es": {"approve": "aprobación", "refer": "decisión de una persona"},
@@ -42,7 +42,7 @@ def engine():
 
 
 def published(chance):
-    """Publish a random scorecard whose inputs do not depend on the date; return its version, and the samples."""
+    """Publish a random scorecard without date inputs; return version, definition, and samples."""
     while True:
         definition, samples = pairs.card(chance, reasons=[code for code in pairs.CODES if isinstance(code, str)])
         if any("months_since" in source for source in definition["inputs"]):
@@ -54,11 +54,11 @@ def published(chance):
             with transaction.atomic():
                 return make_version(make_model(), role="champion", **{**definition, **rules}), definition, samples
         except ApiError:
-            continue  # it can decline without a reason
+            continue  # the platform rejects scorecards that can decline without a reason
 
 
 def submitted(offer, samples, chance):
-    """Submit an application; return it with the sample of each characteristic."""
+    """Submit an application with random samples; return it, and the sample of each characteristic."""
     world = World(offer)
     while True:
         chosen = [chance.choice(own) for own in samples]
@@ -69,17 +69,17 @@ def submitted(offer, samples, chance):
         try:
             world.move(0, "submitted", by=world.consumer)
         except ApiError:
-            continue  # a value of another type
+            continue  # a sample has a value of another type
         return world, chosen
 
 
 def joined(chosen):
-    """Return the facts, and the row for JPMML."""
+    """Merge samples; return the facts, and the fields for JPMML."""
     return tuple({name: value for item in chosen for name, value in item[part].items()} for part in (0, 1))
 
 
 def moved(card, chosen, samples, way):
-    """Return the samples with each changed characteristic in its stated bin; None if a bin has no sample."""
+    """Return the samples after a stated change, or None if a stated bin has no sample."""
     result = list(chosen)
     names = [each.name for each in card.characteristics]
     for step in way["changes"]:
@@ -92,20 +92,20 @@ def moved(card, chosen, samples, way):
 
 
 def outcome_of(card, total, facts):
-    """Return the outcome of JPMML's total; an approval without a value is left to a reviewer."""
+    """Return the outcome for JPMML's total. If a value is missing, a reviewer decides instead of an approval."""
     outcome = card.outcome_of(total)
     return "refer" if outcome == "approve" and evaluate(card, facts).missing else outcome
 
 
 @pytest.mark.timeout(300 + EXPLANATIONS * 10)
-def test_points_and_stated_changes_equal_those_of_jpmml_in_three_languages(engine, settings, no_rate_limits):
+def test_jpmml_confirms_points_and_stated_changes_of_explanations(engine, settings, no_rate_limits):
     settings.DECISIONING = "assist"
     chance, stated, applications = Random(3103), 0, 0
     while applications < EXPLANATIONS:
         version, definition, samples = published(chance)
         offer, card = offer_of(version), Card.of(version.definition)
         document = pmml.write(version.definition, name="random")
-        for _ in range(A_CARD):
+        for _ in range(PER_CARD):
             world, chosen = submitted(offer, samples, chance)
             facts, fields = joined(chosen)
             ways = changes(card, evaluate(card, facts))

@@ -1,6 +1,6 @@
-"""The exported evidence of random scorecards and their decisions, checked by reasonsmith: duties and planted faults.
+"""reasonsmith checks the exported evidence of random scorecards and decisions, and finds planted faults.
 
-`REASONSMITH_CARDS=100` sets the number of scorecards, each with ten decisions.
+`REASONSMITH_CARDS=100` sets the number of scorecards. Each has ten decisions.
 """
 
 import json
@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.timeout(0),
 ]  # fmt: skip
 CARDS = int(os.environ.get("REASONSMITH_CARDS", "10"))
-DECISIONS_A_CARD = 10
+DECISIONS_PER_CARD = 10
 PACKS = ("ecoa", "eu_ai_act", "gdpr")
 PROVED = {
     "ecoa_reg_b_1002_9_a_2_written_statement", "ecoa_reg_b_1002_9_b_2_specific_reasons",
@@ -41,7 +41,7 @@ OBSERVED = {
     "eu_ai_act_art13_2_instructions_for_use", "gdpr_art22_3_safeguards_human_intervention",
     "gdpr_recital71_meaningful_explanation",
 }  # fmt: skip
-# Each rule requires a signal that the platform lacks. The value is the reason.
+# Each of these duties requires evidence that the platform does not have. The value describes the evidence.
 UNATTAINABLE = {
     "ecoa_reg_b_1002_9_b_2_principal_reasons_complete": "an inference artifact; a scorecard is exact",
     "ecoa_reg_b_1002_9_c_2_incompleteness_notice_runs_out": "decisions have no notice of incompleteness",
@@ -68,16 +68,16 @@ def published(chance):
             with transaction.atomic():
                 version = make_version(make_model(), role="champion", **{**card, **rules})
         except ApiError:
-            continue  # it can decline without a reason
+            continue  # the platform rejects scorecards that can decline without a reason
         return version, [facts for facts, _ in pairs.rows_of(chance, samples)]
 
 
-class NoneFits(Exception):
-    """No sample of a card has values of the types that an application requires."""
+class NoValidSample(Exception):
+    """No sample of a scorecard has values of the types that an application requires."""
 
 
 def submit(world, samples, chance):
-    """Submit a random sample; if its values have another type, it is rejected, and another sample is tried."""
+    """Submit an application with a random sample. Try another sample if the values have a wrong type."""
     for sample in chance.sample(samples, len(samples)):
         application = world.application
         application.application_data = {**nested(sample), "amount_cents": 500_000}
@@ -86,11 +86,11 @@ def submit(world, samples, chance):
             return world.move(0, "submitted", by=world.consumer)
         except ApiError:
             continue
-    raise NoneFits
+    raise NoValidSample
 
 
 def decide(world, samples, chance):
-    """Decide by score or by a reviewer; the worker creates the notice, which is delivered within 30 days."""
+    """Decide an application by score or as a reviewer, and issue and deliver its notice within 30 days."""
     submit(world, samples, chance)
     decide_scored(now=world.at(0.1))
     if world.application.status == "submitted":
@@ -111,21 +111,21 @@ def decide(world, samples, chance):
 
 
 def evidence(chance, folder, settings):
-    """Export a random version with DECISIONS_A_CARD decisions."""
+    """Export the evidence of a random version with ten decisions; return the folder."""
     settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
     while True:
         version, samples = published(chance)
         offer = offer_of(version)
         try:
-            for _ in range(DECISIONS_A_CARD):
+            for _ in range(DECISIONS_PER_CARD):
                 decide(World(offer), samples, chance)
-        except NoneFits:
+        except NoValidSample:
             continue
         export(version, folder)
         return folder
 
 
-def test_evidence_of_random_scorecards_violates_no_duty_and_proves_three(auditor, settings, no_rate_limits, tmp_path):
+def test_reasonsmith_finds_no_violation_in_evidence_of_random_scorecards(auditor, settings, no_rate_limits, tmp_path):
     chance, result, decisions = Random(1002), {}, 0
     for number in range(CARDS):
         folder = evidence(chance, tmp_path / str(number), settings)
@@ -134,7 +134,7 @@ def test_evidence_of_random_scorecards_violates_no_duty_and_proves_three(auditor
                 for duty, verdict in auditor.check(folder, pack, is_rules=is_rules).items():
                     result.setdefault((duty, is_rules), set()).add(verdict)
         decisions += len(rows(folder / "decisions.jsonl"))
-    assert decisions == CARDS * DECISIONS_A_CARD
+    assert decisions == CARDS * DECISIONS_PER_CARD
     assert ApplicationHistory.objects.filter(credential__startswith="model:", status="rejected").exists()
     print(
         f"{CARDS} cards, {decisions} decisions:",
@@ -148,7 +148,7 @@ def test_evidence_of_random_scorecards_violates_no_duty_and_proves_three(auditor
 
 
 def alter(**changes):
-    """Return a fault in the last decision of a log: fields with another value, or without one."""
+    """Return a function that changes fields in the last decision of a log, or with None removes them."""
 
     def plant(folder):
         file = folder / "decisions.jsonl"
@@ -160,7 +160,7 @@ def alter(**changes):
 
 
 def add_rule(rule):
-    """Return a fault in the rules: an additional rule at the end."""
+    """Return a function that adds a rule at the end of the rules."""
 
     def plant(folder):
         text = (folder / "rules.py").read_text()
@@ -187,7 +187,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-def test_eight_planted_faults_are_found(auditor, settings, no_rate_limits, tmp_path):
+def test_reasonsmith_finds_each_planted_fault_in_the_evidence(auditor, settings, no_rate_limits, tmp_path):
     chance = Random(8)
     sound = evidence(chance, tmp_path / "sound", settings)
     while "decline" not in (sound / "rules.py").read_text():

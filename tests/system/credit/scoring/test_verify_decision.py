@@ -1,4 +1,4 @@
-"""The verifier of decisions: valid bundles, the failing step of invalid ones, and its independence of packages."""
+"""The standalone verifier of decision bundles: results, exit statuses, and imports."""
 
 import ast
 import json
@@ -16,43 +16,43 @@ FILE = Path(verify_decision.__file__)
 
 
 class TestStandaloneScript:
-    """Run as a stored copy: without any package, without the project."""
+    """The verifier, run as a copy without packages and without the project."""
 
     KEYS = ("--ledger-key", KEY, "--platform-key", "record-keys.json")
 
-    def run(self, folder, given, *arguments):
+    def run(self, folder, content, *arguments):
         (folder / "record-keys.json").write_text(RECORD_KEYS)
         (folder / "verify_decision.py").write_bytes(FILE.read_bytes())
-        (folder / "bundle.json").write_bytes(given if isinstance(given, bytes) else json.dumps(given).encode())
+        (folder / "bundle.json").write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
         return subprocess.run(
             [sys.executable, "-I", "-S", "verify_decision.py", "bundle.json", *arguments],
             cwd=folder, env={}, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
 
-    def test_valid_decision_bundle_is_verified(self, tmp_path):
+    def test_verifier_accepts_a_valid_decision_bundle(self, tmp_path):
         done = self.run(tmp_path, bundle(), *self.KEYS)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
         assert done.stdout.splitlines()[-1] == "The decision holds."
         assert [line.split()[1].rstrip(":") for line in done.stdout.splitlines()[:-1]] == NAMES
 
-    def test_verification_without_keys_is_inconclusive(self, tmp_path):
+    def test_verifier_without_a_key_returns_exit_status_3(self, tmp_path):
         for keys, missing in (((), "platform, signature"), (self.KEYS[:2], "platform"), (self.KEYS[2:], "signature")):
             done = self.run(tmp_path, bundle(), *keys)
-            said = f"No error was found, but a key is missing, so it could be a forgery. Not checked: {missing}."
-            assert (done.returncode, done.stdout.splitlines()[-1]) == (3, said)
+            verdict = f"No error was found, but a key is missing, so it could be a forgery. Not checked: {missing}."
+            assert (done.returncode, done.stdout.splitlines()[-1]) == (3, verdict)
 
-    def test_unsigned_decision_bundle_has_its_own_exit_status(self, tmp_path):
+    def test_verifier_returns_exit_status_4_for_an_unsigned_decision_bundle(self, tmp_path):
         fields = {**recorded(bundle(), decided_at="2025-11-22T12:00:00.000000Z"), "signature": None}
         done = self.run(tmp_path, fields, *self.KEYS)
-        said = "The record is unsigned: nothing shows that the platform wrote it."
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (4, said)
+        verdict = "The record is unsigned: nothing shows that the platform wrote it."
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (4, verdict)
 
-    def test_verifier_reports_erased_facts(self, tmp_path):
+    def test_verifier_reports_unchecked_steps_for_erased_facts(self, tmp_path):
         done = self.run(tmp_path, {**bundle(), "facts": None, "nonce": None}, *self.KEYS)
-        said = "The decision holds. Not checked: facts, total, outcome, reasons."
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, said)
+        verdict = "The decision holds. Not checked: facts, total, outcome, reasons."
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, verdict)
 
-    def test_tampered_decision_bundle_fails(self, tmp_path):
+    def test_verifier_rejects_a_tampered_decision_bundle(self, tmp_path):
         done = self.run(tmp_path, recorded(bundle(), total=551))
         assert (done.returncode, done.stderr) == (1, "")
         assert done.stdout.splitlines()[-1] == "The decision does not hold: total."
