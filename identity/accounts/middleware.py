@@ -52,7 +52,7 @@ class AccountPages:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith((PREFIX, "/oauth/grants")):
+        if not request.path_info.startswith((PREFIX, "/oauth/grants", "/oauth/authorize")):
             return self.get_response(request)
         with override(get_language_from_request(request)):
             response = self.get_response(request)

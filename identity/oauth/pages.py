@@ -108,8 +108,8 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         context: dict[str, Any] = super().get_context_data(**kwargs)
         scopes = context.get("scopes", [])
         context["destination"] = urlsplit(context.get("redirect_uri") or "").netloc
-        context["permissions"] = [(scope, SCOPES[scope]) for scope in scopes]
-        context["refused"] = refused_with(scopes)
+        context["permissions"] = [(scope, gettext(SCOPES[scope])) for scope in scopes]
+        context["refused"] = [gettext(words) for words in refused_with(scopes)]
         return context
 
     def redirect(self, redirect_to: str, application: OAuthClient | None) -> HttpResponseBase:

@@ -74,10 +74,26 @@ def test_consent_page_describes_the_client_and_each_scope_in_plain_words(browser
 )
 def test_the_consent_page_lists_the_limits_of_the_client(browser, db, asked, cannot, can):
     client, _ = make_client(name="Another app", scopes=[asked])
-    may, _, never = page_text(open_consent_page(browser, client, scope=asked)).partition("The app can not:")
+    may, _, never = page_text(open_consent_page(browser, client, scope=asked)).partition("The app can't:")
     assert can in may
     assert cannot in never
     assert "change your password" in never
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("es", ("pide permiso para actuar por usted", "Ver las ofertas", "contraseña", "Permitir", "Rechazar")),
+        ("de", ("möchte für Sie handeln", "Angebote", "Passwort", "Erlauben", "Ablehnen")),
+    ],
+)
+def test_the_consent_page_is_in_the_browsers_language(browser, db, language, words):
+    client, _ = make_client(name="Presto", scopes=["offers:read"])
+    browser.defaults["HTTP_ACCEPT_LANGUAGE"] = language
+    text = page_text(open_consent_page(browser, client, scope="offers:read"))
+    assert [part for part in words if part not in text] == []
+    for english in ("act on your behalf", "The app", "Allow", "Deny", "password"):
+        assert english not in text
 
 
 def page_text(page):
