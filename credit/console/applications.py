@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReviewAdmin
+from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import VIEW, console_of, may
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.personal import MASK
@@ -349,6 +349,11 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             bound = "If the record or its data change, the proposal is void."
             return ["Your decision is a proposal until another reviewer confirms it. Then:", *lines, bound]
         return lines
+
+    def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
+        """Require a reason in the form if the decision differs from the score's proposal."""
+        form.fields["reason"].required |= record.goes_against_score(form.to)
+        return super().beside_form(record, form)
 
     def label_of(self, to: str, record: Application | None = None) -> str:
         if record is not None and to == states.UNDER_REVIEW and record.status != states.SUBMITTED:

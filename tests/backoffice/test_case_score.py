@@ -12,7 +12,7 @@ from credit.models import ApplicationRevision
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import store_score
-from tests.backoffice.pages import text_of
+from tests.backoffice.pages import seen_in, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
@@ -107,6 +107,18 @@ def test_decision_page_states_that_an_override_of_the_score_requires_a_reason(re
     assert against in text_of(reviewers_client.get(move_of(application, "approved")))
     assert against not in text_of(reviewers_client.get(move_of(application, "rejected")))
     assert against not in text_of(reviewers_client.get(move_of(application, "pending_documents")))
+
+
+def test_an_override_without_a_reason_is_an_error_of_the_form_that_keeps_its_fields(reviewers_client, champion):
+    application = case(champion)
+    address = move_of(application, "approved")
+    page = reviewers_client.get(address)
+    sent = {"seen": seen_in(page), "terms_seen": page.context.get("terms_seen", ""), "reason": ""}
+    answer = reviewers_client.post(address, sent)
+    assert answer.status_code == 200
+    assert answer.context["form"].errors == {"reason": ["This field is required."]}
+    application.refresh_from_db()
+    assert application.status == "under_review"
 
 
 def test_a_decision_after_a_referral_is_not_an_override(reviewers_client, champion):
