@@ -49,9 +49,22 @@ def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
     return amount
 
 
+def _failure_in_words(failure: str | None) -> str:
+    return words(failure) if failure else NOTHING
+
+
 @admin.register(Payment)
 class PaymentAdmin(OwnedRecords):
-    list_display = ("payment_number", "status_chip", "person", "amount", "refunded", "processor", "failure", "created")
+    list_display = (
+        "payment_number",
+        "status_chip",
+        "person",
+        "amount",
+        "refunded",
+        "processor",
+        "failure_shown",
+        "created",
+    )
     list_filter = ("status", "disputed", ("processor", among(("sandbox", "stripe"))))
     list_defer = ("description", "method_token")
     search_help_text = "A payment's id, the beginning of a user name, or a user's id"
@@ -62,7 +75,7 @@ class PaymentAdmin(OwnedRecords):
     )  # fmt: skip
     fieldsets = (
         (None, {"fields": (
-            "payment_number", "status_chip", "failure", "person", "amount", "fee", "net", "refunded", "disputed",
+            "payment_number", "status_chip", "failure_shown", "person", "amount", "fee", "net", "refunded", "disputed",
             "payment_method_id", "provider_account_id", "description", "created", "processed",
         )}),
         ("At the processor", {"fields": (
@@ -71,6 +84,7 @@ class PaymentAdmin(OwnedRecords):
         ("Requests and responses", {"fields": ("attempts_shown",)}),
     )  # fmt: skip
 
+    failure_shown = column(_failure_in_words, "failure", "failure")
     payment_number = column(str, "pk", "id", ordering="id")
     amount = _money("amount_cents", "amount", ordering="amount_cents")
     fee = _money("fee_amount_cents", "fee")

@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery, Value
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -177,6 +177,10 @@ class HoldAdmin(ReadOnlyAdmin):
         if obj is not None:
             return super().get_form(request, obj, change, **options)
         return type("NewHoldForm", (NewHoldForm,), {"request": request})
+
+    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+        one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
+        return super().add_view(request, form_url, {**one_button, **(extra_context or {})})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Do nothing: `clean` has stored the hold."""
