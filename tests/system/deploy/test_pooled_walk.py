@@ -30,7 +30,7 @@ pytestmark = [
 CALLERS = 6
 WORKERS = ("ask_witnesses", "anchor_decisions", "decide_applications", "deliver_webhooks")
 # Expected errors: of the sandbox's bank and card processor, and of a log-in while two other log-ins run.
-EXPECTED = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"Too many people are logging in")
+EXPECTED = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"The server is processing too many log-ins.")
 # The settings that PgBouncer sets for each client, and the settings that every transaction resets.
 POOLER_SETTINGS = {"application_name", "client_encoding", "DateStyle", "standard_conforming_strings", "TimeZone"}
 TRANSACTION_SETTINGS = {"transaction_isolation", "transaction_read_only"}
