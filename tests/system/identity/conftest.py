@@ -1,4 +1,4 @@
-"""Servers that share a database, each a separate process."""
+"""Fixtures with servers in separate processes."""
 
 from contextlib import ExitStack
 
@@ -11,9 +11,9 @@ from tests.system.server import gunicorn
 
 @pytest.fixture
 def two_servers(committed, settings, tmp_path):
-    """Run two servers on the test's database, each a separate process; yield their addresses."""
+    """The base URLs of two servers in separate processes that share the test's database."""
     shared = {
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # its rate limits are too high to reach
         "BASE_URL": settings.BASE_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),

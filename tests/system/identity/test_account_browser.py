@@ -1,4 +1,4 @@
-"""Pages of `/account/` in a real browser: three widths, light and dark, without scripts, every page checked by axe."""
+"""The pages of `/account/` in a real browser, at three widths, in light and dark; axe checks every page."""
 
 import re
 from urllib.parse import urlsplit
@@ -26,12 +26,12 @@ from tests.system.browsing import add_app, check_at_widths, collect_errors
 EMAIL = "jane@example.org"
 WIDTHS = (1280, 768, 320)
 LOG_OUT = "form[action='/account/logout'] button"
-# Pages of an application use a script to show the progress of an upload.
+# Pages of an application can use a script that shows the progress of an upload.
 OTHER_SCRIPTS = "script:not([src*='/credit/upload.'])"
 
 
 class BrowserUser:
-    """A browser user; checks that pages have no OTHER_SCRIPTS, and clicks in the narrowest window."""
+    """A browser whose pages must have no OTHER_SCRIPTS. It clicks in the narrowest window."""
 
     def __init__(self, browser, server, **options):
         self.page = browser.new_context(base_url=server.url, **options).new_page()
@@ -42,15 +42,15 @@ class BrowserUser:
         self.check_page(name)
 
     def check_page(self, name):
-        self.page.locator("h1").first.wait_for()  # the target of a redirect may still be loading
+        self.page.locator("h1").first.wait_for()  # wait for the target of a redirect
         assert self.page.locator("h1").count() == 1, name
         assert (self.page.locator(OTHER_SCRIPTS).count() == 0) == ("passkey" not in name), name
         assert self.complaints == [], name
         check_at_widths(self.page, f"account-{name}", WIDTHS)
-        self.complaints.clear()  # axe adds styles that the policy rejects
+        self.complaints.clear()  # axe adds styles, which the content security policy rejects
 
     def send(self, name, **fields):
-        """Fill in the form, press its button, and check the next page."""
+        """Fill in the form, submit it, and check the next page."""
         for field, value in fields.items():
             self.page.fill(f"[name={field}]", value)
         with self.page.expect_navigation():
@@ -58,34 +58,34 @@ class BrowserUser:
         self.check_page(name)
 
     def press(self, name, button="main form:not(.aside) button"):
-        """Press a button that opens another page, and check that page."""
+        """Click a button that opens another page, and check that page."""
         with self.page.expect_navigation():
             self.page.click(button)
         self.check_page(name)
 
 
 def mailed_path():
-    """Return the path of the link in the newest mail."""
+    """Send all mails; return the path of the link in the newest mail."""
     while any(deliver_some(now=timezone.now()).values()):
         pass
     return urlsplit(re.search(r"https?://\S+", mail.outbox[-1].body)[0]).path
 
 
-def test_a_user_signs_up_logs_in_requests_erasure_and_logs_out(chromium, live_server, transactional_db):
+def test_a_user_signs_up_requests_erasure_and_logs_out_in_a_browser(chromium, live_server, transactional_db):
     browser_user = BrowserUser(chromium, live_server)
     browser_user.open("/account/signup", "sign-up")
-    browser_user.send("sign-up-refused", email=EMAIL, password1="short")
+    browser_user.send("sign-up-rejected", email=EMAIL, password1="short")
     browser_user.send("sent", email=EMAIL, password1=PASSWORD)
     browser_user.open(mailed_path(), "confirm")
     browser_user.send("log-in")
-    browser_user.send("log-in-refused", login=EMAIL, password="wrong")
+    browser_user.send("log-in-rejected", login=EMAIL, password="wrong")
     browser_user.send("account", login=EMAIL, password=PASSWORD)
     for path in ("", "email", "password", "sessions", "privacy"):
         browser_user.open(f"/account/{path}", path or "account")
         assert browser_user.page.locator(LOG_OUT).is_visible(), path
     browser_user.open("/account/email", "email")
     browser_user.send("again", email="new@example.org")
-    browser_user.send("email-waits", password=PASSWORD)
+    browser_user.send("email-pending", password=PASSWORD)
     browser_user.open("/account/delete", "privacy")
     assert browser_user.page.url.endswith("/account/privacy")
     for action in ("export", "erase", "keep"):
@@ -97,17 +97,17 @@ def test_a_user_signs_up_logs_in_requests_erasure_and_logs_out(chromium, live_se
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_privacy_page_shows_consents_obstacles_and_retained_records(chromium, live_server, user, language):
+def test_the_privacy_page_exports_erases_and_revokes_consents_in_a_browser(chromium, live_server, user, language):
     now = timezone.now()
     with transaction.atomic():
-        kept = ApplicationFactory(consumer=user, status="withdrawn", submitted_at=now)
+        withdrawn = ApplicationFactory(consumer=user, status="withdrawn", submitted_at=now)
         is_open = ApplicationFactory(consumer=user, share=["bank", "identity"])
         start_family(user=user, now=now, client=make_client()[0], scope="offers:read applications:write")
         for kind, scope in (
             (kinds.BANK_LINK, "First Platypus Bank"), (kinds.ELECTRONIC_NOTICES, "notices about applications"),
-            (kinds.CREDIT_REPORT, f"{kept.pk}: credit report to lender 700"),
+            (kinds.CREDIT_REPORT, f"{withdrawn.pk}: credit report to lender 700"),
         ):  # fmt: skip
-            give_consent(user.pk, kind, kept.pk, scope=scope, now=now)
+            give_consent(user.pk, kind, withdrawn.pk, scope=scope, now=now)
         for status in ("ready", "expired", "failed"):
             Export.objects.create(account=user, requested_by=user, language=language, status=status, created_at=now)
     body = {"status": "submitted", "updated_by": str(user.pk)}
@@ -141,7 +141,7 @@ def test_password_reset_and_invitation_work_in_a_browser(chromium, live_server, 
     browser_user.send("invited-sign-up")
 
 
-def test_a_user_adds_uses_and_removes_a_second_factor(chromium, live_server, user):
+def test_a_user_adds_uses_and_removes_a_second_factor_in_a_browser(chromium, live_server, user):
     browser_user = BrowserUser(chromium, live_server)
     page = browser_user.page
     browser_user.open("/account/second-factor", "log-in-first")
@@ -150,7 +150,7 @@ def test_a_user_adds_uses_and_removes_a_second_factor(chromium, live_server, use
     page.context.clear_cookies()
     browser_user.open("/account/login", "log-in")
     browser_user.send("code", login=user.username, password=PASSWORD)
-    browser_user.send("code-refused", code="12345")
+    browser_user.send("code-rejected", code="12345")
     browser_user.send("account", code=code_of(secret, steps=1))
     page.goto("/account/second-factor/app/remove")
     browser_user.check_page("again")
@@ -162,7 +162,7 @@ def test_a_user_adds_uses_and_removes_a_second_factor(chromium, live_server, use
 
 
 def test_a_passkey_is_added_in_a_browser_and_logs_in(chromium, live_server, user):
-    """Browsers support passkeys only for host names. Without TLS they support them only for localhost."""
+    """Uses the host name localhost, because browsers support passkeys without TLS only there."""
     browser_user = BrowserUser(chromium, live_server)
     page, server = browser_user.page, live_server.url.replace("127.0.0.1", "localhost")
     tools = page.context.new_cdp_session(page)

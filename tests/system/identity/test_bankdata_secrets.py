@@ -1,4 +1,4 @@
-"""Access tokens never appear in the clear in the database's bytes or in a dump."""
+"""Access tokens of bank items are encrypted in the database."""
 
 import os
 import shutil
@@ -14,11 +14,11 @@ from tests.identity.test_bankdata_exchange import exchange
 
 
 def bytes_of_the_database():
-    """Return all bytes of the database's files or of a dump."""
+    """Return the content of the database's files, or of a PostgreSQL dump."""
     name = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite":
-        # Another process reads the files: closing a file in this process would release SQLite's locks on it, and the
-        # next process that leaves the database would regard it as unused.
+        # A separate process reads the files. If this process closed such a file, it would release its SQLite locks, and
+        # another process could regard the database as unused.
         files = sorted(str(path) for path in Path(name).parent.glob(Path(name).name + "*"))
         return subprocess.run(["cat", *files], capture_output=True, check=True).stdout
     if shutil.which("pg_dump") is None:
@@ -33,11 +33,11 @@ def bytes_of_the_database():
     return dump.stdout
 
 
-def test_the_bytes_of_the_database_do_not_contain_the_access_token(committed, user):
+def test_database_files_do_not_contain_a_bank_access_token(committed, user):
     api = client_of(user)
     item_id = exchange(api, user).json()["item_id"]
     token = BankItem.objects.get().access_token
     content = bytes_of_the_database()
-    assert item_id.encode() in content  # the search includes the written rows
+    assert item_id.encode() in content  # shows that the content includes the new row
     assert token.encode() not in content
     assert token.removeprefix("access-sandbox-").encode() not in content

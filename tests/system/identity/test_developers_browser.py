@@ -1,4 +1,4 @@
-"""The developer pages in a real browser: from an invitation to a verified webhook, every page checked by axe."""
+"""The developer pages in a real browser, from an invitation to a verified webhook."""
 
 import hashlib
 import hmac
@@ -23,7 +23,7 @@ WIDTHS = (1440, 768, 375)
 
 
 class Visitor:
-    """A browser user whose clicks are counted."""
+    """A browser window that counts clicks and records errors."""
 
     def __init__(self, browser, server):
         self.page = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900}).new_page()
@@ -40,10 +40,10 @@ class Visitor:
         assert page.locator("script:not([src*='/identity/copy.'])").count() == 0, name
         assert self.complaints == [], name
         check_at_widths(page, f"developers-{name}", WIDTHS)
-        self.complaints.clear()  # axe adds styles that the policy rejects
+        self.complaints.clear()  # axe adds styles, which the content security policy rejects
 
 
-def test_an_invited_developer_verifies_a_webhook_in_ten_clicks(
+def test_an_invited_developer_verifies_a_webhook_within_ten_clicks(
     chromium, live_server, transactional_db, settings, receiver
 ):  # fmt: skip
     settings.SIGN_UP = "invited"
@@ -111,12 +111,12 @@ def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, r
     visitor.click("link", "Events")
     visitor.check_page("events")
     for _ in range(2):
-        refused = ApiClient(api_key=key).read(f"/applications/{uuid4()}").headers["X-Request-Id"]
+        request_id = ApiClient(api_key=key).read(f"/applications/{uuid4()}").headers["X-Request-Id"]
     client_of(user).read("/applications")
     LOG.flush()
     visitor.click("link", "Requests")
     visitor.check_page("requests")
-    visitor.click("link", refused)
+    visitor.click("link", request_id)
     assert page.locator("tbody tr").count() == 1
     visitor.check_page("request")
     visitor.click("link", "E4002")

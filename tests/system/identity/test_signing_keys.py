@@ -1,4 +1,4 @@
-"""Which key signs when, and that no server rejects a token as signed by an unknown key."""
+"""Rotation of the signing key with two servers, which cache the keys."""
 
 from datetime import timedelta
 
@@ -15,11 +15,11 @@ from tests.identity.test_signing_keys import WEEK
 
 
 class LogIns:
-    """Logs in at each server in turn and calls all servers with the token; records every rejection."""
+    """Logs in at each server, calls all servers with the token, and records every rejection."""
 
     def __init__(self, servers, username):
         self.servers, self.body = servers, {"username": username, "password": PASSWORD}
-        self.refused, self.kids = [], []
+        self.rejected, self.kids = [], []
 
     def round(self):
         for signer in self.servers:
@@ -28,26 +28,26 @@ class LogIns:
             for reader in self.servers:
                 answer = requests.get(f"{reader}/auth/me", headers={"Authorization": f"Bearer {token}"}, timeout=99)
                 if answer.status_code != 200:
-                    self.refused.append((signer, reader, answer.text))
+                    self.rejected.append((signer, reader, answer.text))
 
 
-def test_tokens_of_one_server_are_accepted_by_the_other_during_rotation(two_servers):
+def test_two_servers_accept_all_tokens_during_a_rotation_of_the_signing_key(two_servers):
     user = UserFactory()
-    user.password = make_password(PASSWORD, hasher="argon2")  # the servers lack the fast hasher of the tests
+    user.password = make_password(PASSWORD, hasher="argon2")  # the servers do not have the fast hasher of the tests
     user.save(update_fields=["password"])
     log_ins = LogIns(two_servers, user.username)
-    log_ins.round()  # the very first key, which no server could know before
-    assert log_ins.refused == []
+    log_ins.round()  # the first signing key, which no server has cached
+    assert log_ins.rejected == []
     old, fresh = log_ins.kids[-1], signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)[0]
     for _ in range(3):
         log_ins.round()
     assert set(log_ins.kids) == {old}
-    # Move the start of the new key close, but leave each process the time for which it may cache the keys.
+    # The new key starts soon, but not before the cached keys of each process expire.
     soon = timezone.now() + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
     SigningKey.objects.filter(kid=fresh.kid).update(signs_from=soon)
     until = soon + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
     while timezone.now() < until:
         log_ins.round()
-    log_ins.round()  # both servers know that the other key signs
+    log_ins.round()  # both servers sign with the new key
     assert log_ins.kids[-2:] == [fresh.kid] * 2
-    assert log_ins.refused == []
+    assert log_ins.rejected == []

@@ -1,5 +1,5 @@
-// An issuer of `oidc-provider`: node issuer.mjs PORT CLIENT_ID SECRET REDIRECT_URI LOGOUT_URI.
-// `PUT /person` sets who logs in next: {sub, claims, amr}; without a sub, the person is gone.
+// An OpenID Connect issuer with `oidc-provider`: node issuer.mjs PORT CLIENT_ID SECRET REDIRECT_URI LOGOUT_URI.
+// `PUT /person` sets the user of the next log-in: {sub, claims, amr}. Without a sub, the issuer denies access.
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import Provider, { errors } from 'oidc-provider'
@@ -22,7 +22,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, {
   conformIdTokenClaims: false,
   features: { backchannelLogout: { enabled: true }, devInteractions: { enabled: false } },
   pkce: { required: () => true },
-  // The default sends nothing to this machine.
+  // The default dispatcher sends no requests to this machine.
   fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined }),
   interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
   findAccount: (_context, sub) => people.has(sub) && { accountId: sub, claims: () => ({ sub, ...people.get(sub) }) },

@@ -1,6 +1,6 @@
-"""Staff log in at a third-party issuer, `oidc-provider`, which is certified by the OpenID Foundation.
+"""Staff log in at the third-party issuer `oidc-provider`, which the OpenID Foundation has certified.
 
-`npm ci` in this folder installs it. Without it the tests skip.
+`npm ci` in this folder installs it. Without it, the tests are skipped.
 """
 
 import re
@@ -42,14 +42,14 @@ def issuer(live_server, transactional_db, settings):
         ["node", "issuer.mjs", str(port), CLIENT_ID, SECRET, *addresses], cwd=HERE, stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         try:
-            wait_until(lambda: answers(url))
+            wait_until(lambda: responds(url))
             yield SimpleNamespace(url=url)
         finally:
             process.terminate()
     client.forget_documents()
 
 
-def answers(url):
+def responds(url):
     try:
         return requests.get(f"{url}/.well-known/openid-configuration", timeout=5).ok
     except requests.ConnectionError:
@@ -57,9 +57,9 @@ def answers(url):
 
 
 def log_in(issuer, *, sub="jane-1", amr=("pwd", "otp"), session=None, **claims):
-    """Log in at the issuer, in a new or an existing session; return our browser, its response, and the session."""
-    person = {"sub": sub, "claims": CLAIMS | claims, "amr": amr}
-    requests.put(f"{issuer.url}/person", json=person, timeout=10).raise_for_status()
+    """Log in at the issuer; return the platform's client, its response, and the session at the issuer."""
+    identity = {"sub": sub, "claims": CLAIMS | claims, "amr": amr}
+    requests.put(f"{issuer.url}/person", json=identity, timeout=10).raise_for_status()
     browser, session = Client(), session or requests.Session()
     address = browser.get("/account/oidc/start", {"next": "/admin/"}).headers["Location"]
     while "/account/oidc/callback" not in address:
@@ -71,14 +71,14 @@ def log_in(issuer, *, sub="jane-1", amr=("pwd", "otp"), session=None, **claims):
 
 
 def log_out(issuer, session):
-    """End the session at the issuer, which sends a logout token."""
+    """End the session at the issuer, which then sends a logout token to the platform."""
     page = session.get(f"{issuer.url}/session/end", timeout=10).text
     (xsrf,) = re.findall(r'name="xsrf" value="([^"]+)"', page)
     form = {"xsrf": xsrf, "logout": "yes"}
     assert session.post(f"{issuer.url}/session/end/confirm", form, timeout=10).ok
 
 
-def test_invited_person_logs_in_with_the_groups_of_the_issuer(issuer):
+def test_invited_staff_log_in_with_the_groups_of_the_issuer(issuer):
     invited()
     browser, response, _session = log_in(issuer)
     assert response.headers["Location"] == "/admin/"
@@ -87,13 +87,13 @@ def test_invited_person_logs_in_with_the_groups_of_the_issuer(issuer):
 
 
 @pytest.mark.parametrize("claims", [{"email": "john@staff.example"}, {"email_verified": False}, {"groups": ["other"]}])
-def test_person_without_invitation_verified_address_or_group_gets_no_account(issuer, claims):
+def test_staff_log_in_with_unsuitable_claims_returns_403_and_creates_no_account(issuer, claims):
     invited()
     browser, response, _session = log_in(issuer, **claims)
     assert (response.status_code, is_in(browser), User.objects.exists()) == (403, False, False)
 
 
-def test_changed_group_replaces_the_former_one_at_the_next_log_in(issuer):
+def test_a_changed_group_at_the_issuer_applies_at_the_next_staff_log_in(issuer):
     invited()
     log_in(issuer)
     browser = log_in(issuer, groups=["idp-reviewers"])[0]
@@ -101,28 +101,28 @@ def test_changed_group_replaces_the_former_one_at_the_next_log_in(issuer):
     assert is_in(browser)
 
 
-def test_log_in_of_a_person_without_groups_is_rejected_and_removes_the_groups(issuer):
+def test_staff_log_in_without_groups_returns_403_and_removes_all_groups(issuer):
     invited()
     log_in(issuer)
     _browser, response, _session = log_in(issuer, groups=[])
     assert (response.status_code, groups_of(User.objects.get())) == (403, set())
 
 
-def test_person_who_was_removed_at_the_issuer_does_not_log_in_again(issuer):
+def test_staff_log_in_of_a_user_removed_at_the_issuer_returns_403(issuer):
     invited()
     log_in(issuer)
     browser, response, _session = log_in(issuer, sub=None)
     assert (response.status_code, is_in(browser)) == (403, False)
 
 
-def test_log_in_of_another_subject_with_the_same_address_is_rejected(issuer):
+def test_staff_log_in_of_another_subject_with_the_same_email_returns_403(issuer):
     invited()
     log_in(issuer)
     browser, response, _session = log_in(issuer, sub="jane-2")
     assert (response.status_code, is_in(browser)) == (403, False)
 
 
-def test_log_out_at_the_issuer_ends_our_session_immediately(issuer):
+def test_log_out_at_the_issuer_immediately_ends_the_staff_session(issuer):
     invited()
     browser, _response, session = log_in(issuer)
     other = log_in(issuer)[0]
@@ -130,14 +130,14 @@ def test_log_out_at_the_issuer_ends_our_session_immediately(issuer):
     assert (is_in(browser), is_in(other)) == (False, True)
 
 
-def test_log_in_without_a_second_factor_at_the_issuer_requires_that_of_the_account(issuer):
+def test_staff_log_in_without_a_second_factor_at_the_issuer_requires_one_here(issuer):
     invited()
     browser = log_in(issuer, amr=["pwd"])[0]
     (*_others, (address, _status)) = browser.get("/admin/", follow=True).redirect_chain
     assert address.startswith("/account/second-factor")
 
 
-def test_code_of_the_issuer_is_accepted_once(issuer):
+def test_an_authorization_code_of_the_issuer_is_accepted_once(issuer):
     invited()
     browser, response, _session = log_in(issuer)
     again = f"{response.request['PATH_INFO']}?{response.request['QUERY_STRING']}"
@@ -145,7 +145,7 @@ def test_code_of_the_issuer_is_accepted_once(issuer):
     assert browser.get(again).status_code == 403
 
 
-def test_existing_session_at_the_issuer_logs_in_without_a_form(issuer):
+def test_staff_with_a_session_at_the_issuer_log_in_without_a_form(issuer):
     invited()
     session = log_in(issuer)[2]
     assert is_in(log_in(issuer, session=session)[0])

@@ -1,3 +1,3 @@
-"""A separate log for each test, as in the in-process tests of the ledger."""
+"""Reuses fixtures of the in-process ledger tests."""
 
 from tests.ledger.conftest import client, committed_log, own_log  # noqa: F401  fixtures

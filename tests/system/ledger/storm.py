@@ -1,9 +1,9 @@
-"""Repeated SIGKILL of a process group under load: `python tests/system/ledger/storm.py ROUNDS`.
+"""Kill a process group repeatedly under load: `python tests/system/ledger/storm.py ROUNDS`.
 
-Requires DATABASE_URL of an empty PostgreSQL database. Each round forks a group of two processes with eight threads
-each. They anchor through the whole HTTP stack, and report every acknowledged hash and every served checkpoint through a
-pipe. At a random time the group is killed. At the end, every acknowledged hash must exist, the log must verify, and
-every checkpoint must be a prefix of the last. Prints one JSON object.
+DATABASE_URL must be an empty PostgreSQL database. Each round forks a group of two processes with eight threads each.
+The threads anchor through Django's test client, and report each acknowledged hash and each checkpoint through a pipe.
+At a random time, the script kills the group. It then verifies the log, and prints a JSON object with the numbers of
+missing hashes and of checkpoints that are not a prefix of the log.
 """
 
 # ruff: noqa: E402  Django must be set up before its modules are imported.
@@ -22,7 +22,7 @@ START_SECONDS = 120.0
 PROCESSES, THREADS = 2, 8
 
 os.environ["SERVICE"] = "ledger"
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.settings")  # with very high rate limits
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.settings")  # its rate limits are too high to reach
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import django
@@ -39,36 +39,36 @@ from ledger.checkpoint import open_checkpoint
 from ledger.keys import signer
 
 
-def anchor_for_ever(pipe: int) -> None:
-    """Anchor forever, and report each acknowledged hash and each served checkpoint."""
+def anchor_forever(pipe: int) -> None:
+    """Anchor reports until the process is killed, and report hashes and checkpoints."""
     client = Client(headers={"host": "127.0.0.1"})
     number = 0
     while True:
         number += 1
-        os.write(pipe, b"\n")  # raises BrokenPipeError if the reader is gone
+        os.write(pipe, b"\n")  # raises BrokenPipeError if the reader has ended
         body = {"user_id": "42", "report_type": "storm", "report_data": os.urandom(16).hex()}
         response = client.post("/anchor", json.dumps(body), content_type="application/json")
         if response.status_code == 200:
             os.write(pipe, f"A {response.json()['hash']}\n".encode())
         if number % 5 == 0:
-            served = client.get("/checkpoint")
-            if served.status_code == 200:
-                os.write(pipe, b"C " + base64.b64encode(served.content) + b"\n")
+            response = client.get("/checkpoint")
+            if response.status_code == 200:
+                os.write(pipe, b"C " + base64.b64encode(response.content) + b"\n")
 
 
 def run_group(pipe: int) -> None:
-    """Run the process group that will be killed."""
+    """Run the process group that `run_round` kills."""
     os.setsid()
     for _ in range(PROCESSES - 1):
         if os.fork() == 0:
             break
     for _ in range(THREADS - 1):
-        threading.Thread(target=anchor_for_ever, args=(pipe,), daemon=True).start()
-    anchor_for_ever(pipe)
+        threading.Thread(target=anchor_forever, args=(pipe,), daemon=True).start()
+    anchor_forever(pipe)
 
 
-def one_round() -> list[bytes]:
-    """Start a group, let it run for a moment, and kill it; return the complete lines that it reported."""
+def run_round() -> list[bytes]:
+    """Start a group, and kill it at a random time; return the complete lines that it reported."""
     connections.close_all()
     reader, writer = os.pipe()
     group = os.fork()
@@ -81,7 +81,7 @@ def one_round() -> list[bytes]:
     os.set_blocking(reader, False)
     while time.monotonic() < (killed_at or patience):
         if killed_at is None and b"C " in received:
-            # A hash was acknowledged and signed: from now on a kill could lose it.
+            # A hash was acknowledged and signed, so a kill could now lose it.
             killed_at = time.monotonic() + random.uniform(0.05, 0.35)
         try:
             received += os.read(reader, 65_536)
@@ -97,9 +97,9 @@ def one_round() -> list[bytes]:
 
 
 def main(rounds: int) -> None:
-    """Run the storm and check its result."""
-    call_command("migrate", verbosity=0)  # the rate limits have a table, too
-    lines = [line for _ in range(rounds) for line in one_round()]
+    """Run the rounds, verify the log, and print the result."""
+    call_command("migrate", verbosity=0)  # rate limits use a table
+    lines = [line for _ in range(rounds) for line in run_round()]
     acknowledged = [bytes.fromhex(line[2:].decode()) for line in lines if line.startswith(b"A ")]
     notes = {base64.b64decode(line[2:]).decode() for line in lines if line.startswith(b"C ")}
     entries, blocks = verify_log(signer().verifier)

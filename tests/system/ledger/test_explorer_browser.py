@@ -1,4 +1,4 @@
-"""The explorer in a real browser: it verifies the data on its page, and stored proof files."""
+"""The ledger explorer in a real browser verifies displayed data and stored proof files."""
 
 from urllib.parse import urlsplit
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.urls("ledger.urls")
 
 @pytest.fixture
 def anchored(committed_log, settings, tmp_path):
-    """A report, among others, in a log that two of three witnesses cosigned; returns its file."""
+    """The file of a report that is anchored in a log, which two of three witnesses have cosigned."""
     for size in (3, 40, 100, 7, 150):
         seal_reports([f"other {size} {number}" for number in range(size)])
     for number in range(6):
@@ -37,7 +37,7 @@ def anchored(committed_log, settings, tmp_path):
     return file
 
 
-def test_the_browser_hashes_a_file_and_recomputes_its_inclusion_path(chromium, anchored, live_server):
+def test_the_ledger_explorer_hashes_a_file_and_recomputes_its_inclusion_path(chromium, anchored, live_server):
     page = open_page(chromium, live_server.url)
     sent = []
     page.on("request", lambda request: sent.append((request.method, request.post_data)))
@@ -50,20 +50,20 @@ def test_the_browser_hashes_a_file_and_recomputes_its_inclusion_path(chromium, a
     assert page.complaints == []
 
 
-def test_the_script_of_the_explorer_detects_a_falsified_page(chromium, anchored, live_server):
+def test_the_ledger_explorer_detects_a_forged_inclusion_path(chromium, anchored, live_server):
     page = open_page(chromium, live_server.url)
 
-    def lie(route):
+    def forge(route):
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.text().replace('data-side="left"', 'data-side="right"', 1))
 
-    page.route("**/?hash=*", lie)
+    page.route("**/?hash=*", forge)
     page.set_input_files("#file", str(anchored))
     page.wait_for_selector("#checked.wrong")
     assert "Do not trust this page" in page.inner_text("#checked")
 
 
-def test_a_look_up_in_the_explorer_works_without_javascript_on_a_phone(chromium, anchored, live_server):
+def test_a_hash_look_up_in_the_ledger_explorer_works_without_javascript(chromium, anchored, live_server):
     page = open_page(chromium, live_server.url, java_script_enabled=False, viewport={"width": 360, "height": 740})
     assert not page.is_visible("#drop")
     page.fill("#hash", "ab" * 32)
@@ -73,7 +73,7 @@ def test_a_look_up_in_the_explorer_works_without_javascript_on_a_phone(chromium,
 
 
 @pytest.fixture
-def kept(anchored, client, tmp_path):
+def stored_proof(anchored, client, tmp_path):
     """A stored proof file of the report."""
     file = tmp_path / "kept.tlog-proof"
     file.write_bytes(client.get(f"/proof/{report_digest('report 123').hex()}.tlog-proof?witnessed=1").content)
@@ -82,39 +82,39 @@ def kept(anchored, client, tmp_path):
 
 @pytest.fixture
 def page(anchored, chromium, live_server):
-    """The front page."""
+    """The front page of the explorer."""
     return open_page(chromium, live_server.url)
 
 
 def check(page, *files):
-    """Select files for verification; return the steps with their marks, and the verdict."""
+    """Select files for verification; return (step, mark) pairs, and the verdict."""
     page.set_input_files("#kept-files", [str(file) for file in files])
     page.wait_for_selector("#kept-verdict:not(:empty)")
     steps = [item.split("\n")[:2] for item in page.locator("#kept-steps li").all_inner_texts()]
     return [(name, mark) for mark, name in steps], page.inner_text("#kept-verdict")
 
 
-def test_a_stored_proof_and_its_report_are_verified_in_five_steps(page, kept, anchored):
+def test_the_ledger_explorer_verifies_a_stored_proof_and_report_in_five_steps(page, stored_proof, anchored):
     sent = []
     page.on("request", lambda request: sent.append(urlsplit(request.url).path))
-    steps, verdict = check(page, kept, anchored)
+    steps, verdict = check(page, stored_proof, anchored)
     assert [name for name, _ in steps] == ["file", "checkpoint", "witnesses", "leaf", "inclusion"]
     assert [mark for _, mark in steps] == ["✓"] * 5
     assert verdict.startswith("Proven")
     assert "2 of 3 witnesses cosigned: w1 at 20" in page.inner_text("#kept-steps")
-    assert {*sent} <= {"/static/ledger/icon.svg"}  # the browser sends no request, except perhaps for the page's icon
+    assert {*sent} <= {"/static/ledger/icon.svg"}  # the browser may request the icon
     assert page.complaints == []
 
 
-def test_proof_and_report_can_be_selected_one_after_the_other(page, kept, anchored):
-    page.set_input_files("#file", str(kept))
+def test_proof_and_report_can_be_selected_separately_in_the_ledger_explorer(page, stored_proof, anchored):
+    page.set_input_files("#file", str(stored_proof))
     page.wait_for_function("document.getElementById('kept-state').textContent.includes('now the report')")
     _, verdict = check(page, anchored)
     assert not verdict.startswith("Not proven")
 
 
-def test_a_changed_proof_is_rejected(chromium, live_server, kept, anchored, tmp_path):
-    good, other = kept.read_text(), tmp_path / "other.json"
+def test_the_ledger_explorer_rejects_a_changed_proof_or_report(chromium, live_server, stored_proof, anchored, tmp_path):
+    good, other = stored_proof.read_text(), tmp_path / "other.json"
     other.write_text("report 124")
     for old, new, report, fails_at in (
         ("index ", "index 0", anchored, "file"),
@@ -124,55 +124,55 @@ def test_a_changed_proof_is_rejected(chromium, live_server, kept, anchored, tmp_
         ("", "", other, "inclusion"),
     ):
         assert old in good
-        kept.write_text(good.replace(old, new))
-        steps, verdict = check(open_page(chromium, live_server.url), kept, report)
+        stored_proof.write_text(good.replace(old, new))
+        steps, verdict = check(open_page(chromium, live_server.url), stored_proof, report)
         assert steps[-1] == (fails_at, "✗")
         assert verdict.startswith("Not proven")
 
 
-def test_a_file_other_than_a_proof_counts_as_the_report(page, tmp_path):
+def test_the_ledger_explorer_requests_a_proof_file_after_a_report(page, tmp_path):
     (tmp_path / "hello").write_text("hello")
     page.set_input_files("#kept-files", str(tmp_path / "hello"))
     page.wait_for_function("document.getElementById('kept-state').textContent.includes('now the proof file')")
 
 
-def test_a_stricter_policy_of_the_user_rejects_the_proof(page, kept, anchored):
-    check(page, kept, anchored)
+def test_the_ledger_explorer_rejects_a_proof_below_the_quorum_of_the_policy(page, stored_proof, anchored):
+    check(page, stored_proof, anchored)
     page.click("summary:has-text('Trusted keys')")
-    demanded = page.input_value("#policy").replace("all-of-them 2", "all-of-them 3")
-    page.fill("#policy", demanded)
+    stricter_policy = page.input_value("#policy").replace("all-of-them 2", "all-of-them 3")
+    page.fill("#policy", stricter_policy)
     page.locator("#policy").blur()
     page.wait_for_selector("#kept-verdict.wrong")
     assert "The quorum, all-of-them, is not reached." in page.inner_text("#kept-steps")
 
 
-def test_the_explorer_verifies_its_displayed_checkpoint(page, chromium, live_server):
+def test_the_ledger_explorer_verifies_its_displayed_checkpoint(page, chromium, live_server):
     page.wait_for_selector("#newest-checked:not(:empty)")
     assert "2 of 3 witnesses cosigned" in page.inner_text("#newest-checked")
     assert page.locator("[data-witness].done").count() == 2
-    lying = chromium.new_context().new_page()
+    forged_page = chromium.new_context().new_page()
 
-    def lie(route):
+    def forge(route):
         answer = route.fetch()
         route.fulfill(response=answer, body=answer.text().replace("\n606\n", "\n607\n"))
 
-    lying.route(live_server.url + "/", lie)
-    lying.goto(live_server.url)
-    lying.wait_for_selector("#newest-checked.wrong")
-    assert "Do not trust this page" in lying.inner_text("#newest-checked")
+    forged_page.route(live_server.url + "/", forge)
+    forged_page.goto(live_server.url)
+    forged_page.wait_for_selector("#newest-checked.wrong")
+    assert "Do not trust this page" in forged_page.inner_text("#newest-checked")
 
 
-def test_a_browser_without_ed25519_shows_a_message(chromium, live_server, kept, anchored):
+def test_the_ledger_explorer_shows_a_message_without_ed25519_support(chromium, live_server, stored_proof, anchored):
     page = chromium.new_context().new_page()
     page.add_init_script("crypto.subtle.generateKey = () => Promise.reject(new Error('not supported'))")
     page.goto(live_server.url)
-    steps, verdict = check(page, kept, anchored)
+    steps, verdict = check(page, stored_proof, anchored)
     assert [mark for _, mark in steps] == ["✓", DASH, DASH, "✓", "✓"]
     assert CANNOT in page.inner_text("#newest-checked")
     assert "cannot check who signed it" in verdict
 
 
-def test_older_blocks_are_paged_and_a_block_lists_its_entries(page):
+def test_the_ledger_explorer_pages_through_blocks_and_entries(page):
     numbers, patience = page.locator("th[scope=row]"), 1_000 * PATIENCE_SECONDS
     assert numbers.all_inner_texts() == [str(number) for number in range(12, 4, -1)]
     page.click("a:text-is('older')")
@@ -190,12 +190,12 @@ def test_older_blocks_are_paged_and_a_block_lists_its_entries(page):
     assert page.complaints == []
 
 
-def test_every_view_fits_and_passes_axe_in_light_and_dark(chromium, live_server, kept, anchored):
+def test_every_page_of_the_ledger_explorer_fits_and_passes_axe(chromium, live_server, stored_proof, anchored):
     hash_of = report_digest("report 123").hex()
     for name, query in (("front", ""), ("block", "?block=12"), ("proof", f"?hash={hash_of}"), ("older", "?before=5")):
         page = open_page(chromium, f"{live_server.url}/{query}")
         if name == "front":
-            check(page, kept, anchored)
+            check(page, stored_proof, anchored)
         for summary in page.locator("summary").all():
             summary.click()
         assert page.complaints == []

@@ -1,4 +1,4 @@
-"""`manage.py follow_log`: from head to head over tiles, and both checkpoints of a forked log."""
+"""`manage.py follow_log` follows a log, and stops at SIGTERM."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from tests.processes import PATIENCE_SECONDS, ROOT
 
 
 @pytest.mark.urls("ledger.urls")
-def test_follow_log_follows_the_ledgers_own_log(committed, live_server, tmp_path, settings):
+def test_follow_log_follows_a_growing_ledger(committed, live_server, tmp_path, settings):
     arguments = ["follow_log", live_server.url, "--key", LOG.verifier.vkey, "--once", "--state", str(tmp_path / "own")]
     for size in (3, 260, 40):
         seal_reports([f"report {size} {number}" for number in range(size)])
@@ -28,7 +28,7 @@ def test_follow_log_follows_the_ledgers_own_log(committed, live_server, tmp_path
 
 @contextlib.contextmanager
 def following(tmp_path, *command):
-    """Run a program that follows a log; yield its process."""
+    """Run a Python program until the block ends; yield its process."""
     process = subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)},
         stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL,
@@ -52,18 +52,18 @@ def test_follow_log_runs_until_sigterm(published, tmp_path):
             assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_follow_log_stops_while_it_waits_for_a_response(tmp_path):
+def test_follow_log_stops_at_sigterm_while_it_waits_for_a_response(tmp_path):
     with (
         dripping() as address,
         following(tmp_path, "-c", _FOLLOW_PATIENTLY, address, LOG.verifier.vkey, str(tmp_path / "head")) as process,
     ):
-        assert process.stderr.readline() == "begins\n"
+        assert process.stderr.readline() == "started\n"
         process.send_signal(signal.SIGTERM)
         assert process.wait(PATIENCE_SECONDS) == 0
         assert process.stderr.read() == ""
 
 
-# An hour is longer than any test: only the signal ends it.
+# The timeout of an hour is longer than the test, so that only the signal ends the program.
 _FOLLOW_PATIENTLY = """
 import os, sys
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
@@ -74,7 +74,7 @@ from ledger import following
 following.FETCH_SECONDS = 3600.0
 fetch = following.exchange
 def begin(*arguments, **options):
-    print("begins", file=sys.stderr, flush=True)
+    print("started", file=sys.stderr, flush=True)
     return fetch(*arguments, **options)
 following.exchange = begin
 call_command("follow_log", sys.argv[1], "--key", sys.argv[2], "--state", sys.argv[3])

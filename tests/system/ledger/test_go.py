@@ -1,4 +1,7 @@
-"""Go's golang.org/x/mod/sumdb reads our checkpoints and cosignatures: Debian's golang-go, golang-golang-x-mod-dev."""
+"""Go's golang.org/x/mod/sumdb verifies the ledger's checkpoints and cosignatures.
+
+Requires Debian's golang-go and golang-golang-x-mod-dev.
+"""
 
 import json
 import os
@@ -29,8 +32,8 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def judge(tmp_path_factory):
-    """The Go program, built once; it returns the errors in its input, empty if there are none."""
+def go_errors(tmp_path_factory):
+    """A function that runs the Go program, and returns its errors, or an empty string."""
     folder = tmp_path_factory.mktemp("go")
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder), "GOCACHE": str(folder / "cache"), "GOPATH": str(GOPATH),
@@ -38,17 +41,17 @@ def judge(tmp_path_factory):
     }  # fmt: skip
     subprocess.run(["go", "build", "-o", folder / "check", PROGRAM], env=environment, check=True)
 
-    def judged(**given):
-        done = subprocess.run([folder / "check"], input=json.dumps(given), capture_output=True, text=True, check=False)
+    def verify(**data):
+        done = subprocess.run([folder / "check"], input=json.dumps(data), capture_output=True, text=True, check=False)
         assert (done.returncode == 0) == (done.stderr == "")
         return done.stderr
 
-    return judged
+    return verify
 
 
 @pytest.fixture
 def cosigned(client, settings, tmp_path):
-    """Three cosigned heads of a log, the consistency proofs between them, and an inclusion proof."""
+    """Three cosigned checkpoints, the consistency proofs between them, and an inclusion proof, as the Go input."""
     notes, proofs, sizes = [], [], []
     with serving(*(Witness(number) for number in (1, 2, 3))) as addresses:
         (tmp_path / "policy").write_text(policy_of(addresses))
@@ -71,13 +74,13 @@ def cosigned(client, settings, tmp_path):
     }  # fmt: skip
 
 
-def test_go_verifies_cosigned_checkpoints_and_proofs(judge, cosigned):
-    assert judge(**cosigned) == ""
+def test_go_verifies_cosigned_checkpoints_and_proofs_of_the_ledger(go_errors, cosigned):
+    assert go_errors(**cosigned) == ""
 
 
-def test_go_rejects_tampered_files(judge, cosigned):
+def test_go_rejects_tampered_checkpoints_and_proofs_of_the_ledger(go_errors, cosigned):
     other = cosigner(7).verifier.vkey.replace("w7", "w3")
-    assert judge(**{**cosigned, "Path": cosigned["Path"][:-1]})
-    assert judge(**{**cosigned, "Consistency": cosigned["Consistency"][::-1]})
-    assert judge(**{**cosigned, "Notes": [note.replace("\n3\n", "\n4\n") for note in cosigned["Notes"]]})
-    assert judge(**{**cosigned, "WitnessKeys": [*cosigned["WitnessKeys"][:2], other]})
+    assert go_errors(**{**cosigned, "Path": cosigned["Path"][:-1]})
+    assert go_errors(**{**cosigned, "Consistency": cosigned["Consistency"][::-1]})
+    assert go_errors(**{**cosigned, "Notes": [note.replace("\n3\n", "\n4\n") for note in cosigned["Notes"]]})
+    assert go_errors(**{**cosigned, "WitnessKeys": [*cosigned["WitnessKeys"][:2], other]})

@@ -1,4 +1,4 @@
-"""The API reference at /docs of the ledger, with the assets from its own server."""
+"""The API reference of the ledger at /docs."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The ledger rejects a token 5 s after its revocation; a real platform responds in these tests."""
+"""The ledger rejects a token 5 s after its revocation at a real platform."""
 
 import pytest
 from django.utils import timezone
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("committed")
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The `time.monotonic` of both services: a list with one number, which tests advance."""
+    """Replaces `time.monotonic` in both services; a list whose only value tests advance."""
     from identity.access import authentication
 
     now = [1_000_000.0]
@@ -33,14 +33,14 @@ class _Clock:
 
 @pytest.fixture
 def log_in(live_server, settings, monkeypatch, clock):
-    """Return a function that logs a user in at a running platform and returns the tokens."""
+    """A function that logs in a user at a running platform, and returns the tokens."""
     settings.BASE_URL = f"{live_server.url}/v1"
     monkeypatch.setattr(service_a, "published_keys", service_a.PublishedKeys())
     monkeypatch.setattr(service_a, "introspection", service_a.Introspection())
     return lambda user: tokens.start_family(user=user, now=timezone.now())
 
 
-def test_the_ledger_reaches_a_platform_with_a_private_certificate_authority(settings, tmp_path):
+def test_the_ledger_reaches_a_platform_with_a_private_authority_by_its_certificate(settings, tmp_path):
     with private_server(tmp_path) as server:
         settings.BASE_URL = f"{server.address}/v1"
         for ca_file, paths in (("", []), (server.certificate, ["/.well-known/jwks.json"])):
@@ -50,7 +50,7 @@ def test_the_ledger_reaches_a_platform_with_a_private_certificate_authority(sett
             assert server.paths == paths
 
 
-def called_with(pair):
+def caller_of(pair):
     return identify({"HTTP_AUTHORIZATION": f"Bearer {pair.access_token}"})
 
 
@@ -70,20 +70,20 @@ def change_password(user, pair):
 def test_the_ledger_rejects_a_revoked_token_after_five_seconds(log_in, clock, end):
     user = UserFactory()
     pair = log_in(user)
-    assert called_with(pair).user_id == str(user.pk)
+    assert caller_of(pair).user_id == str(user.pk)
     end(user, pair)
-    # The ledger queries just before the platform's cache expires: together both may cache for at most 5 s.
+    # The ledger sends its query just before the platform's cache expires. Together, both may cache for at most 5 s.
     clock[0] += 2.9
-    assert called_with(pair).user_id == str(user.pk)
+    assert caller_of(pair).user_id == str(user.pk)
     clock[0] += 2.1
     with pytest.raises(InvalidToken):
-        called_with(pair)
+        caller_of(pair)
 
 
 def test_former_staff_lose_staff_access_to_the_ledger(log_in, clock):
     user = UserFactory(is_staff=True)
     pair = log_in(user)
-    assert called_with(pair).is_staff is True
+    assert caller_of(pair).is_staff is True
     User.objects.filter(pk=user.pk).update(is_staff=False)
     clock[0] += 5
-    assert called_with(pair).is_staff is False
+    assert caller_of(pair).is_staff is False

@@ -1,4 +1,4 @@
-"""The code samples of the ledger's OpenAPI document, run against a log."""
+"""The code samples of the ledger's OpenAPI document run successfully."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ REPORT = "It's what the report says."
 
 @pytest.mark.urls("ledger.urls")
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_code_samples_anchor_a_report_and_verify_its_proof(committed_log, live_server, tmp_path, language):
+def test_ledger_code_samples_anchor_a_report_and_verify_its_proof(committed_log, live_server, tmp_path, language):
     if missing(language):
         pytest.skip(missing(language))
     folder = tmp_path / "pasted"

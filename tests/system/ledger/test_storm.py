@@ -1,4 +1,4 @@
-"""Repeated SIGKILL of the process group under load loses no acknowledged entry."""
+"""Repeated kills of a ledger's process group under load; STORM_ROUNDS sets the number of kills."""
 
 import json
 import os
@@ -16,9 +16,9 @@ ROUNDS = int(os.environ.get("STORM_ROUNDS", "8"))
 
 
 @pytest.mark.usefixtures("needs_postgresql")
-def test_repeated_kills_of_the_process_group_lose_no_acknowledged_entry(tmp_path):
+def test_killing_ledger_processes_loses_no_acknowledged_entry(tmp_path):
     with temporary_database(own_database_url(), f"ledger_storm_{os.getpid()}") as address:
-        outcome = storm(address, tmp_path)
+        outcome = run_storm(address, tmp_path)
     assert outcome["rounds"] == ROUNDS
     assert outcome["acknowledged"] > ROUNDS
     assert outcome["checkpoints"] >= ROUNDS
@@ -26,8 +26,8 @@ def test_repeated_kills_of_the_process_group_lose_no_acknowledged_entry(tmp_path
     assert outcome["entries"] >= outcome["acknowledged"]
 
 
-def storm(address, tmp_path):
-    """Run the storm on an empty database; return its result."""
+def run_storm(address, tmp_path):
+    """Run storm.py with an empty database; return its result."""
     environment = {
         **os.environ,
         "DATABASE_URL": address,

@@ -1,4 +1,4 @@
-"""POST /verify on a real server: the memory and time cost of large bodies from anonymous callers."""
+"""The memory of a real server for large bodies of POST /verify."""
 
 import shutil
 import time
@@ -16,18 +16,18 @@ MEBIBYTE = 1_048_576
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory, migrated):
-    """A ledger with one worker; yields its port and the worker's process id."""
+    """The port of a ledger with one worker, and the worker's process ID."""
     folder = tmp_path_factory.mktemp("ledger")
     shutil.copyfile(migrated, folder / "own.sqlite3")
     address = f"sqlite:///{folder}/own.sqlite3"
-    proxied = {"TRUSTED_PROXIES": "127.0.0.1"}  # behind a proxy, a rejected body is also read to its end
+    proxied = {"TRUSTED_PROXIES": "127.0.0.1"}  # behind a proxy, the server reads rejected bodies to their end
     with running(address, folder, module="ledger.wsgi", threads=8, **proxied, **STEADY_MEMORY) as server:
         assert send_eight(server.port, report(9 * MEBIBYTE)) - {503} == {200}
-        time.sleep(3)  # wait for the memory of all threads
+        time.sleep(3)  # wait until all threads have released memory
         yield server.port, workers_of(server.port)[0]
 
 
-def held(pid):
+def resident_bytes(pid):
     """Return the resident memory of a process in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4_096
 
@@ -35,7 +35,7 @@ def held(pid):
 def send_eight(port, body):
     """Send a body concurrently from eight addresses; return the statuses.
 
-    The server reads two bodies, and returns 503 for the others.
+    The server reads two bodies at the same time, and returns 503 for the other bodies.
     """
 
     def send(number):
@@ -47,7 +47,7 @@ def send_eight(port, body):
 
 
 def report(size, unit=b"x"):
-    """Return a body with a report of this size in bytes."""
+    """Build a body with a report of this size in bytes, before JSON decodes escapes."""
     return b'{"proof": "x", "report_data": "' + unit * (size // len(unit)) + b'"}'
 
 
@@ -61,20 +61,20 @@ def report(size, unit=b"x"):
         (b"[" + b"[]," * (15 * MEBIBYTE // 3), {400}),
         (b"[" * 33 + b'"' + b'\\"' * (7 * MEBIBYTE), {400}),
     ],
-    ids=["29 MiB", "15 MiB", "9 MiB", "escapes", "lists", "a text that never ends"],
+    ids=["29 MiB", "15 MiB", "9 MiB", "escapes", "lists", "an unterminated string"],
 )
-def test_memory_returns_to_its_previous_level_after_large_bodies(ledger, body, statuses):
+def test_ledger_memory_is_released_after_large_verification_bodies(ledger, body, statuses):
     port, pid = ledger
-    before = held(pid)
+    before = resident_bytes(pid)
     assert send_eight(port, body) - {503} == statuses
-    wait_until(lambda: held(pid) < before + 8 * MEBIBYTE)  # connections are closed 2 s after their response
+    wait_until(lambda: resident_bytes(pid) < before + 8 * MEBIBYTE)  # connections close after 2 s
 
 
-def test_eight_large_bodies_need_no_more_memory_than_one(ledger):
+def test_peak_memory_of_eight_large_verification_bodies_is_limited(ledger):
     port, pid = ledger
-    # With one character beyond the basic plane, Python uses four bytes for each character.
+    # Python uses four bytes for each character of a string with a character beyond the basic plane.
     body = report(29 * MEBIBYTE)[:-2] + '😀"}'.encode()
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # reset the peak
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # reset the peak memory
     assert send_eight(port, body) - {503} == {413}
     peak = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
     assert int(peak.split()[1]) * 1_024 < 30 * len(body)

@@ -1,4 +1,4 @@
-"""Settings of a ledger server that commands do not have."""
+"""Database timeouts of a ledger server."""
 
 import json
 import os
@@ -18,7 +18,7 @@ with database().cursor() as cursor:
 """
 
 
-def test_timeouts_of_statements_and_locks_are_shorter_than_that_of_requests(db, needs_postgresql):
+def test_ledger_database_timeouts_are_25_s_for_statements_and_5_s_for_locks(db, needs_postgresql):
     environment = {name: value for name, value in os.environ.items() if name != "STATEMENT_TIMEOUT_SECONDS"} | {
         "DATABASE_URL": own_database_url(),
         "LEDGER_DATABASE_URL": "",

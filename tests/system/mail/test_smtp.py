@@ -1,4 +1,4 @@
-"""A real mail server that fails, is slow, or rejects mails: every mail arrives once or twice, and none is lost."""
+"""Mail delivery when workers are killed, or the mail server fails, is slow, or rejects mails."""
 
 import asyncio
 import json
@@ -25,23 +25,23 @@ MAILS = 60
 
 
 class Mailbox:
-    """The mails that a server accepted. `answers` replace its first responses."""
+    """The recipients of accepted mails. The server returns `answers` for the first mails."""
 
     def __init__(self, *answers, seconds=0.0):
-        self.taken, self.answers, self.seconds = [], list(answers), seconds
+        self.recipients, self.answers, self.seconds = [], list(answers), seconds
 
     async def handle_DATA(self, server, session, envelope):  # noqa: N802  aiosmtpd's name
-        """Take a mail, after a while."""
+        """Respond to a mail after a delay."""
         await asyncio.sleep(self.seconds)
         if self.answers:
             return self.answers.pop(0)
-        self.taken += envelope.rcpt_tos
+        self.recipients += envelope.rcpt_tos
         return "250 OK"
 
 
 @contextmanager
 def serving(mailbox, port=0):
-    """Run a mail server; yield its port."""
+    """Run a mail server until the block ends; yield its port."""
     controller = Controller(mailbox, hostname="127.0.0.1", port=port or free_port())
     controller.start()
     try:
@@ -58,7 +58,7 @@ def queued(committed):
 
 
 def worker(port):
-    """Start a worker as in production."""
+    """Start a `deliver_mail` process."""
     command = [sys.executable, "-W", "ignore", "manage.py", "deliver_mail"]
     environment = os.environ | {"EMAIL_URL": f"smtp://127.0.0.1:{port}", "DATABASE_URL": own_database_url()}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
@@ -68,27 +68,27 @@ def test_killed_mail_workers_lose_no_mail(queued):
     mailbox = Mailbox(seconds=0.02)
     with serving(mailbox) as port:
         for _ in range(3):
-            before = len(mailbox.taken)
+            before = len(mailbox.recipients)
             running = worker(port)
-            wait_until(lambda before=before: len(mailbox.taken) > before + 3)
+            wait_until(lambda before=before: len(mailbox.recipients) > before + 3)
             running.send_signal(signal.SIGKILL)
             running.wait()
-            # Its claimed mails would wait for the end of the lease.
+            # Without this change, its claimed mails would wait until the lease expires.
             OutgoingMail.objects.filter(status=PENDING).update(due_at=timezone.now())
         last = worker(port)
         wait_until(lambda: not OutgoingMail.objects.filter(status=PENDING).exists())
         last.terminate()
-        assert last.wait(PATIENCE_SECONDS) == 0, "told to stop, it ends in order"
+        assert last.wait(PATIENCE_SECONDS) == 0, "the worker did not stop after SIGTERM"
     connections.close_all()
-    times = Counter(mailbox.taken)
+    times = Counter(mailbox.recipients)
     assert sorted(times) == sorted(queued)
     assert set(times.values()) <= {1, 2}
-    assert sum(times.values()) <= MAILS + 3, "each kill repeats one at most"
+    assert sum(times.values()) <= MAILS + 3, "a kill may repeat at most one mail"
 
 
 @pytest.fixture
 def by_smtp(settings):
-    """Return a function that makes this process send to a mail server."""
+    """A function that configures this process to send mails to a port."""
 
     def use(port, patience_seconds=PATIENCE_SECONDS):
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -98,47 +98,47 @@ def by_smtp(settings):
     return use
 
 
-def rounds(count):
+def deliver_rounds(count):
     for _ in range(count):
         deliver_some(now=timezone.now())
         OutgoingMail.objects.filter(status=PENDING).update(due_at=timezone.now())
 
 
-def test_mails_are_sent_after_an_outage_of_the_server(queued, by_smtp):
+def test_mails_are_sent_after_an_outage_of_the_mail_server(queued, by_smtp):
     port = free_port()
     by_smtp(port)
-    rounds(1)
+    deliver_rounds(1)
     assert OutgoingMail.objects.filter(status=PENDING).count() == MAILS
     mailbox = Mailbox()
     with serving(mailbox, port):
-        rounds(4)
-    assert Counter(mailbox.taken) == Counter(queued)
+        deliver_rounds(4)
+    assert Counter(mailbox.recipients) == Counter(queued)
 
 
-def test_mails_are_retried_at_a_slow_or_full_server(queued, by_smtp):
+def test_mails_are_retried_after_a_timeout_or_a_temporary_rejection(queued, by_smtp):
     slow, quick = Mailbox(seconds=2), Mailbox("451 later", "452 full", "421 going down")
     OutgoingMail.objects.exclude(pk__in=OutgoingMail.objects.values("pk")[:3]).delete()
     with serving(slow) as port:
         by_smtp(port, patience_seconds=0.5)
-        rounds(1)
+        deliver_rounds(1)
     assert OutgoingMail.objects.filter(status=PENDING).count() == 3
     with serving(quick) as port:
         by_smtp(port)
-        rounds(3)
+        deliver_rounds(3)
     assert OutgoingMail.objects.filter(status=SENT).count() == 3
-    assert set(quick.taken) == set(queued[:3])
+    assert set(quick.recipients) == set(queued[:3])
 
 
 def test_a_permanent_rejection_does_not_stop_other_mails(queued, by_smtp):
     mailbox = Mailbox("550 no such mailbox")
     with serving(mailbox) as port:
         by_smtp(port)
-        rounds(4)
+        deliver_rounds(4)
     assert Counter(OutgoingMail.objects.values_list("status", flat=True)) == {SENT: MAILS - 1, "failed": 1}
-    assert len(mailbox.taken) == MAILS - 1
+    assert len(mailbox.recipients) == MAILS - 1
 
 
-# Mails that can't be encoded or have no recipient.
+# Changes that make a mail impossible to encode or to address.
 POISONED = [
     {"context": {"link": "https://api.example/\ud800"}},
     {"context": {"link": "x", "provider_name": "\ud800"}},
@@ -149,7 +149,7 @@ POISONED = [
 
 
 @pytest.mark.parametrize("poison", POISONED, ids=range(len(POISONED)))
-def test_a_mail_that_cannot_be_encoded_fails_after_ten_attempts_and_blocks_no_other(committed, by_smtp, poison):
+def test_an_unencodable_mail_fails_after_ten_attempts_and_blocks_no_other_mail(committed, by_smtp, poison):
     now = timezone.now()
     first, poisoned, last = (
         queue_mail(f"{name}@example.org", "invitation", {"link": "https://api.example/x"}, now=now) for name in "abc"
@@ -160,10 +160,10 @@ def test_a_mail_that_cannot_be_encoded_fails_after_ten_attempts_and_blocks_no_ot
     mailbox = Mailbox()
     with serving(mailbox) as port:
         by_smtp(port)
-        rounds(1)
-        assert sorted(mailbox.taken) == ["a@example.org", "c@example.org"]
+        deliver_rounds(1)
+        assert sorted(mailbox.recipients) == ["a@example.org", "c@example.org"]
         assert OutgoingMail.objects.get(pk=poisoned.pk).attempts == 1
-        rounds(9)
-    assert len(mailbox.taken) == 2
+        deliver_rounds(9)
+    assert len(mailbox.recipients) == 2
     assert OutgoingMail.objects.get(pk=poisoned.pk).status == "failed"
     assert {OutgoingMail.objects.get(pk=mail.pk).status for mail in (first, last)} == {SENT}

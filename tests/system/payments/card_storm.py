@@ -1,9 +1,9 @@
-"""The storm: servers are killed and stopped during payments, the processor fails, and every charge is counted.
+"""Kill and stop servers during card payments while the processor fails, and check every charge.
 
-`Storm(...).run()` starts two servers on a separate database. One is killed at random fault points; the other is stopped
-there for longer than a payment's lease, and then continued. Two clients per key, one at each server, send the same
-order until they get a final response; a reconciler runs at the same time. `violations` then lists every contradiction
-between the clients' responses, the database and the processor's charges.
+`Storm(...).run()` starts two servers with a separate database. At random fault points, processes of the first server
+are killed, and processes of the second server are stopped for longer than a payment's lease. For each key, a client at
+each server sends the same order until a final response. A reconciler runs at the same time. `violations` then lists
+every contradiction between the clients' responses, the database, and the processor's charges.
 """
 
 import os
@@ -36,9 +36,9 @@ MANNERS += ["html"] * 3 + ["wrong-amount"] * 3 + ["redirect"] * 2 + ["declined"]
 
 @dataclass
 class Storm:
-    """A storm. `server` is the address of any database of a server; `wsgi` is the module that the servers run.
+    """A storm. `server` is the URL of any database of a database server; `wsgi` is the module that the servers run.
 
-    `template` is a migrated database there, to start with a copy of it.
+    `template` is the name of a migrated database, of which the storm uses a copy.
     """
 
     server: str
@@ -55,7 +55,7 @@ class Storm:
     processes: list = field(default_factory=list)
 
     def run(self):
-        """Run the storm to its end; return its figures."""
+        """Run the storm; return its figures."""
         random.seed(self.seed)
         name = f"storm_{os.getpid()}_{uuid.uuid4().hex[:6]}"
         with (
@@ -64,7 +64,7 @@ class Storm:
             ExitStack() as running,
         ):
             self._prepare(running)
-            self._blow()
+            self._send_orders()
             self._settle()
             return self._figures()
 
@@ -93,11 +93,11 @@ class Storm:
 
     def _serve(self, running, **faults):
         command = gunicorn(self.wsgi, "--preload", "--workers", "3", "--threads", "4")
-        served = running.enter_context(serve(self.wsgi, command, self._environment(**faults)))
-        self.processes.append(served.process)
-        return f"http://127.0.0.1:{served.port}"
+        server = running.enter_context(serve(self.wsgi, command, self._environment(**faults)))
+        self.processes.append(server.process)
+        return f"http://127.0.0.1:{server.port}"
 
-    def _blow(self):
+    def _send_orders(self):
         over = threading.Event()
         helpers = [threading.Thread(target=self._wake_stopped, args=(over,), daemon=True)]
         helpers.append(threading.Thread(target=self._reconcile, args=(over,), daemon=True))
@@ -136,27 +136,27 @@ class Storm:
                         yield int(entry.name), state
 
     def _wake_stopped(self, over):
-        """Resume stopped processes after their leases expire; count the killed processes."""
-        seen, known = {}, set()
-        while not over.is_set() or seen:
+        """Continue stopped processes after their leases expire; count killed and stopped processes."""
+        stopped_since, known = {}, set()
+        while not over.is_set() or stopped_since:
             children = dict(self._children())
             self.kills += len(known - children.keys())
             known = set(children)
             for pid, state in children.items():
                 if state == "T":
-                    seen.setdefault(pid, time.monotonic())
-            for pid, since in list(seen.items()):
+                    stopped_since.setdefault(pid, time.monotonic())
+            for pid, since in list(stopped_since.items()):
                 if pid not in children:
-                    del seen[pid]
+                    del stopped_since[pid]
                 elif time.monotonic() - since > LEASE_SECONDS + 1:
-                    del seen[pid]
+                    del stopped_since[pid]
                     self.stops += 1
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGCONT)
             time.sleep(0.1)
 
     def _reconcile(self, over):
-        """Run a reconciler that is killed like the servers, and restart it."""
+        """Run a reconciler with random kills, and restart it after each."""
         faults = {"FAULT_POINT": ",".join(POINTS), "FAULT_CHANCE": "0.01"}
         while not over.is_set():
             worker = subprocess.Popen(
@@ -169,7 +169,7 @@ class Storm:
             worker.wait()
 
     def _settle(self):
-        """Reconcile the remaining payments after all processes have ended."""
+        """End all processes, and reconcile until no payment is open."""
         self._end_processes()
 
         def is_over():
@@ -215,9 +215,9 @@ class Storm:
             "charges": len(self.double.charges),
             "double charges": sum(1 for count in charged.values() if count > 1),
             "charges without record": orphans,
-            "told paid, not charged once": sum(1 for key in paid if charged[key] != 1),
+            "paid, not charged once": sum(1 for key in paid if charged[key] != 1),
             "differing replays": sum(1 for answers in sent.values() if len(set(answers)) > 1),
-            "never answered": sum(1 for key in self.amounts if not sent.get(key)),
+            "without response": sum(1 for key in self.amounts if not sent.get(key)),
             "stuck": self._open(),
             "difference of sums": abs(
                 sum(payment[2] for payment in payments if payment[3] == "Completed")
@@ -227,5 +227,5 @@ class Storm:
 
 
 def violations(figures):
-    """Return the counts that must be zero and are not."""
+    """Return the nonzero counts that must be zero."""
     return {name: value for name, value in figures.items() if name not in COUNTS and value}

@@ -1,4 +1,4 @@
-"""A real chain, and a user who can pay on it."""
+"""Fixtures with a real EVM chain, a node double, and a payer."""
 
 import pytest
 
@@ -7,20 +7,20 @@ from tests.payments.conftest import double, impatient, scoped_api, stripe_settin
 
 @pytest.fixture(scope="session")
 def evm():
-    """A real chain, shared by all tests of a process; each test has new accounts on it."""
-    from tests.system.payments import evm as machinery
+    """A real chain that all tests of a process share. Each test creates new accounts."""
+    from tests.system.payments import evm as evm_module
 
-    lacking = machinery.missing()
+    lacking = evm_module.missing()
     if lacking:
         pytest.skip(lacking)
-    chain = machinery.Chain()
+    chain = evm_module.Chain()
     yield chain
     chain.stop()
 
 
 @pytest.fixture
 def node(evm, settings, impatient):
-    """A node double in front of the chain; the platform settles through it after one block."""
+    """A node double in front of the chain. The platform uses it, and settles payments after one block."""
     from tests.payments.crypto_support import NETWORK
     from tests.system.payments.evm import NodeDouble
 
@@ -35,7 +35,7 @@ def node(evm, settings, impatient):
 
 @pytest.fixture
 def payer(evm, node, api, user):
-    """A user who can pay on the chain."""
+    """A user with a funded wallet on the chain."""
     from tests.payments.crypto_support import Payer
 
     return Payer(evm, api, user)

@@ -1,4 +1,4 @@
-"""A real EVM chain for tests: anvil, with a token of six decimals, and accounts that sign for themselves."""
+"""Run anvil, a real EVM chain, with a token of six decimals, and sign transactions of accounts."""
 
 import json
 import platform
@@ -25,7 +25,7 @@ ETHER = 10**18
 
 
 def missing():
-    """Return the requirements of a chain that this machine lacks; empty if it has all."""
+    """Return the requirements that this machine lacks, or an empty string if it meets all."""
     if shutil.which("node") is None:
         return "needs node"
     if not _anvil().exists() or not (MODULES / "solc").exists():
@@ -34,7 +34,7 @@ def missing():
 
 
 def _anvil():
-    """Return the path of npm's anvil binary: without its wrapper, tests can end the process."""
+    """Return the path of the anvil binary in the npm package, which tests can end, unlike its wrapper."""
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     system = platform.system().lower()
     return MODULES / "@foundry-rs" / f"anvil-{system}-{machine}" / "bin" / "anvil"
@@ -51,10 +51,10 @@ def token_bytecode():
 
 
 class Chain:
-    """An anvil process and its token. Each transaction is a separate block unless `mine_by_hand` is on."""
+    """An anvil process with a token. Without `mine_by_hand`, it mines a block for each transaction."""
 
     def __init__(self):
-        # A file, because no process reads a pipe during tests, and a full pipe would block the node.
+        # Output goes to a file, because a full pipe would block the node.
         self._log = tempfile.NamedTemporaryFile("w+", prefix="anvil-", suffix=".log")  # noqa: SIM115
         self._process = subprocess.Popen(
             [_anvil(), "--port", "0", "--chain-id", str(CHAIN_ID), "--accounts", "1"],
@@ -66,17 +66,17 @@ class Chain:
             created = self.send(self.issuer, to=None, data=token_bytecode() + f"{SUPPLY:064x}", gas=3_000_000)
             self.token = to_checksum_address(self.mined(created)["contractAddress"])
         except BaseException:
-            self.stop()  # no other code could end it
+            self.stop()  # no other code would end the process
             raise
 
     def stop(self):
-        """End the process."""
+        """Stop the anvil process."""
         self._process.terminate()
         self._process.wait(PATIENCE_SECONDS)
         self._log.close()
 
     def _address(self):
-        """Return the address that the node announced, if any."""
+        """Return host and port from the node's log, or None before the node listens."""
         match = re.search(r"Listening on (127\.0\.0\.1:\d+)", Path(self._log.name).read_text())
         return match[1] if match else None
 
@@ -85,7 +85,7 @@ class Chain:
         return wait_until(lambda: self.rpc("eth_getTransactionReceipt", tx_hash))
 
     def rpc(self, method, *params):
-        """Call the node directly, without a double."""
+        """Call the node directly, without the double."""
         answer = requests.post(
             self.url,
             json={"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)},
@@ -95,32 +95,32 @@ class Chain:
         return answer["result"]
 
     def new_account(self, *, ether=10):
-        """Return a new account on the chain, with some of its coin for fees."""
-        person = Account.create()
-        self.rpc("anvil_setBalance", person.address, hex(ether * ETHER))
-        return person
+        """Create an account with a balance in ether for fees."""
+        account = Account.create()
+        self.rpc("anvil_setBalance", account.address, hex(ether * ETHER))
+        return account
 
     def new_payer(self, units):
-        """Return a new account that owns the token."""
-        person = self.new_account()
-        self.mined(self.send(self.issuer, to=self.token, data=transfer_call_data(person.address, units)))
-        return person
+        """Create an account with a token balance."""
+        account = self.new_account()
+        self.mined(self.send(self.issuer, to=self.token, data=transfer_call_data(account.address, units)))
+        return account
 
-    def send(self, person, *, to, data, gas=200_000, **changes):
-        """Send a transaction of `person`, as a wallet would; return its hash."""
-        return self.rpc("eth_sendRawTransaction", self.sign(person, to=to, data=data, gas=gas, **changes))
+    def send(self, account, *, to, data, gas=200_000, **changes):
+        """Sign and send a transaction of an account; return the hash."""
+        return self.rpc("eth_sendRawTransaction", self.sign(account, to=to, data=data, gas=gas, **changes))
 
-    def sign(self, person, *, to, data, gas=200_000, **changes):
+    def sign(self, account, *, to, data, gas=200_000, **changes):
         """Sign a transaction; return it as hex."""
         fees = {"maxFeePerGas": 10**10, "maxPriorityFeePerGas": 10**9, "type": 2}
-        content = {"data": data, "value": 0, "chainId": CHAIN_ID, "gas": gas, "nonce": self.nonce(person), **fees}
+        content = {"data": data, "value": 0, "chainId": CHAIN_ID, "gas": gas, "nonce": self.nonce(account), **fees}
         if to is not None:
             content["to"] = to
-        return "0x" + person.sign_transaction({**content, **changes}).raw_transaction.hex().removeprefix("0x")
+        return "0x" + account.sign_transaction({**content, **changes}).raw_transaction.hex().removeprefix("0x")
 
-    def nonce(self, person):
+    def nonce(self, account):
         """Return the account's next nonce."""
-        return int(self.rpc("eth_getTransactionCount", person.address, "pending"), 16)
+        return int(self.rpc("eth_getTransactionCount", account.address, "pending"), 16)
 
     def balance(self, address):
         """Return the token balance of an address."""
@@ -128,19 +128,19 @@ class Chain:
         return int(self.rpc("eth_call", {"to": self.token, "data": data}, "latest"), 16)
 
     def mine(self, blocks=1):
-        """Make blocks."""
+        """Mine blocks."""
         self.rpc("anvil_mine", hex(blocks))
 
     def mine_by_hand(self, on=True):
-        """Switch automatic mining of each transaction off (or on)."""
+        """Disable automatic mining, or with `on=False` enable it."""
         self.rpc("evm_setAutomine", not on)
 
 
 class NodeDouble(HttpDouble):
-    """A double in front of the real node: forwards every call, counts it, and fails as a test configures.
+    """A double in front of the real node that forwards and counts every call, and can inject faults.
 
-    `faults` maps a method to the fault of its calls: `before` (the call is not forwarded), `after` (the node gets the
-    call, the response is lost), or a replacement of the response: a whole Reply, or the `result` or `error` of a dict.
+    `faults` maps a method to the fault of its calls. With `before`, the call is not forwarded. With `after`, the node
+    gets the call, and the response is lost. A Reply replaces the response, and a dict replaces its `result` or `error`.
     """
 
     def __init__(self, chain):
@@ -160,16 +160,16 @@ class NodeDouble(HttpDouble):
             return Reply(content={"jsonrpc": "2.0", "id": request.body["id"], **fault})
         if fault == "before":
             return Reply(hang_up=True)
-        passed = requests.post(self.chain.url, json=request.body, timeout=PATIENCE_SECONDS)
+        response = requests.post(self.chain.url, json=request.body, timeout=PATIENCE_SECONDS)
         if fault == "after":
             return Reply(hang_up=True)
-        return Reply(status=passed.status_code, raw=passed.content)
+        return Reply(status=response.status_code, raw=response.content)
 
     def calls(self, method):
-        """Return how often a method was called."""
+        """Return the number of calls of a method."""
         return sum(1 for request in self.received if request.body["method"] == method)
 
     @property
     def broadcasts(self):
-        """Return how many transactions were sent to the network."""
+        """Return the number of transactions sent to the node."""
         return self.calls("eth_sendRawTransaction")

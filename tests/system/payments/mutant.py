@@ -1,7 +1,7 @@
-"""An implementation of payments that looks correct and is not; the storm must detect it.
+"""A wrong implementation of card payments, which the storm must detect.
 
-It looks for a stored response, charges, and stores: it writes nothing before it calls the processor, and every attempt
-is a new charge.
+It looks up a stored response, charges, and stores the outcome. It stores nothing before the call of the processor, so
+that each attempt is a new charge.
 """
 
 import os
@@ -26,7 +26,7 @@ from payments.errors import ProcessorUnavailable
 
 
 def look_up_do_store(order, *, user, key):
-    """Look up the stored response; if there is none, charge and store."""
+    """Look up the stored response. If there is none, charge the card and store the outcome."""
     match = key.find()
     if isinstance(match, card.Outcome):
         return match

@@ -1,4 +1,4 @@
-"""The storm over card payments, and a mutant that it must detect. PostgreSQL only."""
+"""Card payments while servers are killed and the processor fails; requires PostgreSQL."""
 
 import os
 
@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.usefixtures("needs_postgresql"), pytest.mark.timeout(1
 KEYS = int(os.environ.get("STORM_KEYS", "120"))
 
 
-def test_no_card_is_charged_twice_or_without_a_record(tmp_path, template):
+def test_no_card_is_charged_twice_or_unrecorded_when_servers_are_killed(tmp_path, template):
     figures = Storm(own_database_url(), tmp_path, template, keys=KEYS).run()
     print(figures)
     assert violations(figures) == {}
@@ -21,6 +21,6 @@ def test_no_card_is_charged_twice_or_without_a_record(tmp_path, template):
 
 
 @pytest.mark.nightly
-def test_the_load_test_detects_a_faulty_server(tmp_path, template):
+def test_the_card_storm_detects_a_wrong_payment_implementation(tmp_path, template):
     storm = Storm(own_database_url(), tmp_path, template, keys=40, wsgi="tests.system.payments.mutant")
     assert violations(storm.run()).keys() & {"double charges", "charges without record"}

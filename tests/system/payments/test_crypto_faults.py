@@ -1,4 +1,4 @@
-"""Payments on a chain whose node fails at the worst times: no payment is lost or counted twice."""
+"""Crypto payments when calls to the node fail, or run concurrently."""
 
 from datetime import timedelta
 from functools import partial
@@ -18,7 +18,7 @@ from tests.payments.wallet_support import events
 from tests.races import run_concurrently
 
 SEND = "eth_sendRawTransaction"
-TROUBLE = [
+FAULTY_RESPONSES = [
     Reply(status=500, content={}),
     Reply(status=429, content={"jsonrpc": "2.0", "id": 1, "error": {"code": 429, "message": "slow down"}}),
     HTML,
@@ -30,11 +30,11 @@ TROUBLE = [
 
 
 def settle(*, minutes=2):
-    """Run the worker as if `minutes` had passed."""
+    """Run the settlement worker with the clock advanced by `minutes`."""
     return settle_crypto(now=timezone.now() + timedelta(minutes=minutes))
 
 
-def test_a_retry_after_a_lost_response_finds_the_transaction_by_its_hash(payer, node):
+def test_a_retried_confirmation_finds_the_transaction_after_a_lost_response(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults[SEND] = "after"
@@ -43,12 +43,12 @@ def test_a_retry_after_a_lost_response_finds_the_transaction_by_its_hash(payer, 
     node.faults.clear()
     response = payer.confirm(payment, signed)
     assert (response.status_code, response.json()["status"]) == (200, "submitted")
-    assert node.broadcasts == 1  # found by its hash, not sent again
+    assert node.broadcasts == 1  # the retry found the transaction by its hash
     payer.chain.mined(response.json()["tx_hash"])
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_retry_sends_a_lost_transaction(payer, node):
+def test_a_retried_confirmation_sends_a_lost_transaction(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults[SEND] = "before"
@@ -59,10 +59,10 @@ def test_a_retry_sends_a_lost_transaction(payer, node):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_an_unusable_response_of_the_node_leaves_the_outcome_open(payer, node):
+def test_a_confirmation_with_a_faulty_node_response_returns_502_and_stays_open(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
-    for fault in TROUBLE:
+    for fault in FAULTY_RESPONSES:
         node.faults[SEND] = fault
         assert_error(payer.confirm(payment, signed), 502, "E5003")
         assert stored(payment["payment_id"]).status == "broadcasting"
@@ -70,7 +70,7 @@ def test_an_unusable_response_of_the_node_leaves_the_outcome_open(payer, node):
     assert payer.confirm(payment, signed).status_code == 200
 
 
-def test_another_transaction_is_rejected_while_the_outcome_is_open(payer, node):
+def test_another_transaction_is_rejected_while_the_outcome_of_the_first_is_unknown(payer, node):
     payment = payer.initiate()
     node.faults[SEND] = "after"
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -80,7 +80,7 @@ def test_another_transaction_is_rejected_while_the_outcome_is_open(payer, node):
     assert node.broadcasts == 1
 
 
-def test_an_unverifiable_rejection_leaves_the_outcome_open(payer, node):
+def test_an_unverified_rejection_by_the_node_leaves_the_payment_broadcasting(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults = {SEND: {"error": {"code": -32000, "message": "no"}}, "eth_getTransactionByHash": "before"}
@@ -88,8 +88,8 @@ def test_an_unverifiable_rejection_leaves_the_outcome_open(payer, node):
     assert stored(payment["payment_id"]).status == "broadcasting"
 
 
-def test_transaction_that_the_node_already_has_is_submitted(payer, node):
-    """To a node `already known` is an error; to the sender it means success."""
+def test_confirming_a_transaction_that_the_node_already_has_submits_the_payment(payer, node):
+    """The node's error `already known` is a success for the sender."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     payer.chain.mine_by_hand()
@@ -97,7 +97,7 @@ def test_transaction_that_the_node_already_has_is_submitted(payer, node):
     assert payer.confirm(payment, signed).json()["status"] == "submitted"
 
 
-def test_an_unreachable_node_leaves_the_payment_open_for_any_transaction(payer, node, settings):
+def test_confirmation_with_an_unreachable_node_leaves_the_payment_unsigned(payer, node, settings):
     payment = payer.initiate()
     reachable, settings.SETTLEMENT_RPC_URL = settings.SETTLEMENT_RPC_URL, unused_address()
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -106,7 +106,7 @@ def test_an_unreachable_node_leaves_the_payment_open_for_any_transaction(payer, 
     assert payer.confirm(payment, payer.sign(payment["transaction"], gas=90_000)).status_code == 200
 
 
-def test_confirmation_with_a_disabled_chain_is_502(payer, settings):
+def test_confirmation_with_a_disabled_chain_returns_502(payer, settings):
     payment = payer.initiate()
     settings.SETTLEMENT_RPC_URL = ""
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -114,7 +114,7 @@ def test_confirmation_with_a_disabled_chain_is_502(payer, settings):
 
 
 @pytest.mark.parametrize("fault", ["before", "after"])
-def test_the_worker_finishes_abandoned_payments(payer, node, fault):
+def test_the_settlement_worker_completes_abandoned_payments(payer, node, fault):
     payment = payer.initiate()
     node.faults[SEND] = fault
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -128,19 +128,19 @@ def test_the_worker_finishes_abandoned_payments(payer, node, fault):
     assert node.broadcasts == {"before": 2, "after": 1}[fault]
 
 
-def test_worker_sends_a_payment_whose_process_died_between_commit_and_sending(payer):
-    """The state after a process is killed immediately after its commit."""
+def test_the_settlement_worker_sends_a_committed_but_unsent_transaction(payer):
+    """Creates the state of a process that died immediately after its commit."""
     payment = payer.initiate()
     signed = crypto.decode_signed(payer.sign(payment["transaction"]))
     record = stored(payment["payment_id"])
     crypto._claim(record, signed, actor=crypto.Actor(payer.user, "jwt:x"), now=timezone.now())
-    assert settle(minutes=0)["resumed"] == 0  # another process could still be sending it
+    assert settle(minutes=0)["resumed"] == 0  # another process may still send the transaction
     assert settle()["resumed"] == 1
     payer.chain.mined(signed.tx_hash)
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_payment_that_cannot_be_sent_waits_for_a_signature_and_expires(payer, node):
+def test_a_payment_whose_transaction_is_rejected_waits_for_a_signature_and_expires(payer, node):
     payment = payer.initiate()
     node.faults[SEND] = "before"
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -154,7 +154,7 @@ def test_a_payment_that_cannot_be_sent_waits_for_a_signature_and_expires(payer, 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
-    """PostgreSQL itself is queried, from outside, during each call to the node."""
+    """During each call to the node, another session reads the state of this session from PostgreSQL."""
     states = []
     with psycopg.connect(
         host=connection.settings_dict["HOST"], user=connection.settings_dict["USER"], dbname="postgres",
@@ -162,10 +162,10 @@ def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
     ) as outside:  # fmt: skip
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_backend_pid()")
-            (ours,) = cursor.fetchone()
+            (own_pid,) = cursor.fetchone()
 
         def note(method):
-            row = outside.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [ours]).fetchone()
+            row = outside.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [own_pid]).fetchone()
             states.append((method, row[0]))
 
         node.before_each = note
@@ -182,9 +182,9 @@ def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 class TestConcurrentConfirmations:
-    """Concurrent confirmations of a payment."""
+    """Concurrent confirmations and settlements."""
 
-    def test_concurrent_confirmations_of_one_transaction_are_one_payment(self, payer):
+    def test_concurrent_confirmations_of_a_transaction_pay_once(self, payer):
         for nonce in range(5):
             payment = payer.initiate()
             assert payment["transaction"]["nonce"] == nonce
@@ -197,7 +197,7 @@ class TestConcurrentConfirmations:
             assert statuses(payment["payment_id"])[-1] == "submitted"
         assert payer.balances()[1] == 5 * AMOUNT
 
-    def test_concurrent_different_transactions_of_a_payment_send_one(self, evm, api, user, node):
+    def test_concurrent_different_transactions_for_a_payment_send_only_one(self, evm, api, user, node):
         for _ in range(5):
             payer = Payer(evm, api, user)
             payment = payer.initiate()
@@ -208,14 +208,14 @@ class TestConcurrentConfirmations:
             assert node.broadcasts == sent + 1
             assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
 
-    def test_one_transaction_for_two_concurrent_payments_pays_for_one(self, payer):
+    def test_a_transaction_for_two_payments_concurrently_pays_only_one(self, payer):
         first, second = payer.initiate(), payer.initiate()
         signed = payer.sign(first["transaction"])
         answers = run_concurrently(*[partial(payer.confirm, payment, signed) for payment in (first, second)])
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         assert CryptoPayment.objects.filter(status="submitted").count() == 1
 
-    def test_concurrent_workers_settle_each_payment_once(self, payer):
+    def test_concurrent_settlement_workers_settle_each_payment_once(self, payer):
         paid = [payer.pay() for _ in range(4)]
         for item in paid:
             payer.chain.mined(item["tx_hash"])

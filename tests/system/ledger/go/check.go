@@ -1,5 +1,5 @@
-// Judges what the ledger and its witnesses wrote with the packages that Go's checksum database is built on:
-// golang.org/x/mod/sumdb/note and golang.org/x/mod/sumdb/tlog. Reads JSON from standard input; silent when all holds.
+// Verifies checkpoints, cosignatures, and proofs of the ledger with the packages of Go's checksum database:
+// golang.org/x/mod/sumdb/note and golang.org/x/mod/sumdb/tlog. It reads JSON from standard input, and prints only errors.
 package main
 
 import (
@@ -20,14 +20,14 @@ import (
 type input struct {
 	LogKey      string
 	WitnessKeys []string
-	Notes       []string // cosigned checkpoints, from the oldest
+	Notes       []string // cosigned checkpoints, oldest first
 	Consistency [][]string
 	Entry       string
 	Index       int64
 	Path        []string
 }
 
-// witness verifies a cosignature/v1, which the package does not know.
+// witness verifies a cosignature/v1, which the package does not support.
 type witness struct {
 	name string
 	hash uint32
@@ -60,21 +60,21 @@ func witnessOf(vkey string) witness {
 	raw, err := base64.StdEncoding.DecodeString(parts[2])
 	must(err)
 	if raw[0] != 4 || len(raw) != 33 {
-		must(fmt.Errorf("no key of a witness: %s", vkey))
+		must(fmt.Errorf("not the key of a witness: %s", vkey))
 	}
 	return witness{parts[0], uint32(hash), ed25519.PublicKey(raw[1:])}
 }
 
-func hashes(texts []string) (found []tlog.Hash) {
+func hashes(texts []string) (result []tlog.Hash) {
 	for _, text := range texts {
 		hash, err := tlog.ParseHash(text)
 		must(err)
-		found = append(found, hash)
+		result = append(result, hash)
 	}
-	return found
+	return result
 }
 
-// treeOf reads a checkpoint's text; tlog.ParseTree knows only the first line of Go's own database.
+// treeOf parses a checkpoint's text. tlog.ParseTree accepts only the first line of Go's own database.
 func treeOf(text string) tlog.Tree {
 	lines := strings.Split(text, "\n")
 	own := strings.Join(append([]string{"go.sum database tree"}, lines[1:]...), "\n")
@@ -84,35 +84,35 @@ func treeOf(text string) tlog.Tree {
 }
 
 func main() {
-	var given input
-	must(json.NewDecoder(os.Stdin).Decode(&given))
-	logKey, err := note.NewVerifier(given.LogKey)
+	var data input
+	must(json.NewDecoder(os.Stdin).Decode(&data))
+	logKey, err := note.NewVerifier(data.LogKey)
 	must(err)
 	verifiers := []note.Verifier{logKey}
-	for _, vkey := range given.WitnessKeys {
+	for _, vkey := range data.WitnessKeys {
 		verifiers = append(verifiers, witnessOf(vkey))
 	}
 	var trees []tlog.Tree
-	for _, text := range given.Notes {
+	for _, text := range data.Notes {
 		opened, err := note.Open([]byte(text), note.VerifierList(verifiers...))
 		must(err)
 		if len(opened.Sigs) != len(verifiers) || len(opened.UnverifiedSigs) != 0 {
 			must(fmt.Errorf("%d signatures verify, %d do not", len(opened.Sigs), len(opened.UnverifiedSigs)))
 		}
-		// Who trusts the log alone is not disturbed by its witnesses.
-		alone, err := note.Open([]byte(text), note.VerifierList(logKey))
+		// A verifier that trusts only the log must accept a note with cosignatures.
+		logOnly, err := note.Open([]byte(text), note.VerifierList(logKey))
 		must(err)
-		if !bytes.Equal([]byte(alone.Text), []byte(opened.Text)) {
-			must(fmt.Errorf("two texts"))
+		if !bytes.Equal([]byte(logOnly.Text), []byte(opened.Text)) {
+			must(fmt.Errorf("the texts of the note differ"))
 		}
 		trees = append(trees, treeOf(opened.Text))
 	}
-	for at, proof := range given.Consistency {
+	for at, proof := range data.Consistency {
 		old, next := trees[at], trees[at+1]
 		must(tlog.CheckTree(tlog.TreeProof(hashes(proof)), next.N, next.Hash, old.N, old.Hash))
 	}
-	entry, err := base64.StdEncoding.DecodeString(given.Entry)
+	entry, err := base64.StdEncoding.DecodeString(data.Entry)
 	must(err)
 	last := trees[len(trees)-1]
-	must(tlog.CheckRecord(tlog.RecordProof(hashes(given.Path)), last.N, last.Hash, given.Index, tlog.RecordHash(entry)))
+	must(tlog.CheckRecord(tlog.RecordProof(hashes(data.Path)), last.N, last.Hash, data.Index, tlog.RecordHash(entry)))
 }

@@ -1,4 +1,4 @@
-// Compiles the Solidity file named on the command line; prints {"abi", "bytecode"} of its contract as JSON.
+// Compiles the Solidity file of the first argument, and prints {"abi", "bytecode"} of its contract as JSON.
 const fs = require("fs");
 const path = require("path");
 const solc = require("solc");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// An ERC-20 token with six decimals, as the settlement asset has; the deployer holds everything.
-/// `pause` makes transfers revert, as an issuer's freeze does.
+/// An ERC-20 token with six decimals, like the settlement asset. The deployer owns the total supply.
+/// While the token is paused, transfers revert, as after a freeze by an issuer.
 contract TestToken {
     string public constant name = "Test Dollar";
     string public constant symbol = "USDC";
