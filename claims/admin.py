@@ -22,7 +22,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.records import AN_ID
 from config.backoffice.timeline import TimelineEntry
 
-# An internal goal of the back office. No law sets this deadline.
+# An internal target of the back office. No law sets this deadline.
 REVIEW_DAYS = 14
 _WAITING = (PENDING, DISPUTED)
 
@@ -79,7 +79,7 @@ class ClaimAdmin(ReviewAdmin):
             refusal=_gone,
             seen=lambda claim: f"{claim.verification_level}:{claim.updated_at.isoformat()}",
             consequences=lambda claim: [
-                f"The level is now “{words(claim.verification_level)}”. Readers of the claim see it.",
+                f"The level is now “{words(claim.verification_level)}”. Readers of the claim see the level.",
                 "The owner gets the event claim.updated.",
             ],
         ),
@@ -113,7 +113,7 @@ class ClaimAdmin(ReviewAdmin):
 
     @admin.display(description="evidence")
     def evidence_list(self, record: Claim) -> SafeString | str:
-        """Show the evidence as text, without links, so that staff don't open an address by accident."""
+        """Show the evidence as text without links, so that staff don't open an external page by accident."""
         rows: Any = record.evidence
         return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
 
@@ -122,7 +122,7 @@ class ClaimAdmin(ReviewAdmin):
 
     def search_by_name(self, term: str) -> Q | None:
         key = publication_key(term)
-        # The index of publications covers only claims that are not deleted.
+        # The index on `publication_key` contains only claims that are not deleted.
         of_publication = Q(publication_key=key, deleted_at__isnull=True)
         named = super().search_by_name(term)
         is_publication = key != term or "/" in term
@@ -131,7 +131,7 @@ class ClaimAdmin(ReviewAdmin):
         return named
 
     def seen_state(self, record: Claim) -> str:
-        """Include the last update, so that a decision is rejected if the claim changed after the page was displayed."""
+        """Add the last update to the state, so that a decision on an outdated page is rejected."""
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
 
     def notices_of(self, record: Claim) -> list[str]:

@@ -9,7 +9,7 @@ from claims.models import Claim, record_claim_event
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
 
-# Each claim: its id, publication, visibility, and transitions.
+# The ID, publication, visibility, and transitions of each claim.
 _CLAIMS: list[tuple[UUID, str, str, tuple[str, ...]]] = [
     (demo_ids.CLAIM_APPROVED, "https://doi.org/10.5555/12345678", "shared", (PENDING, APPROVED)),
     (demo_ids.CLAIM_PENDING, "doi:10.5555/24242424", "conditional", (PENDING,)),

@@ -1,14 +1,14 @@
-"""Compute one key for all forms of a publication's identifier.
+"""Compute the same key for all forms of a publication's identifier.
 
-Supported are DOIs, arXiv ids, ISBNs, ISSNs, and the numbers of PubMed, PubMed Central, and OpenAlex.
+The supported identifiers are DOIs, arXiv IDs, ISBNs, ISSNs, and the numbers of PubMed, PubMed Central, and OpenAlex.
 
-`10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc` are the same article. Only ASCII letters are
-case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is also decoded in names without an
-address. Names that were copied from an address are common. Names that contain `%` and two hexadecimal digits are not.
+`10.1000/ABC`, `doi:10.1000/abc`, and `https://doi.org/10.1000%2Fabc` identify the same article. Only ASCII letters are
+case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is decoded, also in DOIs without a
+URL. DOIs that were copied from a URL are common. DOIs that contain `%` and two hexadecimal digits are rare.
 
-The key of an arXiv id is the DOI that arXiv registers for it, without a version. The key of an ISBN is `isbn:` and its
-13 digits (ISO 2108). The key of an ISSN is `issn:` and its 8 characters (ISO 3297). PubMed numbers get a prefix, to
-distinguish them from other numbers.
+The key of an arXiv ID is the DOI that arXiv registers for the ID, without a version. The key of an ISBN is `isbn:` and
+the 13 digits (ISO 2108). The key of an ISSN is `issn:` and the 8 characters (ISO 3297). The keys of PubMed numbers
+have a prefix that distinguishes them from other numbers.
 """
 
 import re
@@ -17,12 +17,12 @@ from string import ascii_lowercase, ascii_uppercase
 from urllib.parse import unquote
 
 KEY_MAX_LENGTH = 512
-# Prefix: the directory indicator 10 and a registrant's code, optionally with parts. Suffix: any visible characters.
+# The prefix is the directory indicator 10 and a registrant code. The suffix consists of any visible characters.
 _DOI = re.compile(r"10(?:\.[0-9]{1,12})+/[^\x00-\x20\x7f]+")
 _RESOLVER = re.compile(r"(?:(?:https?:)?//)?(?:(?:dx\.|www\.)?doi\.org|hdl\.handle\.net)/+", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:info:doi/|urn:doi:|doi[ ]*[:=\uff1a][ ]*|doi[ ]+)", re.IGNORECASE)
 _FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
-# The first four digits are YYMM. An id without a prefix must have a valid month.
+# The first four digits are YYMM. An arXiv ID without the prefix `arXiv` must contain a valid month.
 _ARXIV = re.compile(
     r"(?:(?:arxiv[ ]preprint[ ])?(?:(?:oai:)?arxiv(?:\.org)?[ ]*:[ ]*|arxiv[ ]+)|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|e-print)/"
     r"|10\.48550/arxiv\.|(?=(?:[a-z-]+(?:\.[a-z]{2})?/)?[0-9]{2}(?:0[1-9]|1[0-2])))"
@@ -31,7 +31,7 @@ _ARXIV = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
-# Each form of a registry's number, and the prefix of its key. The W of OpenAlex is a capital letter.
+# The accepted forms of each registry's numbers, and the prefix of the keys. The W of OpenAlex is a capital letter.
 _NIH = r"(?:https?://)?(?:www\.)?(?:{0}\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/{0})"
 _REGISTRIES = [
     (re.compile(rf"(?i:{before}){letters}0*([0-9]{{1,12}})/?(?:[?#].*)?", re.ASCII), prefix)
@@ -41,7 +41,7 @@ _REGISTRIES = [
         (r"(?:(?:https?://)?(?:(?:api|www)\.)?openalex\.org/(?:works/)?|openalex[\s:]*)?", "W", "W"),
     )
 ]
-_SAYS_ISBN = re.compile(r"urn:isbn:|(?:[ep][\s-]?)?isbn(?:[\s-]?1[03](?=[\s:]))?[\s:=#]*", re.ASCII | re.IGNORECASE)
+_ISBN_PREFIX = re.compile(r"urn:isbn:|(?:[ep][\s-]?)?isbn(?:[\s-]?1[03](?=[\s:]))?[\s:=#]*", re.ASCII | re.IGNORECASE)
 _BINDING = re.compile(r"\s*\([^()]*\)\Z")  # catalogs append "(hardback)" to an ISBN
 _ISSN = re.compile(
     r"((?:urn:issn:|(?:[epl][\s-]?)?issn(?:-l)?[\s:=#]*)?)([0-9]{4})(-?)([0-9]{3}[0-9X])", re.ASCII | re.IGNORECASE
@@ -54,14 +54,14 @@ _CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
 _QUOTES = "\"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
 _BEFORE = f"{_QUOTES}<([{{ "
 _BEHIND = f".,;:!{_QUOTES}\u2026\u3001\u3002\uff0c\uff1b"
-# As in the source of HTML and of LaTeX
+# Escape sequences of HTML and LaTeX sources.
 _ESCAPED = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "\\_": "_"}
 
 
 def publication_key(identifier: str) -> str:
-    """Return the search key of a publication: its DOI, its ISBN, or the identifier without invisible characters."""
+    """Return the key of a publication: a key of a supported identifier, or the normalized identifier."""
     text = _cleaned(identifier)
-    doi, bare = normalise_doi(text), _without_end(text.lstrip(_BEFORE))
+    doi, bare = normalize_doi(text), _without_end(text.lstrip(_BEFORE))
     if match := _ARXIV.fullmatch(doi or bare):
         return f"10.48550/arxiv.{_ARXIV_CLASS.sub('/', match[1].lower())}"
     for spelt, prefix in _REGISTRIES:
@@ -75,7 +75,7 @@ def publication_key(identifier: str) -> str:
 
 
 def fault_of(identifier: str) -> str:
-    """Return the error of an identifier without visible characters, or of an ISBN or ISSN with a wrong check digit."""
+    """Return the error of an invalid identifier. An ISBN or ISSN is invalid if its check digit is wrong."""
     text = _cleaned(identifier)
     if not text:
         return "Must have visible characters."
@@ -88,8 +88,8 @@ def fault_of(identifier: str) -> str:
     return ""
 
 
-def normalise_doi(identifier: str) -> str | None:
-    """Return the DOI in `identifier`, in lower case, without its surroundings. Returns None without a DOI."""
+def normalize_doi(identifier: str) -> str | None:
+    """Return the DOI in `identifier`, in lower case, without a URL or prefix. Returns None if there is no DOI."""
     name = re.sub(r"[ ]*[\r\n\u2028\u2029]+[ ]*", "", _cleaned(identifier).strip(_BEFORE))
     name = _DASHES.sub("-", _PUBMED.sub("", name))
     for escaped, sign in _ESCAPED.items():
@@ -119,7 +119,7 @@ def _cleaned(identifier: str) -> str:
 
 
 def _without_end(name: str) -> str:
-    """Remove the punctuation of the sentence from which a name was copied."""
+    """Remove closing punctuation that was copied with the identifier."""
     while name and (name[-1] in _BEHIND or name.count(name[-1]) > name.count(_CLOSING.get(name[-1], name[-1]))):
         name = name[:-1]
     return name
@@ -129,14 +129,17 @@ def _isbn_digits(text: str) -> str:
     """Return the digits of an ISBN, with or without a prefix. Returns an empty string for other identifiers."""
     text = unicodedata.normalize("NFKC", _DASHES.sub("-", text))  # full-width digits
     text = _BINDING.sub("", _without_end(text.lstrip("([")))
-    digits = re.sub(r"[\s-]", "", text[says_so.end() :] if (says_so := _SAYS_ISBN.match(text)) else text).upper()
+    digits = re.sub(r"[\s-]", "", text[prefix.end() :] if (prefix := _ISBN_PREFIX.match(text)) else text).upper()
     return digits if _ISBN.fullmatch(digits) else ""
 
 
 def _issn_of(text: str) -> tuple[str, bool, bool]:
-    """Return the 8 characters of an ISSN or "", whether its check digit is correct, and whether `ISSN` is before it."""
+    """Return the ISSN, whether its check digit is correct, and whether the text has the prefix `ISSN`.
+
+    For other identifiers, the ISSN is an empty string.
+    """
     match = _ISSN.fullmatch(unicodedata.normalize("NFKC", _DASHES.sub("-", text)))
-    if match is None or not (match[1] or match[3]):  # 8 digits alone are any number
+    if match is None or not (match[1] or match[3]):  # without a prefix or hyphen, 8 digits may be any number
         return "", False, False
     issn = (match[2] + match[4]).upper()
     values = [10 if digit == "X" else int(digit) for digit in issn]
@@ -145,7 +148,7 @@ def _issn_of(text: str) -> tuple[str, bool, bool]:
 
 
 def _isbn_of(digits: str) -> str:
-    """Return the 13 digits of an ISBN with a correct check digit. Otherwise, returns an empty string."""
+    """Return the 13 digits of an ISBN with a correct check digit. Otherwise, return an empty string."""
     if len(digits) == 10:
         values = [10 if digit == "X" else int(digit) for digit in digits]
         is_right = sum(value * weight for value, weight in zip(values, range(10, 0, -1), strict=True)) % 11 == 0

@@ -1,4 +1,4 @@
-"""The statuses of a claim, and the role that each transition requires (specification section 3.2, completed)."""
+"""The statuses of a claim, and the role that each transition requires (based on specification section 3.2)."""
 
 from config.core.lifecycle import Machine, Role
 
@@ -24,5 +24,5 @@ VISIBILITIES = (PRIVATE, CONDITIONAL, SHARED)
 SELF_ASSERTED, EVIDENCE_PROVIDED = "self_asserted", "evidence_provided"
 SOURCE_VERIFIED, INSTITUTION_VERIFIED = "source_verified", "institution_verified"
 LEVELS = (SELF_ASSERTED, EVIDENCE_PROVIDED, SOURCE_VERIFIED, INSTITUTION_VERIFIED)
-# The owner can set these on their own claim. The other levels record a review by another person.
+# The owner can set these levels. Only reviewers can set the other levels.
 OWN_LEVELS = frozenset({SELF_ASSERTED, EVIDENCE_PROVIDED})

@@ -34,7 +34,7 @@ from config.webhooks.events import record_event
 
 
 class LiveClaims(models.Manager["Claim"]):
-    """Claims that are not deleted. All requests and transitions use only these."""
+    """Claims that are not deleted. All requests and transitions use this manager."""
 
     def get_queryset(self) -> models.QuerySet["Claim"]:
         return super().get_queryset().filter(deleted_at__isnull=True)
@@ -101,7 +101,7 @@ class Claim(StatefulModel):
             models.Index(
                 fields=["user", "status", "-id"], condition=Q(deleted_at__isnull=True), name="claims_claim_user_status"
             ),
-            # The index includes visibility and owner, so that a query skips private claims without reading their rows.
+            # The index contains visibility and owner, so that a query skips private claims without reading their rows.
             models.Index(
                 fields=["publication_key", "-id", "visibility", "user"],
                 condition=Q(deleted_at__isnull=True),
@@ -127,7 +127,7 @@ class Claim(StatefulModel):
 
     @classmethod
     def draft(cls, *, user_id: int, members: dict[str, Any], now: datetime) -> "Claim":
-        """Return a new, unsaved claim with the fields of a validated body. Absent fields get their defaults."""
+        """Return an unsaved claim with the fields of a validated body. Absent fields get their defaults."""
         evidence: Any = members.get("evidence") or []
         return cls(
             user_id=user_id,
@@ -150,11 +150,12 @@ class Claim(StatefulModel):
             "visibility": self.visibility,
         }
 
-    def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one per rule
-        """Return the error that prevents this transition for `actor` now. Returns None if it is allowed.
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one return per rule
+        """Return the error that prevents the transition for `actor`, or None if the transition is allowed.
 
-        With `REVIEW_POLICY` `open`, every transition of the table is allowed. With `reviewed`, approving and resolving
-        disputes require `claims.review_claim`. With `four_eyes`, the reviewer also must not be the owner.
+        If `REVIEW_POLICY` is `open`, all transitions in the table are allowed. If it is `reviewed`, approvals and the
+        resolution of disputes require `claims.review_claim`. If it is `four_eyes`, the reviewer also must not be the
+        owner.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()

@@ -11,10 +11,10 @@ from config.api import serializers
 
 PUBLICATION_MAX_LENGTH = 512
 
-# Browsers ignore control characters before an address, and tabs and line ends within it: `java\tscript:` is a scheme.
+# Browsers ignore leading control characters, and tabs and line ends anywhere: for them, `java\tscript:` is a scheme.
 _IGNORED_BY_BROWSERS = re.compile(r"^[\x00-\x20]+|[\t\n\r]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?P<gap>\s?)")
-# Schemes that execute or embed content. A space after the colon makes no difference.
+# Schemes that execute or embed content. Browsers accept these schemes with a space after the colon.
 _ACTIVE_SCHEMES = frozenset({"javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "view-source"})
 
 
@@ -34,7 +34,7 @@ class EvidenceField(serializers.TextField):
             return text
         name = scheme[1].lower()
         if name not in {"http", "https"}:
-            # "Contract: signed copy" is a document; `ftp://…` and `mailto:…` are addresses.
+            # "Contract: signed copy" is a document title, but `ftp://…` and `mailto:…` are addresses.
             if name in _ACTIVE_SCHEMES or not scheme["gap"]:
                 self.fail("scheme")
             return text
@@ -89,7 +89,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
 class ClaimPayload(ClaimRequestSerializer):
     """The fields of `ClaimRequestSerializer` without `user_id`, for staging. Only the owner's levels are valid."""
 
-    user_id = None  # type: ignore[assignment]  # how REST framework leaves out an inherited field
+    user_id = None  # type: ignore[assignment]  # None removes an inherited field
     verification_level = serializers.OneOfField(
         [level for level in LEVELS if level in OWN_LEVELS], allow_null=True, required=False
     )

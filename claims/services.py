@@ -18,22 +18,22 @@ from config.webhooks.events import record_events
 
 
 def show_claim(claim_id: str, user: Any) -> Claim:
-    """Return a claim, with one statement. Raises ClaimNotFound unless `user` can read it."""
+    """Return a claim in a single statement. Raises ClaimNotFound if `user` can't read the claim."""
     conditional = Q(visibility=CONDITIONAL) & holds(user.pk, REVIEW_PERMISSION)
     visible = Claim.objects.filter(Q(user=user) | Q(visibility=SHARED) | conditional)
     return get_by_uuid(visible, claim_id, ClaimNotFound)
 
 
 def load_movable(claim_id: str, user: Any) -> Claim:
-    """Return a claim if `user` is its owner, or a reviewer who can read it. Raises ClaimNotFound otherwise."""
+    """Return a claim if `user` is the owner, or a reviewer who can read the claim. Otherwise, raise ClaimNotFound."""
     reviewed = Q(visibility__in=(SHARED, CONDITIONAL)) & holds(user.pk, REVIEW_PERMISSION)
     return get_by_uuid(Claim.objects.filter(Q(user=user) | reviewed), claim_id, ClaimNotFound)
 
 
 def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[Claim]:
-    """Return the viewer's own claims, or the visible claims to a publication, newest first.
+    """Return the viewer's own claims, or the claims to a publication that the viewer can read, newest first.
 
-    Raises UserMismatch if the claims of another user are requested without a publication.
+    Raises UserMismatch if the viewer requests the claims of another user without a publication.
     """
     claims = Claim.objects.order_by("-id")
     if publication_id:
@@ -51,7 +51,7 @@ def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[C
 
 
 def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Claim:
-    """Create a claim in `draft`. Raises ValidationFailed for a verification level that the actor can't set."""
+    """Create a claim in `draft`. Raises ValidationFailed if the actor can't set the verification level."""
     claim = Claim.draft(user_id=actor.user.pk, members=members, now=now)
     _check_level(claim.verification_level, actor.user)
     with transaction.atomic(savepoint=False):
@@ -68,10 +68,10 @@ def store_claims(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datet
 
 
 def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: datetime) -> Claim:
-    """Change evidence, notes, verification level, or visibility of the actor's own claim. Null changes nothing.
+    """Change the evidence, notes, verification level, or visibility of the actor's own claim.
 
-    Raises ClaimNotFound. Raises ValidationFailed like `create_claim`. Setting the current visibility again changes
-    nothing and emits no event.
+    Null values change nothing. If all values are equal to the current values, the function emits no event. Raises
+    ClaimNotFound, and ValidationFailed if the actor can't set the verification level.
     """
     with transaction.atomic(savepoint=False):
         claim = get_by_uuid(Claim.objects.filter(user=actor.user), claim_id, ClaimNotFound)
@@ -84,13 +84,13 @@ def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: d
 
 
 def set_verification_level(claim: Claim, level: str, *, now: datetime) -> None:
-    """Set the verification level that a reviewer has confirmed. Raises ClaimNotFound for a deleted claim."""
+    """Set the verification level that a reviewer confirmed. Raises ClaimNotFound for a deleted claim."""
     with transaction.atomic():
         _update(claim, now=now, verification_level=level)
 
 
 def _update(claim: Claim, *, now: datetime, **columns: Any) -> None:
-    # If the clock was set back, it must still not be before the last transition.
+    # The time must not be earlier than the last transition, even if the clock was set back.
     updated_at = max(now, claim.updated_at)
     if not Claim.objects.filter(pk=claim.pk).update(updated_at=updated_at, **columns):
         raise ClaimNotFound
@@ -99,7 +99,7 @@ def _update(claim: Claim, *, now: datetime, **columns: Any) -> None:
 
 
 def delete_claim(claim_id: str, *, actor: Actor, now: datetime) -> None:
-    """Replace the actor's own claim with a tombstone. Raises ClaimNotFound, also for a tombstone."""
+    """Replace the actor's own claim with a tombstone. Raises ClaimNotFound if the claim is already deleted."""
     with transaction.atomic(savepoint=False):
         claim = get_by_uuid(Claim.objects.filter(user=actor.user), claim_id, ClaimNotFound)
         gone = {"deleted_at": now, "deleted_by": actor.user, "deleted_with": actor.credential}
@@ -110,5 +110,5 @@ def delete_claim(claim_id: str, *, actor: Actor, now: datetime) -> None:
 
 def _check_level(level: str, user: Any) -> None:
     if level not in OWN_LEVELS and not user.has_perm(REVIEW_PERMISSION):
-        message = f"Only a reviewer can set '{level}'; you can set {' or '.join(sorted(OWN_LEVELS))}."
+        message = f"Only a reviewer can set '{level}'. Send {' or '.join(sorted(OWN_LEVELS))}."
         raise ValidationFailed.of_member("verification_level", message)

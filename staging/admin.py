@@ -13,7 +13,7 @@ from staging.services import STAGED_DAYS
 
 @admin.register(StagedItem)
 class StagedItemAdmin(OwnedRecords):
-    """Staged items and their decisions. Only their user can decide them."""
+    """Staged items and their decisions. Staff can't decide items."""
 
     list_display = ("short_id", "status_chip", "age", "kind", "person", "source", "staged", "decided")
     list_filter = ("status", ("kind", among(kinds)))

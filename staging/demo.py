@@ -25,7 +25,7 @@ _ITEMS: list[tuple[UUID, str, dict[str, Any]]] = [
 
 
 @transaction.atomic
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  seeds have this signature
     if StagedItem.objects.filter(pk=demo_ids.NOTE_TO_APPROVE).exists():
         return
     for identifier, kind, payload in _ITEMS:

@@ -1,4 +1,4 @@
-"""The statuses of a staged item (specification section 3.4, completed)."""
+"""The statuses of a staged item (based on specification section 3.4)."""
 
 from config.core.lifecycle import Machine, Role
 

@@ -12,10 +12,10 @@ from staging.machine import MACHINE, STAGED
 
 
 class StagedItem(models.Model):
-    """A payload that waits for its user's decision, or was decided.
+    """A payload that waits for the owner's decision, or was decided.
 
-    It is not a `StatefulModel`: an item is decided once, its row has the time and the actor, and one statement decides
-    hundreds of items.
+    The model is not a `StatefulModel`: an item is decided only once, its row stores the time and the actor, and a
+    single statement can decide hundreds of items.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The item's id.")
@@ -44,13 +44,13 @@ class StagedItem(models.Model):
     decided_at = models.DateTimeField(
         null=True, help_text="When the item was decided or expired (UTC); null before then."
     )
-    # The account that decided. Null for an expired item.
+    # The account that decided the item. Null for an expired item.
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     credential = models.CharField(max_length=80, blank=True, default="")
 
-    stored_id = ""  # the id of the permanent row after an approval; stored in `Approval`
+    stored_id = ""  # the ID of the permanent row, which `Approval` stores
 
     class Meta:
         indexes = [
@@ -70,7 +70,7 @@ class StagedItem(models.Model):
 
     @classmethod
     def of(cls, *, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> Self:
-        """Return a new, unsaved item with a payload that its kind has validated."""
+        """Return an unsaved item. The kind has already validated the payload."""
         return cls(
             user_id=user_id,
             kind=kind,
@@ -86,7 +86,7 @@ class StagedItem(models.Model):
 
 
 class Approval(models.Model):
-    """Records that an approved item became a permanent row. The item is the key, so this happens at most once."""
+    """The permanent row of an approved item. The item is the primary key, so it has at most one permanent row."""
 
     item = models.OneToOneField(StagedItem, primary_key=True, on_delete=models.PROTECT, related_name="approval")
     stored_id = models.CharField(
@@ -100,7 +100,7 @@ class Approval(models.Model):
 class Note(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="notes")
-    title = models.CharField(max_length=255, null=True)  # noqa: DJ001  a note may have none
+    title = models.CharField(max_length=255, null=True)  # noqa: DJ001  the API returns null
     text = models.TextField()
     created_at = models.DateTimeField()
 

@@ -1,7 +1,7 @@
-"""The API of staging for other apps: they declare the kinds that they own, and stage items.
+"""The API of staging for other apps.
 
-The app that owns a permanent table declares its kind (`staged_kinds` of its AppConfig) and stages items with
-`stage_items`. Staging itself imports no other app.
+The app that owns a permanent table declares its kind in `staged_kinds` of its AppConfig, and stages items with
+`stage_items`. Staging imports no other app.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ from staging.models import StagedItem
 if TYPE_CHECKING:
     from config.api.serializers import RequestSerializer
 
-# Maximum items per statement, and maximum payloads per call of a store function.
+# The maximum number of items per statement, and of payloads per call of a store function.
 ITEMS_PER_STATEMENT = 1_000
 
 Payload = dict[str, Any]
@@ -29,11 +29,11 @@ Payload = dict[str, Any]
 
 class Store(Protocol):
     def __call__(self, payloads: Sequence[Payload], *, actor: Actor, now: datetime) -> Sequence[Any]:
-        """Store payloads of `actor.user`'s own items. Return the ids of the permanent rows in the payloads' order.
+        """Store the payloads of the actor's own items. Return the IDs of the permanent rows in the same order.
 
-        It runs in the transaction that approves the items, with at most ITEMS_PER_STATEMENT payloads, oldest item
-        first. Its number of statements must not depend on the number of payloads. An exception rolls the whole decision
-        back. It emits the events of the new rows.
+        The function runs in the transaction that approves the items. It gets at most ITEMS_PER_STATEMENT payloads,
+        oldest item first. The number of its statements must not depend on the number of payloads. An exception rolls
+        back all approvals. The function emits the events of the new rows.
         """
         ...
 
@@ -42,9 +42,9 @@ class Store(Protocol):
 class Kind:
     """A kind of staged items.
 
-    `payload` validates what is staged. Its validated values are stored, so they must be JSON values. `attest` marks a
-    validated payload that an app itself stages for an account's id, so that `store` can distinguish it from a client's.
-    The mark is not a field of `payload`, so clients can't send it.
+    `payload` validates the payload of an item. The validated values are stored, so they must be JSON values. If an app
+    stages an item, `attest` marks the validated payload with an account ID, so that `store` can distinguish the payload
+    from a client's. The mark is not a field of `payload`, so clients can't send it.
     """
 
     name: str
@@ -59,11 +59,11 @@ def kinds() -> dict[str, Kind]:
 
 
 def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: str | None, now: datetime) -> list[UUID]:
-    """Stage items for an account to approve or reject. Return their ids in the same order.
+    """Stage items for an account to approve or reject. Return their IDs in the same order.
 
-    Each of `items` is (kind, payload). `source` is their origin (1 to 255 characters, or None). Each kind validates its
-    payloads. Stages all items or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises
-    ValidationFailed for an invalid payload, KeyError for an unknown kind.
+    Each of `items` is (kind, payload), and the kind validates the payload. `source` is the origin of the items (1 to
+    255 characters, or None). Stages all items or none, with at most three statements per ITEMS_PER_STATEMENT items.
+    Raises ValidationFailed for an invalid payload, and KeyError for an unknown kind.
     """
     rows = []
     for name, payload in items:

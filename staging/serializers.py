@@ -26,7 +26,7 @@ class ItemRequestSerializer(serializers.RequestSerializer):
     source = serializers.IdField(allow_null=True, default=None, help_text="The source of the payload.")  # type: ignore[assignment]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Validate the payload with its kind. Unknown fields are removed."""
+        """Validate the payload according to its kind, and remove unknown fields."""
         try:
             attrs["payload"] = kinds()[attrs["kind"]].payload.shared().run_validation(attrs["payload"])
         except serializers.ValidationError as error:

@@ -18,7 +18,7 @@ from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import ITEMS_PER_STATEMENT, kinds
 
-STAGED_DAYS = 30  # an item without a decision expires after this time
+STAGED_DAYS = 30  # undecided items expire after this time
 
 
 def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> StagedItem:
@@ -30,12 +30,12 @@ def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str 
 
 
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
-    """Approve one of the actor's own staged items. Return it with `stored_id`.
+    """Approve one of the actor's own staged items. Return the item with its `stored_id`.
 
-    Raises StagedItemNotFound. Raises RecordNotEditable if no app owns the item's kind any more.
+    Raises StagedItemNotFound, and RecordNotEditable if no app declares the item's kind any more.
     """
     with transaction.atomic(savepoint=False):
-        item = _take_one(item_id, actor)
+        item = _lock_one(item_id, actor)
         if item.kind not in kinds():
             raise RecordNotEditable(f"Items of the kind `{item.kind}` can no longer be approved. Reject the item.")
         return _approve([item], actor=actor, now=now)[0]
@@ -44,27 +44,27 @@ def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
 def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
     """Reject one of the actor's own staged items. Raises StagedItemNotFound."""
     with transaction.atomic(savepoint=False):
-        return _decide([_take_one(item_id, actor)], REJECTED, actor=actor, now=now)[0]
+        return _decide([_lock_one(item_id, actor)], REJECTED, actor=actor, now=now)[0]
 
 
 def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
-    """Approve all of the actor's staged items or none, except for kinds that no app owns any more.
+    """Approve all of the actor's staged items or none. Return the items' IDs, oldest first.
 
-    Return the items' ids, oldest first.
+    Items stay staged if no app declares their kind any more.
     """
     with transaction.atomic(savepoint=False):
         known = tuple(kinds())
-        return [item.pk for items in _take_all(actor, kind__in=known) for item in _approve(items, actor=actor, now=now)]
+        return [item.pk for items in _lock_all(actor, kind__in=known) for item in _approve(items, actor=actor, now=now)]
 
 
 def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
-    """Reject all of the actor's staged items or none. Return their ids, oldest first."""
+    """Reject all of the actor's staged items or none. Return the items' IDs, oldest first."""
     with transaction.atomic(savepoint=False):
-        return [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
+        return [item.pk for items in _lock_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
 
 
 def expire_staged(*, now: datetime) -> dict[str, int]:
-    """Expire items older than STAGED_DAYS, in one transaction per round. Return the count."""
+    """Expire items older than STAGED_DAYS, with a transaction per round. Return the number of expired items."""
     actor = Actor.system("prune")
     old = StagedItem.objects.filter(status=STAGED, staged_at__lte=now - timedelta(days=STAGED_DAYS))
     items = FailedItems("staged_item", old.order_by("staged_at"), lease=timedelta(minutes=1))
@@ -76,7 +76,7 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
         with items.mark(chosen):
             try:
                 expired += _expire(old.filter(pk__in=chosen), actor, now)
-            except Exception as error:  # noqa: BLE001  some item of the round raised it
+            except Exception as error:  # noqa: BLE001  an item of the round raised the error
                 contain(error, items.kind, "round")
                 for key in chosen:
                     with items.attempt(key, now=now):
@@ -92,15 +92,15 @@ def _expire(items: "QuerySet[StagedItem]", actor: Actor, now: datetime) -> int:
         return len(_decide(locked, EXPIRED, actor=actor, now=now)) if locked else 0
 
 
-def _take_one(item_id: str, actor: Actor) -> StagedItem:
+def _lock_one(item_id: str, actor: Actor) -> StagedItem:
     own = StagedItem.objects.select_for_update().filter(user_id=actor.user.pk, status=STAGED)
     return get_by_uuid(own, item_id, StagedItemNotFound)
 
 
-def _take_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
-    """Yield the staged items in rounds, locked in the order of ids to prevent deadlocks.
+def _lock_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
+    """Yield the actor's staged items in rounds. The rows are locked in the order of their IDs to prevent deadlocks.
 
-    A round has at most ITEMS_PER_STATEMENT items, and fewer if they are large, because a round is in memory.
+    A round is in memory, so it has fewer than ITEMS_PER_STATEMENT items if they are large.
     """
     own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED, **conditions).order_by("id")
     waiting = list(own.values_list("id", ByteLength("payload")))
@@ -112,7 +112,7 @@ def _take_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
 
 
 def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> Sequence[StagedItem]:
-    """Store the payloads of locked items and mark the items as approved. Return them with each row's `stored_id`."""
+    """Store the payloads of locked items, and mark the items as approved. Return the items with their `stored_id`."""
     by_kind: dict[str, list[StagedItem]] = {}
     for item in items:
         by_kind.setdefault(item.kind, []).append(item)
@@ -125,7 +125,7 @@ def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> Seq
 
 
 def _decide(items: Sequence[StagedItem], status: str, *, actor: Actor, now: datetime) -> Sequence[StagedItem]:
-    """Set the final status of locked items and emit events. Return them. No other code changes the status."""
+    """Set the final status of locked items, and emit events. Return the items. No other code changes the status."""
     columns = {"status": status, "decided_at": now, "decided_by": actor.user, "credential": actor.credential}
     undecided = StagedItem.objects.filter(pk__in=[item.pk for item in items], status=STAGED)
     if undecided.update(**columns) != len(items):

@@ -7,7 +7,7 @@ import pytest
 from django.apps import apps
 from django.db import connection
 
-from claims.doi import KEY_MAX_LENGTH, fault_of, normalise_doi, publication_key
+from claims.doi import KEY_MAX_LENGTH, fault_of, normalize_doi, publication_key
 from tests.api import assert_error
 from tests.factories import ClaimFactory
 
@@ -26,7 +26,7 @@ SAME = "10.1000/abc(182)<x>"
     ],
 )  # fmt: skip
 def test_all_spellings_of_a_doi_have_the_same_key(spelling):
-    assert normalise_doi(spelling) == SAME
+    assert normalize_doi(spelling) == SAME
     assert publication_key(spelling) == SAME
 
 
@@ -44,7 +44,7 @@ def test_all_spellings_of_a_doi_have_the_same_key(spelling):
     ],
 )  # fmt: skip
 def test_doi_normalization_folds_only_ascii_and_decodes_one_layer_of_escapes(spelling, name):
-    assert normalise_doi(spelling) == name
+    assert normalize_doi(spelling) == name
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_doi_normalization_folds_only_ascii_and_decodes_one_layer_of_escapes(spe
     ],
 )  # fmt: skip
 def test_publication_id_other_than_a_doi_is_its_own_key(identifier):
-    assert normalise_doi(identifier) is None
+    assert normalize_doi(identifier) is None
     assert publication_key(identifier) == identifier
 
 
