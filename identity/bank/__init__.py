@@ -1,8 +1,8 @@
-"""Bank data: a person links a log-in at their bank (an item), and the platform reads its accounts and transactions.
+"""Bank data: an account links a log-in at a bank (an item), and the platform reads its accounts and transactions.
 
-Data is stored only after its owner's approval. The accounts and the latest bookings of a new item are put into
-`staging`. Their approval creates `BankAccount` and `BankTransaction` rows. An item's access token is encrypted, and
-never appears in a response, event, log line, or page.
+The platform stores data only after the owner's approval. For a new item, the platform puts the accounts and the latest
+bookings into `staging`. Their approval creates `BankAccount` and `BankTransaction` rows. The item's access token is
+encrypted, and never appears in a response, event, log line, or page.
 
 Events: `bankdata.item.linked`.
 """

@@ -28,19 +28,19 @@ def _amount_column(field: str, description: str) -> Any:
 
 
 class _BankRecords(OwnedRecords):
-    """Admin pages of a person's bank data, with a search by the vendor's ids."""
+    """The base of the admin pages of bank data, with a search by the vendor's IDs."""
 
     search_help_text = "The vendor's id, or the beginning of a user name"
     get_search_results = ReadOnlyAdmin.get_search_results
 
 
-# Account types of banks, as both vendors name them.
+# The account types. All vendors use these names.
 ACCOUNT_TYPES = ("depository", "credit", "loan", "investment", "brokerage", "payroll", "other")
 
 
 @admin.register(BankItem)
 class BankItemAdmin(_BankRecords):
-    """Linked items. The admin never reads the token, so no page can show it."""
+    """Linked items. The admin never loads the token, so no page can show it."""
 
     list_display = ("item_id", "person", "provider", "token", "login", "linked")
     export_columns = ("id", "item_id", "user_id", "provider", "needs_login", "linked_at")

@@ -17,9 +17,9 @@ Line = tuple[str, str]
 
 
 def check_open_banking(vendor: OpenBanking, public_token: str) -> Iterator[Line]:
-    """Yield each check and its error, empty if it passes. Link, read, and remove one sandbox item."""
+    """Link, read, and remove a sandbox item. Yield each check and its error, which is empty if the check passes."""
     name = getattr(vendor, "name", None)
-    yield "name", "" if isinstance(name, str) and 0 < len(name) <= 32 else "must be a text of 1 to 32 characters"
+    yield "name", "" if isinstance(name, str) and 0 < len(name) <= 32 else "must be a string of 1 to 32 characters"
     yield from _check_verification(vendor)
     link, fault = attempt(vendor.create_link_token, user_id="1")
     yield "create_link_token", fault or _fault_of_link(link)
@@ -29,7 +29,7 @@ def check_open_banking(vendor: OpenBanking, public_token: str) -> Iterator[Line]
     yield "verify_event of a forged event", _must_raise(fault, InvalidSignature, TimestampOutOfRange)
     item, fault = attempt(vendor.exchange_public_token, public_token)
     if not fault and not (isinstance(item, LinkedItem) and item.access_token and item.item_id):
-        fault = "must return a LinkedItem with two texts"
+        fault = "must return a LinkedItem with both fields"
     yield "exchange_public_token", fault
     if fault:
         return
@@ -49,7 +49,7 @@ def _check_verification(vendor: OpenBanking) -> Iterator[Line]:
         ("read_verification", attempt(vendor.read_verification, first.reference)),
     ):
         is_same = fault or again.reference == first.reference
-        yield what, fault or _fault_of_state(again) or ("" if is_same else "is another verification")
+        yield what, fault or _fault_of_state(again) or ("" if is_same else "must return the same verification")
 
 
 def _check_item(vendor: OpenBanking, access_token: str) -> Iterator[Line]:
@@ -60,7 +60,7 @@ def _check_item(vendor: OpenBanking, access_token: str) -> Iterator[Line]:
     for _ in range(_REPEATS):
         again, fault = attempt(vendor.list_accounts, access_token)
         is_same = fault or _ids(again, "account_id") == _ids(accounts, "account_id")
-        yield "list_accounts again", fault or ("" if is_same else "has other account ids")
+        yield "list_accounts again", fault or ("" if is_same else "must return the same account IDs")
     bookings, fault = attempt(vendor.list_transactions, access_token)
     yield "list_transactions", fault or _fault_of_rows(bookings, BankTransactionPayload)
     if fault or not bookings:
@@ -73,7 +73,7 @@ def _check_item(vendor: OpenBanking, access_token: str) -> Iterator[Line]:
         later, fault = attempt(vendor.list_transactions, access_token, since=since)
         wanted = _ids(booked_since(bookings, since), "transaction_id")
         is_whole = fault or _ids(later, "transaction_id") == wanted
-        yield f"list_transactions since {day}", fault or ("" if is_whole else "has other transactions of these days")
+        yield f"list_transactions since {day}", fault or ("" if is_whole else "must return the same transactions")
 
 
 def _ids(rows: Any, name: str) -> set[str]:
@@ -88,9 +88,11 @@ def _must_raise(fault: str, *errors: type[Exception]) -> str:
 
 def _fault_of_link(link: Any) -> str:
     if not isinstance(link, LinkToken) or not link.link_token:
-        return "must return a LinkToken with a text"
+        return "must return a LinkToken with a non-empty link token"
     is_aware = isinstance(link.expiration, datetime) and link.expiration.tzinfo is not None
-    return "" if is_aware and link.expiration > timezone.now() else "expiration must be an aware datetime to come"
+    return (
+        "" if is_aware and link.expiration > timezone.now() else "expiration must be a future datetime with a time zone"
+    )
 
 
 def _fault_of_state(state: Any) -> str:

@@ -1,4 +1,4 @@
-"""The name of the bank of a consent: the bank's, or that of the first account that the person approved."""
+"""The display name of a bank consent. It is the bank's name or the name of the first approved account."""
 
 from django.db.models import OuterRef, Subquery
 from django.db.models.functions import Coalesce

@@ -1,7 +1,7 @@
-"""Figures of a person's bank accounts: income and spending over complete months, and end-of-day balances.
+"""Compute monthly income, monthly spending, and end-of-day balances from an account's bank data.
 
-They use bookings that a bank reported and the person approved. They include only owned accounts, no debts. An account
-that is linked twice counts once. A figure is None unless all bookings of its period are stored, in the figures'
+The figures use bookings that a bank reported and the account's owner approved. They exclude debt accounts. A bank
+account that is linked twice is included once. A figure is None if a booking of its period is missing or has another
 currency.
 """
 
@@ -32,9 +32,9 @@ class Booking(NamedTuple):
 
 
 class BankFigures:
-    """The figures of an account's linked banks. They are computed at the first use.
+    """The figures of an account's linked banks. Each figure is computed at its first use.
 
-    Balances need one statement, and all other figures together one more.
+    The balances require one database statement. All other figures together require another statement.
     """
 
     def __init__(self, user_id: int, *, currency: str) -> None:
@@ -42,7 +42,7 @@ class BankFigures:
 
     @cached_property
     def accounts(self) -> list[Any]:
-        """The owned accounts without duplicates, each with the item's `since` and `staged`."""
+        """The owned bank accounts without duplicates. Each row has the item's `since` and `staged`."""
         item = BankItem.objects.linked().filter(user=OuterRef("user"), item_id=OuterRef("item_id")).order_by("-id")
         rows = (
             BankAccount.objects.reported_by_provider()
@@ -64,7 +64,7 @@ class BankFigures:
 
     @property
     def balance_cents(self) -> int | None:
-        """The sum of the balances. None without accounts, or if a balance is unknown or in another currency."""
+        """The sum of the balances. None if there is no account, or if a balance is unknown or in another currency."""
         balances = [account.current_cents for account in self.accounts]
         return None if not balances or None in balances or self.has_foreign_accounts else sum(balances)
 
@@ -90,7 +90,7 @@ class BankFigures:
 
     @cached_property
     def gap(self) -> str:
-        """The reason why required bookings are missing. Empty if the data is complete."""
+        """The reason why required bookings are missing. Empty if no booking is missing."""
         if not self.accounts:
             return "no account is linked and approved"
         if self.has_foreign_accounts:
@@ -109,7 +109,7 @@ class BankFigures:
 
     @cached_property
     def _bookings(self) -> list[Booking]:
-        """The accounts' bookings within the period that every bank has reported."""
+        """The bookings of the accounts in the period that all banks have reported."""
         own = {account.account_id for account in self.accounts}
         return [
             booking
@@ -124,7 +124,7 @@ class BankFigures:
 
     @property
     def _until(self) -> date:
-        """The day after the last day that every bank has reported completely."""
+        """The day after the last day that all banks have reported completely."""
         until: date = min(account.since for account in self.accounts) + timedelta(days=BOOKINGS_DAYS)
         return until
 
@@ -139,7 +139,10 @@ class BankFigures:
 
     @cached_property
     def months(self) -> list[date]:
-        """The first days of the newest complete months, and the first day after them. Empty if bookings are missing."""
+        """The first days of the latest complete months, and the first day after these months.
+
+        Empty if bookings are missing.
+        """
         if self.gap:
             return []
         begins = self._until.replace(day=1)
@@ -176,13 +179,13 @@ class BankFigures:
 
     @cached_property
     def _end_of_day_balances(self) -> list[tuple[int, ...]] | None:
-        """Return each account's end-of-day balance for each of the last days. Returns None if any is unknown."""
+        """The end-of-day balances of each account for the last days. None if a balance is unknown."""
         if self.gap or self._until - self._since < timedelta(days=BOOKINGS_DAYS):
             return None
         balances = []
         for account in self.accounts:
-            # The bank's balance excludes the bookings of the day on which it was read. It is the previous day's end
-            # balance.
+            # The reported balance excludes the bookings of the day on which it was read, so it is the end-of-day
+            # balance of the previous day.
             days = None if account.balance_on is None else (account.balance_on - self._since).days
             if account.current_cents is None or days is None or not 0 <= days <= BOOKINGS_DAYS:
                 return None
@@ -202,15 +205,16 @@ class BankFigures:
 
     @property
     def overdrawn_days(self) -> int | None:
-        """The number of days that at least one account ended below zero."""
+        """The number of days on which at least one account had a negative end-of-day balance."""
         balances = self._end_of_day_balances
         return None if balances is None else sum(min(of_day) < 0 for of_day in balances)
 
 
 def without_transfers(bookings: Sequence[Booking]) -> list[Booking]:
-    """Remove transfers between accounts: the same amount out of one and into another within TRANSFER_DAYS days.
+    """Remove transfers between the accounts.
 
-    Each booking belongs to at most one transfer. `bookings` is sorted by day.
+    A transfer leaves an account and arrives in another account, with the same amount, within TRANSFER_DAYS days. Each
+    booking belongs to at most one transfer. `bookings` is sorted by day.
     """
     waiting: dict[int, dict[str, deque[int]]] = defaultdict(lambda: defaultdict(deque))
     for at, booking in enumerate(bookings):

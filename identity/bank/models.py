@@ -12,20 +12,23 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.names import skeleton
 
-BOOKINGS_DAYS = 90  # days of transactions that are staged with a link, before the day of the link
+BOOKINGS_DAYS = 90  # a new link stages the transactions of this number of days before the link
 # Accounts of these types are liabilities.
 DEBTS = ("credit", "loan")
 
 
 def sum_if_known(cents: str) -> Case:
-    """Return the sum of a column as an aggregate. It is null if a value is null, or if the currencies differ."""
+    """Return an aggregate for the sum of a column. It is null if a value is null, or if the currencies differ."""
     has_all = Exact(Count("pk"), Count(cents))
     is_one_currency = LessThanOrEqual(Count(Coalesce("currency", Value("")), distinct=True), 1)
     return Case(When(Q(has_all, is_one_currency), then=Sum(cents)))
 
 
 class ApprovedQuerySet(models.QuerySet[Any]):
-    """Data that a person approved. A bank reported it, or an API client sent it without proof."""
+    """Data that the account's owner approved.
+
+    Either a bank reported the data, or an API client sent it without proof.
+    """
 
     def reported_by_provider(self) -> Self:
         return self.filter(from_provider=True)
@@ -44,12 +47,12 @@ class BankAccountQuerySet(ApprovedQuerySet):
 
 class BankItemQuerySet(models.QuerySet["BankItem"]):
     def linked(self) -> Self:
-        """Exclude items that their person has unlinked and that are not yet removed at the vendor."""
+        """Exclude items that the owner has unlinked. The vendor may not have removed these items yet."""
         return self.filter(unlinked_at__isnull=True)
 
 
 class BankItem(models.Model):
-    """One log-in of one person at one bank."""
+    """A log-in of an account's owner at a bank."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
@@ -90,12 +93,12 @@ class BankItem(models.Model):
 
     @property
     def fingerprint(self) -> str:
-        """Return a part of the token's hash, by which staff recognize the token."""
+        """Return a part of the token's hash, so that staff can recognize the token."""
         return f"{self.token_fingerprint[:8]}…{self.token_fingerprint[-8:]}"
 
 
 class BankAccount(models.Model):
-    """A bank account that its owner approved. Amounts are in cents, as of the staging."""
+    """A bank account that its owner approved. Amounts are in cents, as of the time of the staging."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
@@ -133,16 +136,16 @@ class BankAccount(models.Model):
         return f"{self.name} ··{self.mask}" if self.mask else self.name
 
     def is_same_as(self, other: "BankAccount") -> bool:
-        """Return whether both rows are the same account at the bank, linked twice."""
+        """Return whether both rows are the same bank account, linked twice."""
         if self.persistent_account_id and other.persistent_account_id:
             return self.persistent_account_id == other.persistent_account_id
         return self.bank_identity is not None and self.bank_identity == other.bank_identity
 
     @property
     def bank_identity(self) -> tuple[str | None, ...] | None:
-        """Return the identity of the account at its bank. Returns None if the bank or the mask is unknown.
+        """Return the fields that identify the account at its bank. Returns None if the bank or the mask is unknown.
 
-        Links of the same bank may spell a name with different capitals, spaces, or code points.
+        Two links of the same account may spell its name with different capitals, spaces, or code points.
         """
         if not (self.institution_id and self.mask):
             return None
@@ -150,7 +153,7 @@ class BankAccount(models.Model):
 
 
 def linked_again(accounts: Iterable[BankAccount]) -> dict[UUID, UUID]:
-    """Return the ids of accounts that duplicate an earlier account of the sequence, each with that account's id."""
+    """Map the ID of each duplicate account to the ID of the earlier account in the sequence."""
     kept: dict[Any, BankAccount] = {}
     again: dict[UUID, UUID] = {}
     for account in accounts:

@@ -1,8 +1,8 @@
-"""Link bank items, read their data, and store the data that its owner approved.
+"""Link bank items, read their data, and store the data that the owner approved.
 
-API clients can also stage bank payloads. So a payload that the platform stages has a mark: an HMAC over the payload and
-its owner. A row is `from_provider` only if the mark is valid. Staging removes the mark from a client's payload, so a
-client can't reuse a mark.
+API clients can also stage bank data. So a payload that the platform stages has a mark: an HMAC of the payload and the
+owner. A row is `from_provider` only if the mark is valid. Staging removes the mark from payloads of clients, so
+clients can't reuse a mark.
 """
 
 import hmac
@@ -52,24 +52,22 @@ logger = logging.getLogger("platform.bank")
 
 ACCOUNT_KIND, TRANSACTION_KIND = "bank_account", "bank_transaction"
 MARK = "seal"
-_LEASE = timedelta(minutes=5)  # for all requests about one item
+_LEASE = timedelta(minutes=5)  # the maximum duration of all requests for an item
 _LOG_IN_AGAIN = "The bank requires a new log-in. Create a link token for the item, and open Plaid Link with it."
 
 
 class ItemNotRemoved(Exception):
-    """Items can't be removed at the vendor without an operator. The message has their ids."""
+    """Items can't be removed at the vendor without an operator. The message contains their IDs."""
 
 
-ItemState = dict[str, Any]  # in the format of `ItemStateSerializer`
+ItemState = dict[str, Any]  # the fields of `ItemStateSerializer`
 
 
 def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
     """Exchange a public token, store the item, and stage its accounts and the bookings of BOOKINGS_DAYS days.
 
-    Returns the fields of `ExchangeSerializer`.
-
-    If the vendor doesn't deliver data in time, the command `stage_bank_accounts` stages it. Raises TokenNotAccepted and
-    ProviderUnavailable.
+    Returns the fields of `ExchangeSerializer`. If the vendor doesn't return the data in time, the command
+    `stage_bank_accounts` stages it later. Raises TokenNotAccepted and ProviderUnavailable.
     """
     provider = open_banking()
     try:
@@ -77,21 +75,21 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     except TokenRefused:
         raise TokenNotAccepted("public_token") from None
     except LoginRequired:
-        raise BankingUnavailable("it wants a log-in for a new item") from None
+        raise BankingUnavailable("it requires a log-in for a new item") from None
     try:
-        item = _keep_item(linked, actor=actor, now=now)
+        item = _store_item(linked, actor=actor, now=now)
     except TokenNotAccepted:
-        raise  # don't remove the item: it is another account's
+        raise  # another account owns the item, so don't remove it
     except BaseException:
-        _end_token(provider, linked)  # don't leave a token at the vendor that is not stored
+        _remove_unstored(provider, linked)  # the platform can't remove an item later without its token
         raise
     staged_item_ids = stage_item(item, provider=provider, now=now)
     return {"item_id": item.item_id, "linked": True, "staged_item_ids": staged_item_ids}
 
 
 @transaction.atomic
-def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
-    """Store a new item with its token, or the new token of a known item. Raises TokenNotAccepted."""
+def _store_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
+    """Store a new item, or the new token of a known item. Raises TokenNotAccepted."""
     owner = User.objects.select_for_update(no_key=True).only("erased_at").get(pk=actor.user.pk)
     if owner.erased_at is not None:
         raise InvalidToken  # the erasure of the account started during the request
@@ -108,7 +106,7 @@ def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
         for name, value in {**token, **as_linked}.items():
             setattr(item, name, value)
         item.save()
-    # A new link replaces items that the vendor has removed. Data that the person approved stays.
+    # A new link replaces the items that the vendor has removed. Approved data remains.
     gone = BankItem.objects.filter(user=actor.user, provider=settings.OPEN_BANKING, gone_at__isnull=False)
     if not is_new:
         Consent.objects.filter(reference=item.pk).end(now=now)
@@ -121,16 +119,16 @@ def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
     return item
 
 
-def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
-    """Remove an item at the vendor that could not be stored. If the vendor fails, write a log line for the operator."""
+def _remove_unstored(provider: OpenBanking, linked: LinkedItem) -> None:
+    """Remove an item that could not be stored at the vendor. If the vendor fails, log the error for the operator."""
     try:
         provider.remove_item(linked.access_token)
     except (ProviderUnavailable, LoginRequired):
-        logger.exception("item %s was linked, not stored, and could not be removed", linked.item_id)
+        logger.exception("item %s could be neither stored nor removed at the vendor", linked.item_id)
 
 
 def create_link_token(*, user: Any, item_id: str | None) -> LinkToken:
-    """Return a link token for a new bank, or for a new log-in at `item_id`.
+    """Return a link token for a new bank, or for a new log-in to the bank of `item_id`.
 
     Raises BankItemNotFound and ProviderUnavailable.
     """
@@ -144,9 +142,9 @@ def create_link_token(*, user: Any, item_id: str | None) -> LinkToken:
 
 
 def unlink_item(*, actor: Actor, item_id: str, now: datetime) -> None:
-    """Unlink an item immediately. Remove it at the vendor after the commit, or later if the vendor fails.
+    """Unlink an item, and after the commit, remove it at the vendor. If that fails, the worker removes it later.
 
-    Approved accounts and transactions stay. Raises BankItemNotFound.
+    Approved accounts and transactions remain. Raises BankItemNotFound.
     """
     _unlink(_own_item(actor.user, item_id), actor=actor, now=now)
 
@@ -162,7 +160,7 @@ def _unlink(item: BankItem, *, actor: Actor, now: datetime) -> None:
 
 
 def _end_link(consent: Consent, *, actor: Actor, now: datetime) -> None:
-    """Unlink the bank of a consent. Does nothing if it is already unlinked."""
+    """Unlink the bank of a consent, unless it is already unlinked."""
     item = BankItem.objects.linked().filter(pk=consent.reference).first()
     if item is not None:
         _unlink(item, actor=actor, now=now)
@@ -180,7 +178,7 @@ def _removals() -> FailedItems[BankItem]:
 
 
 def _remove_now(item: BankItem, now: datetime) -> None:
-    with _removals().attempt(item.pk, now=now):  # after a failure, `stage_bank_accounts` removes it
+    with _removals().attempt(item.pk, now=now):  # if this attempt fails, `stage_bank_accounts` tries again
         _remove(item)
 
 
@@ -196,9 +194,9 @@ def _remove(item: BankItem) -> None:
 
 
 def remove_items(user_id: int, *, now: datetime) -> None:
-    """Remove all items of an account at the vendor, as an erasure step that runs again after an exception.
+    """Remove all items of an account at the vendor. This erasure step runs again after an exception.
 
-    Raises ProviderUnavailable. Raises ItemNotRemoved for an item of another vendor, or with a token that can't be
+    Raises ProviderUnavailable. Raises ItemNotRemoved if an item belongs to another vendor, or if its token can't be
     decrypted.
     """
     left = []
@@ -219,7 +217,7 @@ def remove_items(user_id: int, *, now: datetime) -> None:
 
 
 def _token_at_vendor(item: BankItem) -> str | None:
-    """Return an item's token. Returns None for another vendor's item, or if the token can't be decrypted."""
+    """Return an item's token, or None if the item belongs to another vendor or the token can't be decrypted."""
     if item.provider != settings.OPEN_BANKING:
         logger.warning("item %s belongs to %s: it can't be removed there", item.item_id, item.provider)
         return None
@@ -236,18 +234,18 @@ def _own_item(user: Any, item_id: str) -> BankItem:
 
 
 def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[UUID]:
-    """Fetch and stage an item's accounts and bookings. Return the ids of the staged items.
+    """Fetch and stage the accounts and bookings of an item. Return the IDs of the staged items.
 
-    The command `stage_bank_accounts` stages data that is not available yet, and bookings beyond the limit of a request.
+    If the data is not available yet, or exceeds the limit of a request, `stage_bank_accounts` stages the data later.
     """
     few = partial(_stage_bookings, at_most=ITEMS_PER_STATEMENT)
-    return [*_try(_stage_accounts, item, provider, now), *_try(few, item, provider, now)]
+    return [*_stage_or_log(_stage_accounts, item, provider, now), *_stage_or_log(few, item, provider, now)]
 
 
 def stage_missing(*, now: datetime) -> dict[str, int]:
-    """Stage data that the first fetch did not deliver, and remove unlinked items at the vendor.
+    """Stage data that the first fetch did not return, and remove unlinked items at the vendor.
 
-    Return the numbers of items with missing data, of completed items, and of items that are not yet removed.
+    Return the number of items with missing data, of completed items, and of items that the vendor has not removed yet.
     """
     lacking = BankItem.objects.linked().filter(
         Q(accounts_staged_at__isnull=True) | Q(transactions_since__isnull=True),
@@ -260,9 +258,9 @@ def stage_missing(*, now: datetime) -> dict[str, int]:
         keys.append(item.pk)
         provider = open_banking()
         if item.accounts_staged_at is None:
-            _try(_stage_accounts, item, provider, now)
+            _stage_or_log(_stage_accounts, item, provider, now)
         if item.transactions_since is None:
-            _try(_stage_bookings, item, provider, now)
+            _stage_or_log(_stage_bookings, item, provider, now)
 
     items.process(stage, now=now)
     missing = lacking.filter(pk__in=keys).count()
@@ -273,8 +271,8 @@ def stage_missing(*, now: datetime) -> dict[str, int]:
 Stage = Callable[[BankItem, OpenBanking, datetime], list[UUID]]
 
 
-def _try(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
-    """Return the ids of the staged items. Returns an empty list if the vendor fails or its response is invalid."""
+def _stage_or_log(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
+    """Return the IDs of the staged items. Returns an empty list if the vendor fails or returns an invalid response."""
     try:
         return stage(item, provider, now)
     except UnreadableSecret:
@@ -294,9 +292,9 @@ def _stage_accounts(item: BankItem, provider: OpenBanking, now: datetime) -> lis
 
 
 def _stage_bookings(item: BankItem, provider: OpenBanking, now: datetime, *, at_most: int | None = None) -> list[UUID]:
-    """Stage the bookings of the last days, without today's, which may still change.
+    """Stage the bookings of the last BOOKINGS_DAYS days. Today's bookings may still change, so they are excluded.
 
-    Raises BankingUnavailable, also for more than `at_most` bookings.
+    Raises BankingUnavailable if the vendor fails, or if there are more than `at_most` bookings.
     """
     since = now.date() - timedelta(days=BOOKINGS_DAYS)
     payloads = [
@@ -305,7 +303,7 @@ def _stage_bookings(item: BankItem, provider: OpenBanking, now: datetime, *, at_
         if booking["date"] < now.date().isoformat() and not booking["pending"]
     ]
     if at_most is not None and len(payloads) > at_most:
-        raise BankingUnavailable("it has too many bookings to be staged at once")
+        raise BankingUnavailable("it has too many bookings for one request")
     return _stage(item, payloads, now=now, transactions_since=since, transactions_staged=len(payloads))
 
 
@@ -317,7 +315,7 @@ def _stage(item: BankItem, payloads: list[tuple[str, Payload]], *, now: datetime
 
 
 def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> dict[str, Any]:
-    """Return the fields of `BankAccountsSerializer`, of all readable items or of the item with `access_token`.
+    """Return the fields of `BankAccountsSerializer` for all readable items, or for the item with `access_token`.
 
     Raises the errors of `_read_each`.
     """
@@ -335,7 +333,7 @@ def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) 
 def read_transactions(
     *, user: Any, now: datetime, limit: int, offset: int, access_token: str | None = None
 ) -> dict[str, Any]:
-    """Return the fields of `BankTransactionsSerializer`: one page of the bookings of all readable items, newest first.
+    """Return the fields of `BankTransactionsSerializer`. A page contains bookings of all readable items, newest first.
 
     Raises the errors of `_read_each`.
     """
@@ -347,7 +345,7 @@ def read_transactions(
             for row in rows
         ]
         states += [{**state, "item_id": item.item_id}] if item.item_id else []
-    # Two stable sorts give the same order for each request: by day, newest first, and then by id.
+    # Stable sorts by ID and then by day return the same order for each request.
     bookings.sort(key=itemgetter("transaction_id"))
     bookings.sort(key=itemgetter("date"), reverse=True)
     page = bookings[offset : offset + limit]
@@ -360,8 +358,8 @@ def _read_each(
 ) -> list[tuple[BankItem, list[dict[str, Any]], ItemState]]:
     """Return each item with its rows and its status.
 
-    If no item can be read, raises the error of the first one: RelinkRequired, TokenNotAccepted, or ProviderUnavailable.
-    Raises BankItemNotFound if none is linked.
+    If no item can be read, raises RelinkRequired, TokenNotAccepted, or ProviderUnavailable for the first item. Raises
+    BankItemNotFound if no item is linked.
     """
     provider = open_banking()
     outcomes: list[tuple[BankItem, list[dict[str, Any]], ItemState]] = []
@@ -373,7 +371,7 @@ def _read_each(
         except (UnreadableSecret, LoginRequired, TokenRefused, ProviderUnavailable) as error:
             failures.append((item, error))
             outcomes.append((item, [], _failed(error)))
-        _keep_status(item, outcomes[-1][2]["status"], now=now)
+        _store_status(item, outcomes[-1][2]["status"], now=now)
     if len(failures) == len(outcomes):
         failures.sort(key=lambda failure: isinstance(failure[1], ProviderUnavailable))
         raise _refusal_of(*failures[0], provider, user=user)
@@ -390,8 +388,8 @@ def _failed(error: Exception) -> ItemState:
     return {"status": status, "error": {"code": RelinkRequired.code, "message": "Link the bank again."}}
 
 
-def _keep_status(item: BankItem, status: ItemStatus, *, now: datetime) -> None:
-    """Store the changed status of a stored item. An unavailable bank doesn't change it."""
+def _store_status(item: BankItem, status: ItemStatus, *, now: datetime) -> None:
+    """Store a new status of a stored item. If the bank is not available, the stored status remains."""
     if not item.item_id or status in {ItemStatus.BANK_DOWN, ItemStatus.INTERNAL}:
         return
     needs_login, is_gone = status is ItemStatus.LOGIN_REQUIRED, status is ItemStatus.GONE
@@ -401,7 +399,7 @@ def _keep_status(item: BankItem, status: ItemStatus, *, now: datetime) -> None:
 
 
 def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
-    """Return the stored items to read, or an unsaved item for an unknown `access_token`."""
+    """Return the stored items to read. For an unknown `access_token`, return an unsaved item."""
     if access_token is None:
         items = list(BankItem.objects.linked().filter(user=user, provider=settings.OPEN_BANKING))
         if not items:
@@ -417,7 +415,7 @@ def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
 
 
 def _refusal_of(item: BankItem, error: Exception, provider: OpenBanking, *, user: Any) -> ApiError:
-    """Return the error if no item can be read, with a new link token if the person can fix it."""
+    """Return the error if no item can be read. If the owner can fix it, the error contains a new link token."""
     if isinstance(error, ProviderUnavailable):
         return error
     if isinstance(error, TokenRefused) and not item.item_id:
@@ -426,7 +424,7 @@ def _refusal_of(item: BankItem, error: Exception, provider: OpenBanking, *, user
     try:
         link = provider.create_link_token(user_id=str(user.pk), access_token=access_token)
     except (LoginRequired, TokenRefused):
-        return BankingUnavailable("it gives no link token for this item")
+        return BankingUnavailable("it creates no link token for this item")
     except ProviderUnavailable as unavailable:
         return unavailable
     return RelinkRequired(
@@ -444,8 +442,8 @@ def _mark_of(payload: dict[str, Any], user_id: int) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
 
 
-def attested(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
-    """Return the payload with the platform's mark: the bank reported this data of `user_id`'s account."""
+def mark_payload(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
+    """Add the platform's mark to the payload. The mark proves that a bank reported the data to this account."""
     return {**payload, MARK: _mark_of(payload, user_id)}
 
 
@@ -460,10 +458,10 @@ def _store(
 ) -> list[Any]:
     """Store approved payloads of `actor.user` in two statements. A newer payload replaces an older row.
 
-    Return the rows' ids in the order of the payloads.
+    Return the IDs of the rows in the order of the payloads.
     """
     user_id = actor.user.pk
-    # A statement can write each row only once, so use the latest payload of each reference.
+    # A statement can write each row only once, so use the latest payload of each account or transaction.
     latest = {payload[reference]: payload for payload in payloads}
     rows = [
         model(id=uuid7(), user_id=user_id, created_at=now, updated_at=now, **_columns(payload, user_id))
@@ -482,10 +480,10 @@ def _store(
 
 
 def store_accounts(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[Any]:
-    """Store approved accounts. For an account that was linked twice, the newest row replaces the others."""
+    """Store approved accounts. If an account was linked twice, the newest row replaces the older rows."""
     ids = _store(BankAccount, "account_id", payloads, actor=actor, now=now)
     if not any(MARK in payload for payload in payloads):
-        return ids  # data that a client sent replaces no other row
+        return ids  # data from clients replaces no other row
     newest_first = BankAccount.objects.filter(user=actor.user, from_provider=True).order_by("-updated_at", "-id")
     replaced = linked_again(newest_first)
     if replaced:

@@ -1,4 +1,4 @@
-"""Shared parts of the developers' pages: access, form responses, and errors."""
+"""Base classes and helpers of the developer pages: access, forms, and errors."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ from config.core.log_in import gave_second_factor
 from identity.access.second_factor import has_one
 
 ROWS = 20
-_SECRETS = "developers_secrets"  # in the session
+_SECRETS = "developers_secrets"  # the key in the session
 TABS = (
     ("developers", "Overview"), ("developers_keys", "API keys"), ("developers_clients", "OAuth clients"),
     ("developers_webhooks", "Webhooks"), ("developers_events", "Events"), ("developers_requests", "Requests"),
@@ -31,7 +31,7 @@ TABS = (
 
 
 def credential_of(request: HttpRequest) -> Credential:
-    """Return the credential of a session for the services: the account itself, logged in."""
+    """Return a credential for the services. It identifies the account that is logged in to the session."""
     person: Any = request.user
     return Credential("session", "developers", person.pk, second_factor=gave_second_factor(request))
 
@@ -41,29 +41,29 @@ def actor_on(request: HttpRequest) -> Actor:
     return Actor(user=request.user, credential=credential.label, second_factor=credential.second_factor)
 
 
-def whole(text: str) -> int | str:
-    """Return the parsed number. Returns any other string unchanged, which a serializer then rejects."""
+def parse_number(text: str) -> int | str:
+    """Parse a number. Any other string is returned unchanged, and the serializer then rejects it."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
 def page_of(rows: QuerySet[Any], offset: int, limit: int = ROWS) -> tuple[Sequence[Any], int | None]:
-    """Return a page of ordered rows and the offset of the next page, None on the last page."""
+    """Return a page of ordered rows, and the offset of the next page, or None on the last page."""
     rows_read = list(rows[offset : offset + limit + 1])
     return rows_read[:limit], offset + limit if len(rows_read) > limit else None
 
 
 def moment_text(moment: datetime) -> str:
-    """Return a time in the format of these pages: `31 January 2026, 12:00 UTC`."""
+    """Format a time for these pages: `31 January 2026, 12:00 UTC`."""
     return f"{date_format(moment, 'j F Y, H:i')} UTC"
 
 
 def offset_in(request: HttpRequest) -> int:
-    offset = whole(request.GET.get("offset", "0"))
+    offset = parse_number(request.GET.get("offset", "0"))
     return offset if isinstance(offset, int) else 0
 
 
 class _Limited(View):
-    """Applies the rate limits of the API, and shows its errors on a page."""
+    """Apply the API's rate limits, and show API errors as a page."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **parts: Any) -> HttpResponseBase:
         try:
@@ -78,9 +78,9 @@ class _Limited(View):
 
 
 class DeveloperPage(LoginRequiredMixin, _Limited):
-    """A page with forms. Each button posts `do` with one of the names in `buttons`.
+    """A page with forms. Each button posts the field `do`, which selects a method from `buttons`.
 
-    The method with that name returns a message, after which the page is shown again, or a response.
+    The method returns a response, or a message. After a message, the page is shown again.
     """
 
     template_name: ClassVar[str]
@@ -115,7 +115,7 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
 
 
 class SecretPage(DeveloperPage):
-    """Shows secrets once, after the redirect of their form, so that a reload doesn't create another one."""
+    """Show secrets once after the redirect of a form, so that reloading the page doesn't create another secret."""
 
     template_name = "developers/secret.html"
 
@@ -123,15 +123,15 @@ class SecretPage(DeveloperPage):
         waiting = request.session.get(_SECRETS, [])
         if request.method == "HEAD" or not waiting:
             return {"title": "Already shown"}
-        shown, *others = waiting  # each tab shows one secret
+        shown, *others = waiting  # each page view shows one set of secrets
         request.session[_SECRETS] = others
         return {**shown, "others": len(others)}
 
 
 def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None], **facts: Any) -> HttpResponse:
-    """Redirect to the page that shows these secrets once. The encrypted session stores them until then.
+    """Redirect to the page that shows the secrets once. Until then, the encrypted session stores them.
 
-    `facts` are further JSON values for the page.
+    `facts` contains further JSON values for the page.
     """
     known = {name: secret for name, secret in secrets.items() if secret is not None}
     waiting = request.session.get(_SECRETS, [])

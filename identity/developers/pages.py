@@ -22,8 +22,8 @@ from identity.developers.base import (
     moment_text,
     offset_in,
     page_of,
+    parse_number,
     show_secrets,
-    whole,
 )
 from identity.oauth import clients
 from identity.oauth.clients import clients_of
@@ -92,13 +92,16 @@ class KeysPage(DeveloperPage):
 
     def make(self, request: HttpRequest) -> HttpResponse:
         form = request.POST
-        fields: dict[str, Any] = {"name": form.get("name", ""), "expires_days": whole(form.get("expires_days", ""))}
+        fields: dict[str, Any] = {
+            "name": form.get("name", ""),
+            "expires_days": parse_number(form.get("expires_days", "")),
+        }
         fields["scopes"] = None if form.get("reach") == "all" else form.getlist("scopes")
         body = ApiKeyRequestSerializer.read(fields)
         return _show_key(request, keys.create_own_key(actor_on(request), **body, now=timezone.now()))
 
     def rotate(self, request: HttpRequest) -> HttpResponse:
-        body = KeyRotationRequestSerializer.read({"grace_days": whole(request.POST.get("grace_days", ""))})
+        body = KeyRotationRequestSerializer.read({"grace_days": parse_number(request.POST.get("grace_days", ""))})
         key_id, now = request.POST.get("key_id", ""), timezone.now()
         return _show_key(request, keys.rotate_own_key(actor_on(request), key_id, **body, now=now))
 

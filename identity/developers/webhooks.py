@@ -23,9 +23,17 @@ from config.webhooks.serializers import (
     EndpointRequestSerializer,
     RotationRequestSerializer,
 )
-from identity.developers.base import DeveloperPage, credential_of, moment_text, offset_in, page_of, show_secrets, whole
+from identity.developers.base import (
+    DeveloperPage,
+    credential_of,
+    moment_text,
+    offset_in,
+    page_of,
+    parse_number,
+    show_secrets,
+)
 
-EVENTS_LOOKED_AT = 10_000  # the newest events that a search without an index reads
+EVENTS_LOOKED_AT = 10_000  # the maximum number of events that a search without an index reads
 
 
 def _endpoint_fields(request: HttpRequest) -> dict[str, Any]:
@@ -50,7 +58,7 @@ def _show_secret(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
 
 
 def _type_choices(request: HttpRequest, current: Sequence[str]) -> dict[str, Any]:
-    """Return the event types for the form's checkboxes: the submitted selection, or the current one."""
+    """Return the values of the event type checkboxes. After a failed submission, the submitted selection is kept."""
     was_sent = "reach" in request.POST
     chosen = request.POST.getlist("event_types") if was_sent else [name for name in current if name != "*"]
     is_all = request.POST.get("reach") != "some" if was_sent else "*" in current
@@ -72,7 +80,7 @@ class WebhooksPage(DeveloperPage):
 
 
 class WebhookPage(DeveloperPage):
-    """A webhook endpoint: its status, its secret with a pending rotation, and its deliveries."""
+    """A webhook endpoint, its pending rotation, and its deliveries."""
 
     template_name = "developers/webhook.html"
     buttons = ("test", "redeliver", "rotate", "change", "enable", "disable", "remove")
@@ -107,7 +115,7 @@ class WebhookPage(DeveloperPage):
         return "The event is sent again with the same webhook-id."
 
     def rotate(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
-        hours = whole(request.POST.get("grace_hours", ""))
+        hours = parse_number(request.POST.get("grace_hours", ""))
         seconds = hours * 3600 if isinstance(hours, int) else hours
         grace = timedelta(seconds=RotationRequestSerializer.read({"grace_seconds": seconds})["grace_seconds"])
         endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
@@ -138,12 +146,12 @@ class WebhookPage(DeveloperPage):
 
 
 class EventsPage(DeveloperPage):
-    """The event feed, newest first. Filters by a record or by a request."""
+    """The event feed, newest first, with filters by record and by request."""
 
     template_name = "developers/events.html"
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        before, account_id = whole(request.GET.get("before", "")), credential_of(request).user_id
+        before, account_id = parse_number(request.GET.get("before", "")), credential_of(request).user_id
         about, request_id = request.GET.get("object", ""), request.GET.get("request_id", "")
         publish_account(account_id, now=timezone.now())
         newest = _newest(account_id, before if isinstance(before, int) else None, about=about, request_id=request_id)
@@ -157,10 +165,10 @@ class EventsPage(DeveloperPage):
 
 
 def _newest(account_id: int, before: int | None, *, about: str, request_id: str) -> QuerySet[Event]:
-    """Select an account's published events, newest first, optionally before a sequence number.
+    """Return an account's published events, newest first, optionally before a sequence number.
 
-    `about` is a field of their objects with its value (`application_id:0193…`). `request_id` is the request that caused
-    them. Both filters search only the newest EVENTS_LOOKED_AT events.
+    `about` filters by a field of the event's object and its value (`application_id:0193…`). `request_id` filters by the
+    request that caused the event. Both filters search only the latest EVENTS_LOOKED_AT events.
     """
     own = Event.objects.filter(account_id=account_id, sequence__isnull=False)
     if before is not None:

@@ -19,7 +19,7 @@ from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQ
 from identity.kyc.models import KycVerification
 from identity.providers.choice import PROVIDERS
 
-# An internal goal of the back office. No law sets this deadline.
+# An internal target of the back office. No law sets this deadline.
 REVIEW_DAYS = 7
 
 
@@ -87,7 +87,7 @@ class KycVerificationAdmin(ReviewAdmin):
 
     def notices_of(self, record: KycVerification) -> list[str]:
         notices = []
-        if record.is_taken_back:
+        if record.is_success_revoked:
             status = record.provider_status
             notices.append(
                 f"The vendor reversed its success, and now reports “{status}”. The status here is unchanged."

@@ -7,14 +7,17 @@ MACHINE = Machine(
     {
         REQUIRES_INPUT: {PROCESSING: Role.SYSTEM, EXPIRED: Role.SYSTEM, CANCELED: Role.EITHER},
         PROCESSING: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},
-        PENDING_REVIEW: {VERIFIED: Role.EITHER, FAILED: Role.EITHER},  # reviewer or vendor, the first decides
+        # The first decision is final, by a reviewer or by the vendor.
+        PENDING_REVIEW: {VERIFIED: Role.EITHER, FAILED: Role.EITHER},
         VERIFIED: {},
         FAILED: {},
-        EXPIRED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},  # finished late
-        CANCELED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},  # finished in another tab
+        # The applicant finished after the deadline.
+        EXPIRED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},
+        # The applicant finished in another tab.
+        CANCELED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},
     }
 )
-# The colors of statuses, including those of API keys.
+# The colors of the statuses of verifications and API keys.
 TONES = {
     "good": (VERIFIED, "active"),
     "bad": (FAILED, "revoked"),
@@ -22,11 +25,11 @@ TONES = {
     "ask": (REQUIRES_INPUT,),
 }
 REVIEW_PERMISSION = "identity.review_kycverification"
-# The person can still continue, so a new attempt cancels these.
+# The applicant can still continue these verifications. A new attempt cancels them.
 OPEN = frozenset({REQUIRES_INPUT, PROCESSING})
-# The vendor's result may still change.
+# The vendor's result of these verifications may still change.
 UNDECIDED = OPEN | {PENDING_REVIEW, EXPIRED, CANCELED}
-# The person submitted nothing, so these do not count as attempts.
+# The applicant submitted nothing, so these verifications do not count as attempts.
 UNUSED = frozenset({REQUIRES_INPUT, EXPIRED, CANCELED})
-# Decisions. A reviewer must state a reason for each.
+# The decisions. A reviewer must state a reason for each decision.
 DECISIONS = frozenset({VERIFIED, FAILED})

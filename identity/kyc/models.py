@@ -24,7 +24,7 @@ from identity.kyc.machine import (
 )
 from identity.providers.base import NameMatch
 
-REVOKED = "verification_revoked"  # the code in `last_error` if the vendor revoked a success
+REVOKED = "verification_revoked"  # the code in `last_error` after the vendor revoked a success
 
 
 class KycVerification(StatefulModel):
@@ -95,13 +95,13 @@ class KycVerification(StatefulModel):
     def is_open(self) -> bool:
         return self.status in OPEN
 
-    def is_the_same_session(self, *, template_id: str | None, redirect_uri: str | None) -> bool:
-        """Return True if the person can continue this session. A submitted one ignores the template and the address."""
+    def is_same_session(self, *, template_id: str | None, redirect_uri: str | None) -> bool:
+        """Return whether the applicant can continue this session. After the submission, both parameters are ignored."""
         wanted = (template_id, redirect_uri)
         return self.is_open and (self.status == PROCESSING or (self.template_id, self.redirect_uri) == wanted)
 
     @property
-    def is_taken_back(self) -> bool:
+    def is_success_revoked(self) -> bool:
         return self.status == VERIFIED and (self.last_error or {}).get("code") == REVOKED
 
     @property
@@ -109,7 +109,7 @@ class KycVerification(StatefulModel):
         return self.hosted_url if self.is_open else None
 
     def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
-        """Return the error that prevents this transition for `actor` now, or None. Does not check the reason."""
+        """Return the error that prevents this transition for `actor`, or None. The reason is not checked here."""
         role = MACHINE.moves_from(self.status).get(to)
         if role is None or (role is Role.SYSTEM and not actor.is_system):
             return InvalidVerificationTransition.between(self, to)

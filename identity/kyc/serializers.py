@@ -29,7 +29,7 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
     template_id = serializers.IdField(allow_null=True, default=None, help_text="The vendor's template of the steps.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Reject a redirect address unless browsers can open it: http or https, without user information."""
+        """Reject a redirect address that is not http(s), contains user information, or can't be opened by browsers."""
         address = attrs["redirect_uri"]
         if address is None:
             return attrs

@@ -18,11 +18,11 @@ from identity.providers.base import SUCCESS, Progress, VerificationState
 from identity.providers.choice import open_banking
 from identity.providers.sandbox import Sandbox
 
-OPEN_HOURS = 24  # how long the applicant can start on the hosted page
-# Minimum interval of requests to the vendor, so that a polling client does not cause more.
+OPEN_HOURS = 24  # the applicant must start on the hosted page within this time
+# The minimum interval between requests to the vendor. It limits the effect of clients that poll.
 REFRESH_SECONDS = 10
 
-# The transitions for each progress of the vendor. Each creates its own history row.
+# The transitions for each progress at the vendor. Each transition creates a history row.
 _ROUTE_OF = {
     Progress.WAITING: (),
     Progress.RUNNING: (machine.PROCESSING,),
@@ -39,11 +39,14 @@ _ERROR_OF = {
     Progress.CANCELED: {"code": "verification_canceled", "message": "The vendor canceled the verification."},
 }
 _REVOKING = frozenset({Progress.FAILED, Progress.CANCELED, Progress.EXPIRED, Progress.REVIEW})
-_TAKEN_BACK = {"code": REVOKED, "message": "The vendor revoked the verification.", "steps": []}
+_REVOKED_ERROR = {"code": REVOKED, "message": "The vendor revoked the verification.", "steps": []}
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
-    """Return the earliest time of the next attempt. Returns None for now, and always in a development sandbox."""
+    """Return the earliest time of the next attempt, or None if it may start now.
+
+    The development sandbox has no limit.
+    """
     if Sandbox.name == settings.OPEN_BANKING and settings.ENVIRONMENT != "production":
         return None
     began = KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS))
@@ -55,7 +58,7 @@ def _next_possible_at(user: Any, now: datetime) -> datetime | None:
 def resume_verification(
     *, user: Any, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification | None:
-    """Return the person's open verification, refreshed, if they can continue it. Returns None for a new one.
+    """Refresh the account's open verification and return it, or None if the account needs a new verification.
 
     Raises ProviderUnavailable.
     """
@@ -65,7 +68,7 @@ def resume_verification(
     if current is None:
         return None
     current = refresh_verification(current, now=now)
-    return current if current.is_the_same_session(template_id=template_id, redirect_uri=redirect_uri) else None
+    return current if current.is_same_session(template_id=template_id, redirect_uri=redirect_uri) else None
 
 
 def request_verification(
@@ -73,8 +76,8 @@ def request_verification(
 ) -> VerificationState | None:
     """Create a verification at the vendor, outside of any transaction. Returns None if no attempt is left.
 
-    Its name derives from the Idempotency-Key and the last attempt, so a retry returns the same verification. Raises
-    ProviderUnavailable.
+    The name of the verification derives from the Idempotency-Key and the last attempt, so a retry returns the same
+    verification. Raises ProviderUnavailable.
     """
     if _next_possible_at(user, now) is not None:
         return None
@@ -88,22 +91,22 @@ def request_verification(
 def create_verification(
     *, actor: Actor, state: VerificationState | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification:
-    """Store a verification of the vendor, and end an open one of the same person. Raises TooManyAttempts.
+    """Store a new verification, and end an open verification of the same account. Raises TooManyAttempts.
 
-    If a concurrent request was first, returns its verification instead.
+    If a concurrent request has created a verification, returns that verification.
     """
     with transaction.atomic(savepoint=False):
-        # Lock the person, so that attempts are counted and numbered correctly.
+        # Lock the account, so that attempts are counted and numbered correctly.
         get_user_model().objects.select_for_update(no_key=True).get(pk=actor.user.pk)
         next_possible_at = _next_possible_at(actor.user, now)
         if state is None or next_possible_at is not None:
             raise TooManyAttempts.until(next_possible_at or now)
         previous = KycVerification.objects.filter(user=actor.user).order_by("-attempt").first()
         wanted = {"template_id": template_id, "redirect_uri": redirect_uri}
-        if previous is not None and previous.is_the_same_session(**wanted):
+        if previous is not None and previous.is_same_session(**wanted):
             return previous
         if previous is not None and previous.is_open:
-            _take_back(previous, actor=actor, now=now)
+            _supersede(previous, actor=actor, now=now)
         verification = KycVerification.objects.create(
             user=actor.user,
             attempt=1 if previous is None else previous.attempt + 1,
@@ -126,7 +129,7 @@ def create_verification(
     return verification
 
 
-def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) -> None:
+def _supersede(verification: KycVerification, *, actor: Actor, now: datetime) -> None:
     reason = "Superseded by a new attempt."
     if verification.status == machine.REQUIRES_INPUT:
         verification.transition_to(machine.CANCELED, actor=actor, now=now, reason=reason)
@@ -137,12 +140,13 @@ def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) ->
 
 
 def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
-    """Return the person's own verification, refreshed. Raises VerificationNotFound and ProviderUnavailable."""
+    """Return the user's own verification, refreshed. Raises VerificationNotFound and ProviderUnavailable."""
     verification = get_by_uuid(KycVerification.objects.filter(user=user), verification_id, VerificationNotFound)
     if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         refreshed_before = now - timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(refreshed_at__lte=refreshed_before, pk=verification.pk)
-        # Of several concurrent reads, only one sends a request to the vendor. The others return the stored status.
+        # Only one of several concurrent requests reads the status from the vendor. The other requests return the stored
+        # status.
         if stale.update(refreshed_at=now):
             return refresh_verification(verification, now=now)
     return verification
@@ -155,19 +159,19 @@ def refresh_verification(verification: KycVerification, *, now: datetime) -> Kyc
 
 
 def apply_state(verification: KycVerification, state: VerificationState, *, now: datetime) -> KycVerification:
-    """Apply the vendor's state with forward transitions only. Return the updated verification."""
+    """Apply the vendor's state, with forward transitions only. Return the updated verification."""
     actor = Actor(user=None, credential=f"provider:{verification.provider}")
     with transaction.atomic():
         current = KycVerification.objects.select_for_update().get(pk=verification.pk)
         was_success = current.status == machine.VERIFIED and current.provider_status == SUCCESS
         if was_success and state.progress in _REVOKING:
-            # The vendor revoked the success. The status stays, because staff decide on the consequences.
-            current.provider_status, current.last_error = state.status, _TAKEN_BACK
+            # The vendor revoked the success. The status remains, because staff decide on the consequences.
+            current.provider_status, current.last_error = state.status, _REVOKED_ERROR
             current.save(update_fields=["provider_status", "last_error"])
             record_verification_event("revoked", current, now=now)
         if current.status not in machine.UNDECIDED:
             return current
-        _take_over(current, state, now)
+        _copy_state(current, state, now)
         for to in _route(current.status, state.progress):
             current.transition_to(to, actor=actor, changed_by=verification.provider, now=now)
         if current.status == machine.REQUIRES_INPUT and current.expires_at <= now:
@@ -175,7 +179,7 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
     return current
 
 
-def _take_over(verification: KycVerification, state: VerificationState, now: datetime) -> None:
+def _copy_state(verification: KycVerification, state: VerificationState, now: datetime) -> None:
     verification.provider_status = state.status
     verification.steps = state.steps
     verification.name_match = state.name_match
@@ -196,10 +200,10 @@ def _route(status: str, progress: Progress) -> tuple[str, ...]:
         return _ROUTE_OF[progress]
     if status == machine.PROCESSING:
         if progress in {Progress.EXPIRED, Progress.CANCELED}:
-            return (machine.FAILED,)  # the person had started, so it fails
+            return (machine.FAILED,)  # the applicant had started
         return _ROUTE_OF[progress][1:]
-    # The first decision is final, by a reviewer or the vendor. An expired or canceled verification can still be
-    # completed on its page.
+    # The first decision by a reviewer or the vendor is final. An applicant can still complete an expired or canceled
+    # verification on its page.
     is_end = progress in {Progress.PASSED, Progress.FAILED}
     is_late_review = progress is Progress.REVIEW and status != machine.PENDING_REVIEW
     return _ROUTE_OF[progress][-1:] if is_end or is_late_review else ()
@@ -213,7 +217,7 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
 
 
 def expire_verifications(*, now: datetime) -> dict[str, int]:
-    """Expire verifications that were not started in time, each in its own transaction. Return the count."""
+    """Expire verifications that were not started in time, with a transaction for each. Return their number."""
     overdue = KycVerification.objects.filter(status=machine.REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
     items = FailedItems("verification", overdue, lease=timedelta(minutes=1))
     count = 0
@@ -231,10 +235,10 @@ def expire_verifications(*, now: datetime) -> dict[str, int]:
 
 
 def receive_event(event: Any, *, now: datetime) -> None:
-    """Process an authenticated event of the vendor: read the verification's status from the vendor.
+    """Process an authenticated event of the vendor by reading the verification's status from the vendor.
 
-    Events may be repeated and out of order, so only their verification id is used. Events about anything else are
-    ignored. Raises ProviderUnavailable, so that the vendor sends the event again.
+    Events may arrive twice or out of order, so only the verification ID in the event is used. Events about other
+    objects are ignored. If the vendor fails, raises ProviderUnavailable, so that the vendor sends the event again.
     """
     if not isinstance(event, dict) or event.get("webhook_type") != "IDENTITY_VERIFICATION":
         return

@@ -21,7 +21,7 @@ from identity.kyc.serializers import VerificationRequestSerializer, Verification
 from identity.providers.base import Progress
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
-from identity.providers.sandbox import Sandbox, play, state_of
+from identity.providers.sandbox import Sandbox, complete_verification, state_of
 
 _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progress.REVIEW}
 
@@ -96,7 +96,7 @@ class KycViewSet(ApiViewSet):
 
 
 class SandboxPage(View):
-    """The sandbox's hosted page: shows a verification and accepts its outcome once. Its address is secret."""
+    """The sandbox's hosted page. It shows a verification and accepts its outcome once. The page's URL is secret."""
 
     http_method_names = ["get", "head", "post"]
 
@@ -111,13 +111,13 @@ class SandboxPage(View):
         if progress is None:
             return self._show(request, verification, problem="Choose one of the three outcomes.")
         if self._is_open(verification):
-            played = play(page_token, progress, now=timezone.now())
-            services.apply_state(verification, state_of(played), now=timezone.now())
+            session = complete_verification(page_token, progress, now=timezone.now())
+            services.apply_state(verification, state_of(session), now=timezone.now())
         # Redirect, so that a reload of the page doesn't submit the form again.
         return HttpResponseRedirect(request.path, status=303)
 
     def _find(self, page_token: str) -> KycVerification | None:
-        """Return the verification of this address, if the sandbox is the vendor."""
+        """Return the verification of this URL if the sandbox is the configured vendor."""
         if Sandbox.name != settings.OPEN_BANKING or "\0" in page_token:
             return None
         named = SandboxVerification.objects.filter(page_token=page_token).values("reference")

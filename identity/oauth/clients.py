@@ -1,4 +1,4 @@
-"""OAuth clients that operators create, and OAuth clients that an account registers for itself."""
+"""Manage OAuth clients, which operators create or accounts register for themselves."""
 
 import secrets
 from datetime import datetime
@@ -34,7 +34,7 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
         return [scope for scope in application.scopes if scope in SCOPES] if application is not None else []
 
     def get_default_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
-        # Default for a request without scopes (RFC 6749, 3.3): the first read scope. Without one, the request fails.
+        # If a request has no scopes, the first read scope is the default (RFC 6749, 3.3).
         available = self.get_available_scopes(application)
         return [scope for scope in SCOPES if scope.endswith(":read") and scope in available][:1]
 
@@ -42,7 +42,10 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
 def create_client(
     *, name: str, redirect_uris: list[str], scopes: list[str], public: bool, owner: User | None = None
 ) -> tuple[OAuthClient, str | None]:
-    """Create a client. Return it and its secret, None for a public client. Raises ValidationError and NameTaken."""
+    """Create a client.
+
+    Return it with its secret, or with None for a public client. Raises ValidationError and NameTaken.
+    """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")
@@ -76,12 +79,12 @@ def in_order(scopes: list[str]) -> list[str]:
 
 
 def check_client_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the OAuth clients with similar names. Version 1.0 permitted them in concurrent requests."""
+    """Report OAuth clients with similar names. In version 1.0, concurrent requests could create them."""
     return check_keys(OAuthClient.objects.all())
 
 
 def check_redirect(address: str) -> None:
-    """Raise ValidationError unless a redirect URI is https, or http on the loopback (RFC 8252)."""
+    """Raise ValidationError if a redirect URI is neither https nor http on the loopback interface (RFC 8252)."""
     if not URI.fullmatch(address):
         raise ValidationError(
             f"{address} must contain only the characters of RFC 3986, without a fragment. Percent-encode others."
@@ -103,11 +106,15 @@ def clients_of(owner: Any) -> QuerySet[OAuthClient]:
 
 
 def create_own_client(actor: Actor, *, now: datetime, **facts: Any) -> OAuthClient:
-    """Create a client. Raises SecondFactorRequired, and ValidationFailed for invalid fields or above CLIENTS_MAX."""
+    """Create a client.
+
+    Raises SecondFactorRequired. Raises ValidationFailed for invalid fields or more than CLIENTS_MAX.
+    """
     require_second_factor(actor)
     _check_redirects(facts)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # for an exact count
+        # Lock the account for an exact count.
+        User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)
         if clients_of(actor.user).count() >= CLIENTS_MAX:
             raise ValidationFailed(f"An account has at most {CLIENTS_MAX} OAuth clients.")
         try:
@@ -122,7 +129,7 @@ def create_own_client(actor: Actor, *, now: datetime, **facts: Any) -> OAuthClie
 
 
 def change_own_client(actor: Actor, client_id: str, *, changes: dict[str, Any], now: datetime) -> OAuthClient:
-    """Change `name`, `redirect_uris` or `scopes`. Existing consents don't change.
+    """Change the name, redirect URIs, or scopes of a client. Existing consents don't change.
 
     Raises SecondFactorRequired, NotFound, and ValidationFailed.
     """
@@ -147,7 +154,7 @@ def change_own_client(actor: Actor, client_id: str, *, changes: dict[str, Any], 
 
 
 def rotate_own_secret(actor: Actor, client_id: str, *, now: datetime) -> OAuthClient:
-    """Set a new secret for a client. The old one becomes invalid immediately.
+    """Set a new secret for a client. The previous secret becomes invalid immediately.
 
     Raises SecondFactorRequired and NotFound. Raises RecordNotEditable for a public client, which has no secret.
     """
@@ -163,7 +170,7 @@ def rotate_own_secret(actor: Actor, client_id: str, *, now: datetime) -> OAuthCl
 
 
 def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
-    """Delete a client and revoke all access that people granted to it. Raises SecondFactorRequired and NotFound."""
+    """Delete a client and revoke all access that users granted to it. Raises SecondFactorRequired and NotFound."""
     require_second_factor(actor)
     with transaction.atomic():
         client = load_own_client(actor.user, client_id, locked=True)
@@ -180,7 +187,7 @@ def load_own_client(owner: Any, client_id: str, *, locked: bool = False) -> OAut
 
 
 def _check_redirects(facts: dict[str, Any]) -> None:
-    """Raise ValidationFailed, with the index, for a redirect URI that is not allowed."""
+    """Raise ValidationFailed for an invalid redirect URI, with the URI's index."""
     for position, address in enumerate(facts.get("redirect_uris", ())):
         try:
             check_redirect(address)

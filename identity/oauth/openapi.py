@@ -1,4 +1,4 @@
-"""OAuth 2.0 in the OpenAPI document: the authorization address, and the scopes of the operations."""
+"""Add OAuth 2.0 to the OpenAPI document: the authorization URL, and the scopes of the operations."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from identity.access.scopes import SCOPES
 
 
 def add_oauth(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add the required scope to each operation, in the document of the service that issues tokens."""
+    """Add the required scope to each operation. Only the document of the service that issues tokens contains OAuth."""
     gives_tokens = "/v1/oauth/token" in result["paths"]
     for operations in result["paths"].values():
         for operation in operations.values():

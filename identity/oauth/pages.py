@@ -1,4 +1,4 @@
-"""The OAuth pages for people: consent, and granted access. They work without JavaScript."""
+"""The consent page, and the page of granted access. They work without JavaScript."""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -29,11 +29,11 @@ from identity.accounts import managed
 from identity.accounts.consents import end_app_access
 
 CHALLENGE_MAX = 128  # RFC 7636, section 4.2
-NONCE_MAX = 255  # the grant's column requires a value; a request without `openid` gets no ID token
+NONCE_MAX = 255  # the maximum length of the grant's column
 
 
 class ConsentForm(AllowForm):  # type: ignore[misc]
-    """A person's response: of the requested scopes, the client gets those that remain checked."""
+    """The user's response. The client gets the requested scopes that remain checked."""
 
     omits_redirect_uri = forms.BooleanField(required=False, widget=forms.HiddenInput())
     granted = forms.MultipleChoiceField(
@@ -43,14 +43,14 @@ class ConsentForm(AllowForm):  # type: ignore[misc]
     nonce = forms.CharField(required=False, max_length=NONCE_MAX, widget=forms.HiddenInput())
 
     def clean_client_id(self) -> str:
-        """Reject a client that was deleted after the page was shown."""
+        """Reject a client that was deleted after the page was displayed."""
         client_id: str = self.cleaned_data["client_id"]
         if not OAuthClient.objects.filter(client_id=client_id).exists():
             raise forms.ValidationError("Client not found.")
         return client_id
 
     def clean(self) -> dict[str, Any]:
-        """Limit `scope` to the granted scopes. Without any, the response is a denial."""
+        """Limit `scope` to the granted scopes. If no scope is granted, deny the request."""
         answer: dict[str, Any] = super().clean()
         granted = [scope for scope in answer.get("scope", "").split() if scope in answer.get("granted", ())]
         return {**answer, "scope": " ".join(granted), "allow": bool(answer.get("allow") and granted)}
@@ -63,7 +63,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
     _omits_redirect_uri = False
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # Remove client parameters that could skip the consent.
+        # Remove parameters of the client that could skip the consent.
         parameters = request.GET.copy()
         for unwanted in ("prompt", "approval_prompt", "request", "claims", "resource"):
             parameters.pop(unwanted, None)
@@ -91,7 +91,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
     def create_authorization_response(
         self, request: HttpRequest, scopes: str, credentials: dict[str, Any], allow: bool
     ) -> Any:
-        """Set an attribute of the validator's request if the client uses its default `redirect_uri`."""
+        """Record in the validator's request that the client omitted `redirect_uri` and uses its default."""
         credentials["omits_redirect_uri"] = self._omits_redirect_uri
         return super().create_authorization_response(request, scopes, credentials, allow)
 
@@ -100,7 +100,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return super().error_response(error, application, **options)
 
     def form_invalid(self, form: Any) -> HttpResponseBase:  # noqa: ARG002
-        """Respond that the form was changed, or that its client was deleted."""
+        """Return an error page: the form was changed, or its client was deleted."""
         error = InvalidRequestError(description="The form was not complete, or the application is no longer known.")
         return self.render_to_response({"error": error}, status=400)
 
@@ -113,13 +113,13 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return context
 
     def redirect(self, redirect_to: str, application: OAuthClient | None) -> HttpResponseBase:
-        """Redirect to the client, with `iss` also in errors (RFC 9207, section 2).
+        """Redirect to the client. Errors also contain `iss` (RFC 9207, section 2).
 
-        The client's own query stays unchanged byte for byte, because oauthlib would encode it differently.
+        The query of the client's redirect URI remains unchanged, because oauthlib would encode it differently.
         """
         answer = parse_qsl(urlsplit(redirect_to).query, keep_blank_values=True)
         for pair in parse_qsl(urlsplit(self._destination).query, keep_blank_values=True):
-            if pair in answer:  # django-oauth-toolkit replaces an `iss`
+            if pair in answer:  # django-oauth-toolkit replaces `iss`
                 answer.remove(pair)
         answer = [(name, value) for name, value in answer if name != "iss"]
         separator = "&" if "?" in self._destination else "?"
@@ -127,7 +127,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return super().redirect(named, application)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Add the client to `form-action`: browsers also apply this policy to the redirect after the form."""
+        """Add the client to `form-action`, because browsers also apply this policy to the redirect after the form."""
         user: Any = request.user
         if user.is_authenticated and has_one(user) and not gave_second_factor(request):
             return redirect_to_login(request.get_full_path(), reverse("mfa_reauthenticate"))
@@ -143,7 +143,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
 
 class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
-    """Access on behalf of a person: authorized apps, and the partner that created the account. Buttons end each."""
+    """The apps and the partner that have access to the user's account. A button ends each access."""
 
     template_name = "oauth/grants.html"
     context_object_name = "clients"

@@ -38,7 +38,7 @@ class OAuthClientRequestSerializer(serializers.RequestSerializer):
 class OAuthClientChangeRequestSerializer(OAuthClientRequestSerializer):
     """Changes of an OAuth client: only the fields that are present."""
 
-    public = None  # type: ignore[assignment]  # how REST framework leaves out an inherited field
+    public = None  # type: ignore[assignment]  # None removes an inherited field
 
     def get_fields(self) -> dict[str, Any]:
         fields = super().get_fields()

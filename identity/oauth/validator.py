@@ -16,10 +16,10 @@ from identity.access.second_factor import any_has_one
 
 
 class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
-    """Stores codes as grants of django-oauth-toolkit, and exchanges them for the platform's token families.
+    """Store codes as grants of django-oauth-toolkit, and exchange them for token families of the platform.
 
-    A code creates one family. The same transaction deletes the grant, so only one of several concurrent uses finds it.
-    A second use of a code revokes the family that it created (RFC 6749, section 4.1.2).
+    A code creates one family. The same transaction deletes the grant, so only one of several concurrent requests finds
+    the grant. A second use of the code revokes the family (RFC 6749, section 4.1.2).
     """
 
     def validate_client_id(self, client_id: str, request: Any, *args: Any, **kwargs: Any) -> bool:
@@ -32,7 +32,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         return False
 
     def save_authorization_code(self, client_id: str, code: dict[str, str], request: Any, *args: Any) -> None:
-        """Store the code. If the authorization request had no `redirect_uri`, store none."""
+        """Store the code. If the authorization request omitted `redirect_uri`, store an empty `redirect_uri`."""
         super().save_authorization_code(client_id, code, request, *args)
         if getattr(request, "omits_redirect_uri", False):
             Grant.objects.filter(code=code["code"]).update(redirect_uri="")
@@ -40,9 +40,9 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     def confirm_redirect_uri(
         self, _client_id: str, code: str, redirect_uri: str, client: Any, request: Any, *_args: Any
     ) -> bool:
-        """Raise InvalidGrantError unless both requests have the same `redirect_uri` (RFC 6749, section 4.1.3).
+        """Raise InvalidGrantError if the two requests have different redirect URIs (RFC 6749, section 4.1.3).
 
-        If the authorization request had none, the token request may contain the client's default.
+        If the authorization request omitted `redirect_uri`, the token request may contain the client's default.
         """
         stored = self._grant(code, request).redirect_uri
         is_missing = bool(stored) and request.using_default_redirect_uri
@@ -61,7 +61,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     def get_code_challenge(self, code: str, request: Any) -> str | None:
         challenge = self._grant(code, request).code_challenge or None
         if challenge is None and request.code_verifier is not None:
-            # An attacker has removed the challenge from the authorization request (RFC 9700, section 4.8.2).
+            # An attacker removed the challenge from the authorization request (RFC 9700, section 4.8.2).
             raise InvalidGrantError(
                 "The authorization request had no `code_challenge`, so `code_verifier` must be absent.", request=request
             )
@@ -89,7 +89,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         return scopes
 
     def save_bearer_token(self, token: dict[str, Any], request: Any, *_args: Any, **_kwargs: Any) -> None:
-        """Add the platform's tokens to the response. Raises InvalidGrantError if a concurrent request used the code."""
+        """Add the platform's tokens to the response. Raises InvalidGrantError if another request has used the code."""
         scope = " ".join(request.scopes)
         try:
             if request.grant_type == "refresh_token":
@@ -106,7 +106,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
             grant = Grant.objects.filter(code=request.code, application=request.client).first()
             if grant is None or not grant.delete()[0]:
                 raise InvalidToken
-            # `ConsentPage` required the second factor that the account had at that time.
+            # `ConsentPage` required a second factor only if the account had one at the time of the consent.
             has_factor = any_has_one(user=request.user, created_at__lte=grant.created)
             family = {"client": request.client, "scope": scope, "code_sha256": digest_of(request.code)}
             family["second_factor"] = has_factor
@@ -116,7 +116,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         """Do nothing: the exchange has already deleted the code."""
 
     def revoke_token(self, token: str, _token_type_hint: str, request: Any, *_args: Any, **_kwargs: Any) -> None:
-        """Revoke the family of this client's access or refresh token. Ignores any other string (RFC 7009)."""
+        """Revoke the token family of an access or refresh token of this client. Ignore any other string (RFC 7009)."""
         now = timezone.now()
         tokens.revoke_refresh_token(token, client=request.client, now=now)
         try:

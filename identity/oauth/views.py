@@ -46,7 +46,7 @@ _REVOCATION = oauth2.RevocationEndpoint(_validator)
 
 
 class StrictFormParser(BaseParser):
-    """Parses HTML forms in UTF-8. Rejects repeated fields (RFC 6749, section 3.2)."""
+    """Parse HTML forms in UTF-8. Reject repeated fields (RFC 6749, section 3.2)."""
 
     media_type = "application/x-www-form-urlencoded"
 
@@ -88,7 +88,7 @@ class OAuthViewSet(ApiViewSet):
         (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2). If the response was lost, don't retry: redirect the user to
         the authorization page again.
         """
-        return Response(json.loads(self._ask(_TOKENS.create_token_response, request, body)))
+        return Response(json.loads(self._process(_TOKENS.create_token_response, request, body)))
 
     @endpoint(
         access=PUBLIC, limit="token", body=RevocationRequestSerializer, errors=(AuthenticationRequired, InvalidToken)
@@ -98,15 +98,18 @@ class OAuthViewSet(ApiViewSet):
 
         All tokens of the same authorization become invalid. The API also accepts an unknown token (RFC 7009).
         """
-        self._ask(_REVOCATION.create_revocation_response, request, body)
+        self._process(_REVOCATION.create_revocation_response, request, body)
         return {}
 
     @staticmethod
-    def _ask(question: Any, request: ApiRequest, body: dict[str, str]) -> str:
-        """Process a request with oauthlib. Return the body of a success. Raises OAuthError for all other responses."""
+    def _process(endpoint_method: Any, request: ApiRequest, body: dict[str, str]) -> str:
+        """Process a request with oauthlib.
+
+        Return the body of a successful response. Raises OAuthError for other responses.
+        """
         headers = {"HTTP_AUTHORIZATION": _basic_credentials(request.META.get("HTTP_AUTHORIZATION", ""))}
         try:
-            _, text, status = question(settings.BASE_URL, "POST", list(body.items()), headers)
+            _, text, status = endpoint_method(settings.BASE_URL, "POST", list(body.items()), headers)
         except oauth2.OAuth2Error as error:
             raise OAuthError(error.error, error.status_code, error.description or "") from error
         if status != 200:
@@ -116,13 +119,13 @@ class OAuthViewSet(ApiViewSet):
 
 
 def _basic_credentials(header: str) -> str:
-    """Return the header with the scheme as django-oauth-toolkit compares it, "" for invalid Basic credentials."""
+    """Normalize the scheme for django-oauth-toolkit. Returns "" for a missing or invalid Basic header."""
     scheme, _, credentials = header.partition(" ")
     return f"Basic {credentials.strip()}" if scheme.lower() == "basic" and credentials.isascii() else ""
 
 
 def _render(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """Respond with `invalid_request` to an unreadable body, as the protocol requires."""
+    """Convert body errors to the OAuth error `invalid_request`, as the protocol requires."""
     known = as_api_error(error)
     if isinstance(known, _BODY_ERRORS):
         error = OAuthError("invalid_request", 400, str(known))

@@ -1,7 +1,7 @@
-"""Staff single sign-on with OpenID Connect, at the one issuer of the settings.
+"""Staff single sign-on with OpenID Connect, at the configured issuer.
 
-`environment` reads the settings. `client` implements the protocol: discovery, the code flow with PKCE, and tokens.
-`services` matches a person to an account and its groups. `pages` has the three addresses under `/account/oidc/`.
-Callers are browsers, and the issuer for `/account/oidc/logout`. The package emits no events. The audit stream has
-log-ins and log-outs.
+`environment` reads the settings. `client` implements discovery, the code flow with PKCE, and token validation.
+`services` matches the issuer's users to accounts and groups. `pages` contains the pages under `/account/oidc/`, which
+browsers request, and the endpoint `/account/oidc/logout`, which the issuer calls. The package emits no events. The
+audit stream contains log-ins and log-outs.
 """

@@ -1,7 +1,7 @@
 """A client for OpenID Connect Core 1.0: the authorization code flow with PKCE, and back-channel logout.
 
-Every value from the issuer is validated before its use: its name, the signature, the audience, the nonce, and the
-times. An outage or an invalid response raises `SignInFailed`. The log gets its `word`, but no token and no claim.
+Each response of the issuer is validated before its use: the issuer, signature, audience, nonce, and times. An outage
+or an invalid response raises `SignInFailed`. Logs contain its `word`, but never a token or a claim.
 """
 
 import time
@@ -19,27 +19,27 @@ from config.clients.provider import ProviderError, call
 from identity.oidc.environment import Issuer
 
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
-# Authentication classes (`acr`) with a second factor. Log-ins request those that the issuer supports.
+# Authentication classes (`acr`) with a second factor. A log-in requests the classes that the issuer supports.
 STRONG_CLASSES = (
     "phr", "phrh", "https://refeds.org/profile/mfa", "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
 )  # fmt: skip
 STRONG_METHODS = frozenset({"otp", "mfa", "hwk"})  # RFC 8176
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 TEXT_MAX = 255
-_SECONDS = 5.0  # timeout of each request to the issuer
+_SECONDS = 5.0  # the timeout of each request to the issuer
 _CACHE_SECONDS = 600.0
-_FAILURE_SECONDS = 10.0  # minimum time between attempts after a failed fetch
-_REFETCH_SECONDS = 30.0  # minimum time between fetches for unknown key ids
-_CLOCK_SECONDS = 60  # tolerance for the issuer's clock
-_AGE_SECONDS = 300  # maximum age of a token
+_FAILURE_SECONDS = 10.0  # after a failed fetch, the minimum time before the next attempt
+_REFETCH_SECONDS = 30.0  # the minimum time between fetches because of unknown key IDs
+_CLOCK_SECONDS = 60  # the tolerance for the issuer's clock
+_AGE_SECONDS = 300  # the maximum age of a token
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
-_documents: dict[str, tuple[float, Any]] = {}  # by address: time of the fetch, document
-_failures: dict[str, tuple[float, str, bool]] = {}  # by address: time of the failure, arguments of SignInFailed
+_documents: dict[str, tuple[float, Any]] = {}  # address → (time of the fetch, document)
+_failures: dict[str, tuple[float, str, bool]] = {}  # address → (time of the failure, arguments of SignInFailed)
 
 
 class SignInFailed(Exception):
-    """The issuer's response can't be used. `is_outage` is True if a retry may succeed."""
+    """The issuer's response is missing or invalid. If `is_outage` is true, a retry may succeed."""
 
     def __init__(self, word: str, *, is_outage: bool = False) -> None:
         super().__init__(word)
@@ -47,7 +47,7 @@ class SignInFailed(Exception):
 
 
 def configured() -> Issuer:
-    """Return the issuer of the settings. Without one, the pages return 404."""
+    """Return the issuer from the settings. If no issuer is configured, the pages return 404."""
     issuer = settings.STAFF_OIDC
     if issuer is None:
         raise SignInFailed("not_configured")
@@ -77,7 +77,7 @@ def discover() -> dict[str, Any]:
 
 
 def authorization_address(*, state: str, nonce: str, verifier: str) -> str:
-    """Return the address of the issuer's log-in. The session stores the random state, nonce, and verifier."""
+    """Return the URL of the issuer's log-in page. The session stores the random state, nonce, and verifier."""
     metadata = discover()
     challenge = urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     supported = _texts(metadata.get("scopes_supported"))
@@ -99,14 +99,14 @@ def requested_classes(metadata: dict[str, Any]) -> list[str]:
 
 
 def check_response_issuer(named: str | None) -> None:
-    """Raise SignInFailed unless the authorization response is from this issuer (RFC 9207, mix-up attack)."""
+    """Raise SignInFailed if the authorization response is from another issuer (RFC 9207, mix-up attack)."""
     required = discover().get("authorization_response_iss_parameter_supported") is True
     if named != configured().url and (required or named is not None):
         raise SignInFailed("mix_up")
 
 
 def exchange_code(code: str, *, verifier: str, nonce: str) -> dict[str, Any]:
-    """Exchange a code for the person's claims, from the ID token and, if needed, the userinfo endpoint."""
+    """Exchange a code for the user's claims, from the ID token and, if necessary, the userinfo endpoint."""
     metadata = discover()
     form = {
         "grant_type": "authorization_code", "code": code, "redirect_uri": callback_address(), "code_verifier": verifier,
@@ -122,12 +122,12 @@ def exchange_code(code: str, *, verifier: str, nonce: str) -> dict[str, Any]:
     if further.get("sub") != claims["sub"]:
         raise SignInFailed("userinfo_of_another")
     if further.get("email") != claims.get("email", further.get("email")):
-        further.pop("email_verified", None)  # it is about a different address
+        further.pop("email_verified", None)  # the flag applies to another email address
     return {**further, **claims}
 
 
 def _token_response(metadata: dict[str, Any], form: dict[str, str]) -> dict[str, Any]:
-    """Exchange a code with HTTP Basic, or with the form if the issuer requires it (RFC 6749, section 2.3.1)."""
+    """Exchange a code with HTTP Basic, or with form fields if the issuer requires them (RFC 6749, section 2.3.1)."""
     issuer, headers = configured(), {"Accept": "application/json"}
     methods = _texts(metadata.get("token_endpoint_auth_methods_supported")) or ["client_secret_basic"]
     if "client_secret_basic" not in methods and "client_secret_post" in methods:
@@ -139,13 +139,13 @@ def _token_response(metadata: dict[str, Any], form: dict[str, str]) -> dict[str,
 
 
 def has_second_factor(claims: dict[str, Any]) -> bool:
-    """Return whether the issuer checked a second factor: by `amr`, or by an `acr` that was requested."""
+    """Return whether the issuer checked a second factor, according to `amr` or to a requested `acr`."""
     methods = STRONG_METHODS & set(_texts(claims.get("amr")))
     return bool(methods) or claims.get("acr") in requested_classes(discover())
 
 
 def read_token(token: Any) -> dict[str, Any]:
-    """Return the claims of an ID token or logout token for this client that is at most 5 minutes old."""
+    """Validate an ID token or logout token for this client and return its claims. It must be at most 5 minutes old."""
     if not isinstance(token, str):
         raise SignInFailed("no_token")
     issuer = configured()
@@ -174,7 +174,7 @@ def read_token(token: Any) -> dict[str, Any]:
 
 
 def read_logout_token(token: Any) -> dict[str, Any]:
-    """Return the claims of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
+    """Validate a logout token and return its claims (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
     claims = read_token(token)
     events = claims.get("events")
     if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
@@ -199,12 +199,12 @@ def _texts(value: Any) -> list[str]:
 
 
 def groups_of(claims: dict[str, Any]) -> list[str]:
-    """Return the person's groups at the issuer: the claim `groups`, a list of strings."""
+    """Return the user's groups at the issuer, from the claim `groups`."""
     return _texts(claims.get("groups"))
 
 
 def _key(identifier: Any, algorithm: str) -> jwt.PyJWK:
-    """Return the issuer's key of a token. For an unknown id, fetch the keys again, at most every 30 s."""
+    """Return the issuer's key for a token. If the key ID is unknown, fetch the keys again, at most every 30 s."""
     address = str(discover()["jwks_uri"])
     for seconds in (_CACHE_SECONDS, _REFETCH_SECONDS):
         keys = _document(address, seconds).get("keys")
@@ -222,9 +222,9 @@ def _key(identifier: Any, algorithm: str) -> jwt.PyJWK:
 
 
 def _document(address: str, seconds: float) -> Any:
-    """Return a JSON object from the issuer that is at most `seconds` old.
+    """Return a JSON object from the issuer. A cached object is at most `seconds` old.
 
-    After a failure, raises the same error for 10 s without a request, so that an outage doesn't block threads.
+    For 10 s after a failure, raises the same error without a request, so that an outage doesn't block threads.
     """
     fetched, now = _documents.get(address), time.monotonic()
     if fetched is not None and fetched[0] >= now - seconds:

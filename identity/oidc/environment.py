@@ -1,4 +1,4 @@
-"""The settings of staff single sign-on, read at startup. Raises ImproperlyConfigured for invalid ones."""
+"""Read the settings of staff single sign-on at startup. Raises ImproperlyConfigured for invalid settings."""
 
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -12,7 +12,7 @@ _GROUPS = (REVIEWER, SUPPORT, OPERATIONS)
 
 
 class Issuer(NamedTuple):
-    """An OpenID Connect issuer with its exact name, and this installation's client there."""
+    """An OpenID Connect issuer, and the credentials of this installation's client."""
 
     url: str
     client_id: str
@@ -20,12 +20,12 @@ class Issuer(NamedTuple):
 
 
 def check(issuer: Issuer | None, groups: dict[str, str], *, passwords: bool, break_glass: str) -> None:
-    """Raise ImproperlyConfigured for settings that contradict each other."""
+    """Raise ImproperlyConfigured if settings contradict each other."""
     if issuer is None and groups:
         raise ImproperlyConfigured("STAFF_OIDC_GROUPS has no effect without STAFF_OIDC: set both or neither.")
     if issuer is not None and not groups:
         raise ImproperlyConfigured(
-            "STAFF_OIDC_GROUPS is missing: STAFF_OIDC needs it. Set it to issuer-group=Reviewer, joined by commas."
+            "STAFF_OIDC requires STAFF_OIDC_GROUPS. Set it to issuer-group=Reviewer, joined by commas."
         )
     if issuer is None and not passwords:
         raise ImproperlyConfigured("STAFF_PASSWORDS=0 locks all staff out: set STAFF_OIDC as well.")
@@ -34,17 +34,17 @@ def check(issuer: Issuer | None, groups: dict[str, str], *, passwords: bool, bre
 
 
 def issuer_at(name: str, *, https_only: bool) -> Issuer | None:
-    """Return the issuer of `https://client:secret@issuer/path`. Error messages never contain the value."""
+    """Parse an issuer from `https://client:secret@issuer/path`. Error messages never contain the value."""
     value = environment.secret_address(name, "https://client:secret@issuer.example/path", ("http", "https"))
     if not value:
         return None
     parts = urlsplit(value)
     if not parts.username or not parts.password:
-        raise ImproperlyConfigured(f"{name} must have client and secret: https://client:secret@issuer.example/path.")
+        raise ImproperlyConfigured(f"{name} must contain client and secret: https://client:secret@issuer.example/path.")
     if parts.query or parts.fragment:
         raise ImproperlyConfigured(f"{name} must end with the issuer's path: remove the query and the fragment.")
     if https_only and parts.scheme != "https":
-        raise ImproperlyConfigured(f"{name} must begin with https:// where people are served.")
+        raise ImproperlyConfigured(f"{name} must begin with https:// in production.")
     url = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
     return Issuer(url, unquote(parts.username), unquote(parts.password))
 
@@ -54,9 +54,9 @@ def mapped_groups(name: str) -> dict[str, str]:
     for member in environment.listing(name):
         theirs, is_pair, ours = (part.strip() for part in member.rpartition("="))
         if not is_pair or not theirs:
-            raise ImproperlyConfigured(f"{name} holds {member!r}: write issuer-group=Reviewer, joined by commas.")
+            raise ImproperlyConfigured(f"{name} contains {member!r}. Write issuer-group=Reviewer, joined by commas.")
         if ours not in _GROUPS:
-            raise ImproperlyConfigured(f"{name} names {ours!r}, which must be one of {', '.join(_GROUPS)}.")
+            raise ImproperlyConfigured(f"{name} contains {ours!r}, which must be one of {', '.join(_GROUPS)}.")
         if groups.setdefault(theirs, ours) != ours:
-            raise ImproperlyConfigured(f"{name} maps {theirs!r} twice: give each group of the issuer one group.")
+            raise ImproperlyConfigured(f"{name} maps {theirs!r} twice. Map each group of the issuer to one group.")
     return groups

@@ -7,7 +7,7 @@ from config.core.ids import uuid7
 
 
 class StaffIdentity(models.Model):
-    """An account and its person at the issuer, identified by the issuer's permanent subject."""
+    """The link between an account and the user at the issuer, whose subject is permanent."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="staff_identities")
@@ -32,7 +32,10 @@ class IssuerSessionQuerySet(models.QuerySet["IssuerSession"]):
 
 
 class IssuerSession(models.Model):
-    """A page session from a log-in at the issuer. The session stores this row's id, and ends with the row."""
+    """A page session that started with a log-in at the issuer.
+
+    The session stores the row's ID, and ends with the row.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     identity = models.ForeignKey(StaffIdentity, on_delete=models.PROTECT, related_name="sessions")

@@ -1,4 +1,4 @@
-"""The addresses under `/account/oidc/`: the log-in at the issuer, its callback, and its back-channel logout."""
+"""The pages under `/account/oidc/`: the log-in at the issuer, its callback, and back-channel logout."""
 
 import logging
 import secrets
@@ -32,7 +32,7 @@ from identity.oidc.services import LogInRefused
 
 logger = logging.getLogger("platform.log_ins")
 
-_TRIES = "issuer_tries"  # in the session, by state: the nonce, the verifier, the target page, and the start time
+_TRIES = "issuer_tries"  # the session key of state → (nonce, verifier, target page, start time)
 _TRIES_MAX = 5
 _TRY_SECONDS = 600
 _FAILED = "The log-in at your organization could not be completed. Start again from the log-in page."
@@ -43,13 +43,13 @@ class IssuerPage(View):
     def dispatch(self, request: HttpRequest, *arguments: Any, **options: Any) -> Any:
         if settings.STAFF_OIDC is None:
             raise Http404
-        if request.method == "GET":  # `AccountPages` counts the forms
+        if request.method == "GET":  # `AccountPages` limits the rate of forms
             consume_by_address("token", request)
         return super().dispatch(request, *arguments, **options)
 
 
 class StartPage(IssuerPage):
-    """Redirects to the issuer. A GET is safe here: it stores values only in this browser's session."""
+    """Redirect to the issuer. A GET request is safe, because it stores values only in this browser's session."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
@@ -66,14 +66,14 @@ class StartPage(IssuerPage):
 
 
 class CallbackPage(IssuerPage):
-    """Processes the issuer's response. Each state works at most once, in the browser that started."""
+    """Process the issuer's response. Each state is valid at most once, in the browser that started the log-in."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         tries = request.session.get(_TRIES, {})
         begun = tries.pop(request.GET.get("state", ""), None)
         request.session[_TRIES] = tries
         if request.session.session_key:
-            request.session.save()  # save early, so that only one of two concurrent uses finds the state
+            request.session.save()  # save early, so that only one of two concurrent requests finds the state
         try:
             claims, wanted = _claims_of(request, begun)
             is_strong = client.has_second_factor(claims)
@@ -86,7 +86,7 @@ class CallbackPage(IssuerPage):
 
 
 def _claims_of(request: HttpRequest, begun: list[Any] | None) -> tuple[dict[str, Any], str]:
-    """Return the issuer's claims about the person, and the target page. Raises SignInFailed."""
+    """Return the user's claims from the issuer, and the target page. Raises SignInFailed."""
     if begun is None or time.time() - begun[3] > _TRY_SECONDS:
         raise SignInFailed("state")
     nonce, verifier, wanted, _began = begun
@@ -97,7 +97,7 @@ def _claims_of(request: HttpRequest, begun: list[Any] | None) -> tuple[dict[str,
 
 
 def _log_in(request: HttpRequest, user: Any, session_id: Any, *, wanted: str, is_strong: bool) -> HttpResponse:
-    """Start the session. If the issuer checked no second factor, the next page requires the account's own."""
+    """Start the session. If the issuer checked no second factor, the next page requires the account's second factor."""
     if request.user.is_authenticated:
         logout(request)
     request.session.pop(SECOND_FACTOR, None)
@@ -116,7 +116,7 @@ def _log_in(request: HttpRequest, user: Any, session_id: Any, *, wanted: str, is
 
 
 class CodePage(LoginRequiredMixin, IssuerPage):
-    """Shows staff without a password a one-time code, which the API exchanges for tokens."""
+    """Show a one-time code to staff without a password. The API exchanges the code for tokens."""
 
     def post(self, request: HttpRequest) -> HttpResponse:
         session_id = request.session.get(ISSUER_SESSION)
@@ -125,14 +125,14 @@ class CodePage(LoginRequiredMixin, IssuerPage):
         if not gave_second_factor(request):
             way = reverse("mfa_reauthenticate" if has_one(request.user) else "mfa_index")
             return redirect_to_login(reverse("account"), way)
-        code = services.make_code(session_id, now=timezone.now())
+        code = services.create_code(session_id, now=timezone.now())
         minutes = services.CODE_LASTS // timedelta(minutes=1)
         response = render(request, "account/token_code.html", {"code": code, "minutes": minutes})
         response.headers["Cache-Control"] = "no-store"
         return response
 
 
-@method_decorator(csrf_exempt, name="dispatch")  # the issuer is the caller, and signs the token
+@method_decorator(csrf_exempt, name="dispatch")  # the issuer sends the request, and signs the token
 class LogoutPage(IssuerPage):
     def post(self, request: HttpRequest) -> HttpResponse:
         try:

@@ -1,7 +1,7 @@
-"""The account, the groups, and the sessions of a person who logs in at the issuer.
+"""Log in the issuer's users: find the account, set the groups, and manage the sessions.
 
-An account is matched only by issuer and subject. The first log-in requires an open staff invitation for an address that
-the issuer has verified. A log-in never makes a superuser.
+An account is matched only by issuer and subject. The first log-in requires an open staff invitation for an email
+address that the issuer has verified. A log-in never creates a superuser.
 """
 
 from datetime import datetime, timedelta
@@ -38,13 +38,13 @@ from identity.oidc.client import configured, groups_of, subject_of
 from identity.oidc.models import IssuerSession, StaffIdentity
 
 _CREDENTIAL = "issuer"
-_LOGOUT_SLACK = timedelta(minutes=1)  # tolerance for clock differences
-_CODE = "token_code"  # the purpose of these one-time links
+_LOGOUT_SLACK = timedelta(minutes=1)  # the tolerance for clock differences
+_CODE = "token_code"  # the purpose of the one-time links for token codes
 CODE_LASTS = timedelta(minutes=2)
 
 
 class LogInRefused(Exception):
-    """A person with a valid log-in at the issuer has no access here. `str()` is the message, `word` is for the log."""
+    """The issuer authenticated the user, but access is denied. `str()` is the message, and `word` is logged."""
 
     def __init__(self, word: str, text: str) -> None:
         super().__init__(text)
@@ -59,10 +59,10 @@ class NotInvited(LogInRefused):
 
 
 def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, IssuerSession]:
-    """Return the account of a person and a new session, and set the groups from the claims. Raises LogInRefused.
+    """Return the user's account and a new session, and set the groups from the claims. Raises LogInRefused.
 
-    Groups are removed even if the log-in is refused. A disabled account, or one that is no longer staff, gets no
-    groups.
+    Groups are removed even if the log-in is rejected. If the account is disabled or no longer staff, all mapped groups
+    are removed.
     """
     names: dict[str, str] = settings.STAFF_OIDC_GROUPS
     subject, wanted = subject_of(claims), {names[theirs] for theirs in groups_of(claims) if theirs in names}
@@ -84,7 +84,7 @@ def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, Issue
 
 
 def _set_groups(user: User, wanted: set[str]) -> None:
-    """Set the account's groups to `wanted`, among the groups that the settings map. Other groups stay."""
+    """Set the account's groups to `wanted`. Groups that the settings don't map remain unchanged."""
     mapped = Group.objects.filter(name__in=settings.STAFF_OIDC_GROUPS.values())
     has = set(user.groups.filter(pk__in=mapped).values_list("name", flat=True))
     user.groups.remove(*mapped.filter(name__in=has - wanted))
@@ -92,12 +92,12 @@ def _set_groups(user: User, wanted: set[str]) -> None:
 
 
 def _link(subject: str, claims: dict[str, Any], *, now: datetime) -> StaffIdentity:
-    """Accept the invitation for a person's verified address, with their account or a new one."""
+    """Accept the invitation for the user's verified address, with an existing account or a new account."""
     email = _verified_address(claims)
     invitation = waiting_for_staff(email, now=now)
     if invitation is None:
         raise NotInvited("no_invitation")
-    # An account with this address counts only if it confirmed the address, or an operator set it.
+    # An existing account is used only if its owner confirmed the address, or an operator set the address.
     known = [account for account in accounts_with(email) if owns(account, email) or is_set_by_operator(account, email)]
     user = known[0] if known else _make_account(email)
     if user.is_superuser or StaffIdentity.objects.filter(issuer=configured().url, user=user).exists():
@@ -124,7 +124,7 @@ def _make_account(email: str) -> User:
     user = User(username=get_adapter().generate_unique_username([email]))
     user.set_unusable_password()
     user.save()
-    if not confirm(user, email):  # another account, such as a disabled one, has this address
+    if not confirm(user, email):  # another account has this address, for example a disabled account
         raise NotInvited("address_of_another")
     return user
 
@@ -132,8 +132,9 @@ def _make_account(email: str) -> User:
 def session_ended(request: HttpRequest, user: Any) -> bool:
     """Return whether a page session of a logged-in account must end.
 
-    A session from the issuer ends with its row. If an issuer is configured, other staff sessions end after 8 hours. If
-    staff also can't use passwords, they end immediately, except those of the break-glass account.
+    A session that started at the issuer ends with its row. If an issuer is configured, other staff sessions end after 8
+    hours. If passwords are also disabled for staff, these other sessions end immediately, except for the break-glass
+    account.
     """
     identifier, now = request.session.get(ISSUER_SESSION), timezone.now()
     if identifier is not None:
@@ -147,7 +148,7 @@ def session_ended(request: HttpRequest, user: Any) -> bool:
 
 @receiver(user_logged_out, dispatch_uid="end-issuer-session")
 def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
-    """At a log-out, end the row of the issuer's session and the tokens that its codes created."""
+    """At a log-out, end the issuer session's row and revoke the tokens that its codes created."""
     identifier = request.session.get(ISSUER_SESSION)
     session = IssuerSession.objects.filter(pk=UUID(identifier)).first() if identifier is not None else None
     if session is not None and session.ended_at is None:
@@ -156,13 +157,13 @@ def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
         TokenFamily.objects.filter(user=session.identity.user_id, ends_at=session.ends_at).revoke(now=now)
 
 
-def make_code(session_id: str, *, now: datetime) -> str:
-    """Return a one-time code for `POST /v1/auth/token`. Its tokens end with this session."""
+def create_code(session_id: str, *, now: datetime) -> str:
+    """Return a one-time code for `POST /v1/auth/token`. The code's tokens expire with the session."""
     return make_link(_CODE, email="", subject=session_id, lasts=CODE_LASTS, now=now)
 
 
 def exchange_code(code: str, *, now: datetime) -> TokenPair | None:
-    """Exchange a code of `make_code`. Returns None if it is unknown, used, or expired, or if its session has ended."""
+    """Exchange a one-time code. Returns None for an unknown, used, or expired code, or after the session's end."""
     with transaction.atomic():
         try:
             link = use_link(code, _CODE, now=now)
@@ -176,10 +177,10 @@ def exchange_code(code: str, *, now: datetime) -> TokenPair | None:
 
 
 def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
-    """End the sessions that a logout token identifies by subject or session id, and the account's API log-ins.
+    """End the sessions that a logout token identifies by subject or session ID, and the account's API log-ins.
 
-    A token with a subject also ends the person's password sessions. A repeated token doesn't end later sessions.
-    Returns the number of ended issuer sessions.
+    A token with a subject also ends the user's password sessions. Sessions that started after the token remain. Returns
+    the number of ended issuer sessions.
     """
     until = datetime.fromtimestamp(claims["iat"], tz=timezone.get_current_timezone()) + _LOGOUT_SLACK
     named = Q(identity__issuer=configured().url, began_at__lte=until)
@@ -193,7 +194,7 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
         identity = StaffIdentity.objects.filter(issuer=configured().url, subject=subject).first() if subject else None
         if identity is not None:
             users.add(identity.user_id)
-            # Password sessions that began by then end, too.
+            # End password sessions that started before the logout token, too.
             keys = UserSession.objects.filter(user=identity.user_id).values("session_key")
             for session in Session.objects.filter(session_key__in=keys):
                 held = session.get_decoded()
@@ -211,7 +212,7 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
 
 
 def unlink(user: User, *, by: Actor, now: datetime) -> None:
-    """Remove an account's link to the issuer, and end its sessions. The next log-in there requires an invitation."""
+    """Remove an account's link to the issuer, and end its sessions. The next log-in requires a new invitation."""
     with transaction.atomic():
         identities = StaffIdentity.objects.filter(user=user)
         TokenFamily.objects.filter(user=user, ends_at__isnull=False).revoke(now=now)

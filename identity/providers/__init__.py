@@ -1,1 +1,1 @@
-"""Open banking: the vendor interface and its adapters. `choice` selects the adapter in use."""
+"""The open-banking vendors: a common protocol, and an adapter for each vendor. `choice` selects the adapter."""

@@ -1,13 +1,16 @@
-"""The methods and types of an open-banking adapter.
+"""The protocol and types of open-banking adapters.
 
-Amounts are integer cents. Only the encrypted column and an adapter use access tokens, and errors never contain them.
-Every method may raise ProviderUnavailable.
+Amounts are integer cents. Access tokens are used only by adapters and stored only in an encrypted column. Errors never
+contain access tokens. Every method may raise ProviderUnavailable.
 
-`create_verification` is idempotent for `client_user_id` and template. `create_link_token` with an access token creates
-a token for a new log-in at its item. `exchange_public_token` may raise TokenRefused. `list_accounts` and
-`list_transactions` may also raise LoginRequired. `list_transactions` with `since` returns all bookings from that day
-on, or raises BankingUnavailable while the vendor doesn't have all of them. `remove_item` is idempotent. `verify_event`
-raises InvalidSignature or TimestampOutOfRange unless the vendor has just signed the event.
+- `create_verification` is idempotent for the same `client_user_id` and template.
+- `create_link_token` with an access token creates a link token for a new log-in to the same item.
+- `exchange_public_token` may raise TokenRefused.
+- `list_accounts` and `list_transactions` may raise TokenRefused or LoginRequired.
+- `list_transactions` with `since` returns all bookings from that day on. It raises BankingUnavailable until the vendor
+  has all of these bookings.
+- `remove_item` is idempotent.
+- `verify_event` raises InvalidSignature or TimestampOutOfRange if the vendor did not sign the event recently.
 """
 
 from dataclasses import dataclass, field
@@ -17,29 +20,28 @@ from typing import Any, Protocol
 
 from config.clients.provider import ProviderUnavailable
 
-# They have all fields of `BankAccountPayload` and `BankTransactionPayload`, because they are staged and returned in
-# that form. An account also has the bank's `institution_name`. Fields that a bank does not report are None. Some
-# vendors omit a booking's item.
+# These dictionaries have all fields of `BankAccountPayload` and `BankTransactionPayload`. Accounts also have the bank's
+# `institution_name`. Fields that a bank does not report are None. Some vendors omit the item of a booking.
 Account = dict[str, Any]
 Transaction = dict[str, Any]
 
 
 class ItemStatus(StrEnum):
-    """The status of an item, from the vendor's response."""
+    """The status of an item according to the vendor's response."""
 
     OK = "ok"
-    LOGIN_REQUIRED = "login_required"  # the person can log in again
-    GONE = "gone"  # the item can't be used again: link the bank again
-    BANK_DOWN = "bank_down"  # try again later
+    LOGIN_REQUIRED = "login_required"  # the owner can log in again
+    GONE = "gone"  # the owner must link the bank again
+    BANK_DOWN = "bank_down"  # a retry may succeed later
     INTERNAL = "internal"  # the configuration or the platform's keys are wrong
 
 
 class TokenRefused(Exception):
-    """The vendor rejects this token: it is unknown, used, revoked, or another person's."""
+    """The vendor rejects the token, because it is unknown, used, revoked, or belongs to another user."""
 
 
 class LoginRequired(Exception):
-    """The item exists, but its bank requires a new log-in."""
+    """The item exists, but the bank requires a new log-in."""
 
 
 class Progress(StrEnum):
@@ -50,14 +52,14 @@ class Progress(StrEnum):
     REVIEW = "review"  # the vendor requests a manual review
     EXPIRED = "expired"
     CANCELED = "canceled"
-    UNKNOWN = "unknown"  # a status that the vendor has added since, without any effect
+    UNKNOWN = "unknown"  # an unknown status of the vendor, which has no effect
 
 
-SUCCESS = "success"  # Progress.PASSED as every vendor names it
+SUCCESS = "success"  # all vendors report Progress.PASSED with this status
 
 
 class NameMatch(StrEnum):
-    """The vendor's comparison of the person's name with its sources."""
+    """The vendor's comparison of the applicant's name with its sources."""
 
     MATCH = "match"
     PARTIAL = "partial"
@@ -67,7 +69,7 @@ class NameMatch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VerificationState:
-    """A verification at the vendor. `status` and `steps` have the vendor's values."""
+    """A verification at the vendor. `status` and `steps` contain the vendor's values."""
 
     reference: str
     progress: Progress
@@ -85,14 +87,14 @@ class LinkToken:
 
 @dataclass(frozen=True, slots=True)
 class LinkedItem:
-    """One log-in at one bank. `repr` omits the token, because dataclasses appear in logs."""
+    """A log-in at a bank. `repr` omits the token, because dataclasses appear in logs."""
 
     access_token: str = field(repr=False)
     item_id: str
 
 
 class OpenBanking(Protocol):
-    """The methods of an adapter, which the module describes. Each request creates one without arguments."""
+    """The protocol of an adapter, which the module's docstring describes. Each request creates an adapter."""
 
     def create_verification(
         self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None
@@ -107,7 +109,7 @@ class OpenBanking(Protocol):
 
 
 class BankingUnavailable(ProviderUnavailable):
-    """Set the reason. `why` must contain nothing of the request."""
+    """The vendor failed. The message contains `why`, which must not contain data of the request."""
 
     def __init__(
         self, why: str, headers: dict[str, str] | None = None, *, item_status: ItemStatus = ItemStatus.BANK_DOWN
@@ -117,5 +119,5 @@ class BankingUnavailable(ProviderUnavailable):
 
 
 def booked_since(bookings: list[Transaction], since: date | None) -> list[Transaction]:
-    """Return the bookings since a day, or all without one. ISO dates compare as strings."""
+    """Return the bookings since a day, or all bookings if `since` is None. ISO dates compare as strings."""
     return bookings if since is None else [booking for booking in bookings if booking["date"] >= since.isoformat()]

@@ -1,4 +1,4 @@
-"""The open-banking vendor that `OPEN_BANKING` selects: `sandbox` (built in, offline), `plaid`, or an adapter."""
+"""Select the open-banking adapter from `OPEN_BANKING`: `sandbox` (built in, offline), `plaid`, or another adapter."""
 
 from django.conf import settings
 
@@ -11,7 +11,7 @@ PROVIDERS = ("sandbox", "plaid")
 
 
 def open_banking() -> OpenBanking:
-    """Return the vendor's adapter for one request. Its deadline for all calls starts now."""
+    """Create the vendor's adapter for a request. The time limit for all calls to the vendor starts now."""
     if settings.OPEN_BANKING in PROVIDERS:
         return Plaid() if settings.OPEN_BANKING == "plaid" else Sandbox()
     adapter: OpenBanking = load_adapter(settings.OPEN_BANKING)

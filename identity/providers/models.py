@@ -5,7 +5,7 @@ from identity.providers.base import Progress
 
 class SandboxVerification(models.Model):
     reference = models.CharField(primary_key=True, max_length=64)
-    # The last part of the hosted page's URL. It is secret: with it, any caller can act as the applicant.
+    # The last part of the hosted page's URL. It is secret, because any caller who has it can act as the applicant.
     page_token = models.CharField(max_length=64, unique=True)
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     progress = models.CharField(
@@ -21,7 +21,7 @@ class SandboxVerification(models.Model):
 
 
 class SandboxItem(models.Model):
-    """An item at the sandbox. Tokens are stored as SHA-256, so a leaked database contains none."""
+    """An item of the sandbox. Tokens are stored as SHA-256, so a leaked database contains no tokens."""
 
     item_id = models.CharField(primary_key=True, max_length=64)
     public_digest = models.CharField(max_length=64, unique=True)

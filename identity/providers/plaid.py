@@ -1,7 +1,7 @@
-"""Plaid over HTTP (API version 2020-09-14): requests, responses, and the mapping of errors.
+"""An adapter for Plaid (API version 2020-09-14): requests, responses, and the mapping of errors.
 
-Amounts are read as decimals and converted to cents exactly. A response without required fields counts as a failure,
-like no response at all. Logs contain the call, the kind of failure, and Plaid's request id, never a body.
+Amounts are parsed as decimals and converted to cents. A response without required fields is treated like a missing
+response. Logs contain the path and the error code, but never a body.
 """
 
 import logging
@@ -24,13 +24,13 @@ from identity.providers.plaid_events import verify_event
 logger = logging.getLogger("platform.providers")
 
 API_VERSION = "2020-09-14"
-# For all calls to Plaid within one request. The caller waits at most 30 s, so some time remains.
+# The time limit for all calls to Plaid within a request. Callers wait at most 30 s.
 TOTAL_SECONDS = 25.0
-# A booking has up to 2 kB, and a response is limited to 1 MiB.
+# A booking has up to 2 kB, and responses are limited to 1 MiB.
 TRANSACTIONS_PER_PAGE = 250
 TRANSACTION_PAGES_MAX = 40
 SYNC_TRIES = 3
-RETRY_SECONDS = 60  # if Plaid's rate limit has no Retry-After
+RETRY_SECONDS = 60  # the default if Plaid's response has no Retry-After
 
 _LOGIN_CODES = frozenset(
     {
@@ -47,7 +47,7 @@ _REFUSED_CODES = frozenset(
         "USER_ACCOUNT_REVOKED",
     }
 )  # fmt: skip
-# Errors that only the operator can fix. Codes in no list count as an unavailable bank.
+# Only the operator can fix these errors. Codes outside of all lists mean that the bank is not available.
 _OUR_CODES = frozenset(
     {
         "INVALID_API_KEYS", "UNAUTHORIZED_ENVIRONMENT", "UNAUTHORIZED_ROUTE_ACCESS", "INVALID_PRODUCT",
@@ -68,18 +68,18 @@ _PROGRESS_OF = {
     "canceled": Progress.CANCELED,
 }
 _NAME_MATCH_OF = {"match": NameMatch.MATCH, "partial_match": NameMatch.PARTIAL, "no_match": NameMatch.NO_MATCH}
-# States of a step that has not started.
+# The states of a step that has not started.
 _UNTOUCHED = frozenset({"active", "waiting_for_prerequisite", "not_applicable", "skipped"})
-# Plaid's codes are upper case. Any other value, such as a token, must not appear in logs.
+# Plaid's codes are upper case. Other values, such as tokens, must not appear in logs.
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 
 
 class PlaidRefusal(base.BankingUnavailable):
-    """Plaid's response is an error. `word` is Plaid's error code."""
+    """Plaid returned an error. `word` is Plaid's error code."""
 
     def __init__(self, word: str, answer: ProviderAnswer, headers: dict[str, str]) -> None:
         status = base.ItemStatus.INTERNAL if word in _OUR_CODES else base.ItemStatus.BANK_DOWN
-        super().__init__(f"it answered {word}", headers, item_status=status)
+        super().__init__(f"it returned {word}", headers, item_status=status)
         self.word, self.answer = word, answer
 
 
@@ -105,15 +105,15 @@ class Plaid:
             "gave_consent": False,
             "is_idempotent": True,
         }
-        return _verification(self._ask("/identity_verification/create", body))
+        return _verification(self._send("/identity_verification/create", body))
 
     def read_verification(self, reference: str) -> VerificationState:
-        return _verification(self._ask("/identity_verification/get", {"identity_verification_id": reference}))
+        return _verification(self._send("/identity_verification/get", {"identity_verification_id": reference}))
 
     def webhook_key(self, key_id: str) -> dict[str, Any] | None:
-        """Return the public key (JWK) with this id, which signs events. Returns None for an id that Plaid rejects."""
+        """Return the public key (JWK) that signs events. Returns None if Plaid rejects the key ID."""
         try:
-            return _object(self._ask("/webhook_verification_key/get", {"key_id": key_id}), "key")
+            return _object(self._send("/webhook_verification_key/get", {"key_id": key_id}), "key")
         except PlaidRefusal as refusal:
             if refusal.answer.status == 400:
                 return None
@@ -130,15 +130,15 @@ class Plaid:
             "user": {"client_user_id": user_id},
         }
         body |= {"products": ["transactions"]} if access_token is None else {"access_token": access_token}
-        document = self._ask("/link/token/create", body)
+        document = self._send("/link/token/create", body)
         return LinkToken(_text(document, "link_token"), _moment(document, "expiration"))
 
     def exchange_public_token(self, public_token: str) -> LinkedItem:
-        document = self._ask("/item/public_token/exchange", {"public_token": public_token})
+        document = self._send("/item/public_token/exchange", {"public_token": public_token})
         return LinkedItem(access_token=_text(document, "access_token"), item_id=_text(document, "item_id"))
 
     def list_accounts(self, access_token: str) -> list[Account]:
-        document = self._ask("/accounts/get", {"access_token": access_token})
+        document = self._send("/accounts/get", {"access_token": access_token})
         item = _object(document, "item")
         _text(item, "item_id")
         return [_account(entry, item) for entry in _objects(document, "accounts")]
@@ -154,15 +154,15 @@ class Plaid:
         raise base.BankingUnavailable("the transactions keep changing", {"Retry-After": str(RETRY_SECONDS)})
 
     def _sync(self, access_token: str, *, has_history: bool) -> list[Transaction]:
-        """Read all pages of the item's changes once. Return the resulting bookings.
+        """Read all pages of the item's changes. Return the resulting bookings.
 
-        With `has_history`, raises BankingUnavailable until Plaid has fetched the item's history. Before that, Plaid
-        returns no bookings, or 30 days.
+        With `has_history`, raises BankingUnavailable until Plaid has fetched the item's history. Until then, Plaid
+        returns no bookings or only the bookings of 30 days.
         """
         bookings: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
         for _ in range(TRANSACTION_PAGES_MAX):
-            document = self._ask("/transactions/sync", body)
+            document = self._send("/transactions/sync", body)
             if has_history and document.get("transactions_update_status") != "HISTORICAL_UPDATE_COMPLETE":
                 raise base.BankingUnavailable("it has no history yet", {"Retry-After": str(RETRY_SECONDS)})
             for entry in (*_objects(document, "added"), *_objects(document, "modified")):
@@ -173,16 +173,19 @@ class Plaid:
             if document.get("has_more") is not True:
                 return list(bookings.values())
             body["cursor"] = _text(document, "next_cursor")
-        raise base.BankingUnavailable("it has more transactions than can be read at once")
+        raise base.BankingUnavailable("it has more transactions than one request can read")
 
     def remove_item(self, access_token: str) -> None:
         try:
-            self._ask("/item/remove", {"access_token": access_token})
+            self._send("/item/remove", {"access_token": access_token})
         except base.TokenRefused:
             logger.info("the item was gone already")
 
-    def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send one request. Raises BankingUnavailable. With a token, also raises TokenRefused or LoginRequired."""
+    def _send(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send a request.
+
+        Raises BankingUnavailable. If the body has a token, may raise TokenRefused or LoginRequired.
+        """
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise base.BankingUnavailable("it took too long")
@@ -200,13 +203,13 @@ class Plaid:
             )
         except ProviderError as error:
             logger.warning("plaid %s: %s", path, error.word)
-            raise base.BankingUnavailable(error.word) from None  # the message of the cause may contain the request
+            raise base.BankingUnavailable(error.word) from None  # the cause may contain the request
         document = _read(answer)
         if answer.status == 200 and document is not None:
             return document
         if document is None or not isinstance(document.get("error_code"), str):
-            logger.warning("plaid %s: status %d without an error we can read", path, answer.status)
-            raise base.BankingUnavailable(f"it answered with status {answer.status}")
+            logger.warning("plaid %s: status %d without a readable error", path, answer.status)
+            raise base.BankingUnavailable(f"it returned the status {answer.status}")
         word = _word(document["error_code"])
         if "access_token" in body or "public_token" in body:
             if word in _LOGIN_CODES:
@@ -214,10 +217,10 @@ class Plaid:
             if word in _REFUSED_CODES:
                 raise base.TokenRefused
         logger.warning("plaid %s: %s", path, word)
-        raise PlaidRefusal(word, answer, _when_to_come_back(word, answer, document))
+        raise PlaidRefusal(word, answer, _retry_headers(word, answer, document))
 
 
-def _when_to_come_back(word: str, answer: ProviderAnswer, document: dict[str, Any]) -> dict[str, str]:
+def _retry_headers(word: str, answer: ProviderAnswer, document: dict[str, Any]) -> dict[str, str]:
     limited = answer.status == 429 or document.get("error_type") == "RATE_LIMIT_EXCEEDED"
     if not limited and word != "PRODUCT_NOT_READY":
         return {}
@@ -226,12 +229,12 @@ def _when_to_come_back(word: str, answer: ProviderAnswer, document: dict[str, An
 
 
 def _word(value: Any) -> str:
-    """Return a valid error code of Plaid. Returns a fixed text for anything else, because codes appear in logs."""
+    """Return a valid error code of Plaid. Returns a fixed string for other values, because codes appear in logs."""
     return value if isinstance(value, str) and _WORD.fullmatch(value) else "an unknown error"
 
 
 def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
-    """Return the response's JSON object, with Decimal for floats. Returns None for anything else."""
+    """Return the JSON object of a response, with Decimal for floats. Returns None for any other response."""
     try:
         document = answer.json(parse_float=Decimal)
     except ProviderError:
@@ -239,27 +242,27 @@ def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
     return document if isinstance(document, dict) else None
 
 
-def _unreadable(name: str) -> NoReturn:
-    logger.warning("plaid: an answer without a usable %s", name)
-    raise base.BankingUnavailable("its answer cannot be read")
+def _raise_unreadable(name: str) -> NoReturn:
+    logger.warning("plaid: a response without a usable %s", name)
+    raise base.BankingUnavailable("its response can't be read")
 
 
 def _object(document: dict[str, Any], name: str) -> dict[str, Any]:
     value = document.get(name)
-    return value if isinstance(value, dict) else _unreadable(name)
+    return value if isinstance(value, dict) else _raise_unreadable(name)
 
 
 def _objects(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
     members = document.get(name)
     if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
-        _unreadable(name)
+        _raise_unreadable(name)
     return members
 
 
 def _text(document: dict[str, Any], name: str, *, longest: int = 2048) -> str:
     value = document.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
-        _unreadable(name)
+        _raise_unreadable(name)
     return value
 
 
@@ -269,22 +272,25 @@ def _optional(document: dict[str, Any], name: str, *, longest: int = 255) -> str
 
 
 def _moment(document: dict[str, Any], name: str) -> datetime:
-    return parse_rfc3339(_text(document, name)) or _unreadable(name)
+    return parse_rfc3339(_text(document, name)) or _raise_unreadable(name)
 
 
 def _cents(document: dict[str, Any], name: str, currency: str | None) -> int | None:
-    """Return an amount in the currency's minor unit. Fractions of it (common for investments) are rounded half up."""
+    """Return an amount in the currency's minor unit.
+
+    Fractions, which are common for investments, are rounded half up.
+    """
     value = document.get(name)
     if value is None:
         return None
     if type(value) not in {int, Decimal}:
-        _unreadable(name)
+        _raise_unreadable(name)
     try:
         units = Decimal(value).scaleb(exponent_of(currency))
         cents = int(units.quantize(Decimal(1), rounding=ROUND_HALF_UP))
     except ArithmeticError:  # too large for Decimal
-        _unreadable(name)
-    return cents if abs(cents) <= INT64_MAX else _unreadable(name)
+        _raise_unreadable(name)
+    return cents if abs(cents) <= INT64_MAX else _raise_unreadable(name)
 
 
 def _currency(document: dict[str, Any]) -> str | None:
@@ -317,11 +323,11 @@ def _transaction(document: dict[str, Any]) -> Transaction:
     currency = _currency(document)
     amount = _cents(document, "amount", currency)
     if amount is None:
-        _unreadable("amount")
+        _raise_unreadable("amount")
     try:
         booked = date.fromisoformat(_text(document, "date"))
     except ValueError:
-        _unreadable("date")
+        _raise_unreadable("date")
     category = document.get("personal_finance_category")
     return {
         "transaction_id": _text(document, "transaction_id", longest=255),
@@ -341,7 +347,7 @@ def _verification(document: dict[str, Any]) -> VerificationState:
     status = _text(document, "status", longest=64)
     progress = _PROGRESS_OF.get(status, Progress.UNKNOWN)
     steps = {str(name): str(state) for name, state in _object(document, "steps").items()}
-    # Accepting the terms comes first and proves nothing. After any other step, the person has started.
+    # The acceptance of the terms is the first step. The applicant has started after any other step.
     begun = any(state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos")
     if progress is Progress.WAITING and begun:
         progress = Progress.RUNNING
@@ -356,7 +362,7 @@ def _verification(document: dict[str, Any]) -> VerificationState:
 
 
 def name_match_of(document: dict[str, Any]) -> NameMatch:
-    """Return the summary of `kyc_check.name`. UNKNOWN until the person has entered their name."""
+    """Return the result of the name check. UNKNOWN until the applicant has entered a name."""
     check = document.get("kyc_check")
     name = check.get("name") if isinstance(check, dict) else None
     summary = name.get("summary") if isinstance(name, dict) else None

@@ -1,7 +1,7 @@
-"""Verify that an event is from Plaid: its ES256 token has the hash of the body and the time.
+"""Verify that Plaid sent an event. The event's ES256 token contains a hash of the body and the time.
 
-The key is fetched by its id and cached for 1 hour. An unknown id is cached for 1 minute, so that invented ids don't
-cause many requests.
+The key is fetched by its ID and cached for 1 hour. Unknown IDs are cached for 1 minute, so that forged IDs don't cause
+many requests.
 """
 
 import time
@@ -28,13 +28,13 @@ _REMEMBERED_MAX = 256
 FetchKey = Callable[[str], dict[str, Any] | None]
 
 
-_keys: dict[str, tuple[Any, float]] = {}  # id → (key, or None if Plaid does not know it; expiry)
+_keys: dict[str, tuple[Any, float]] = {}  # key ID → (key or None for an unknown ID, expiry)
 
 
 def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:
-    """Raise InvalidSignature unless `token` signs `body`, TimestampOutOfRange if the time differs by more than 5 min.
+    """Raise InvalidSignature if `token` does not sign `body`, or TimestampOutOfRange if its time is off by over 5 min.
 
-    `fetch_key` returns the JWK of a key id, or None. Its exceptions propagate, so that Plaid sends the event again.
+    `fetch_key` returns the JWK of a key ID, or None. Its exceptions propagate, so that Plaid sends the event again.
     """
     key = _key(_key_id_of(token), fetch_key)
     if key is None:
@@ -45,13 +45,13 @@ def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey)
         raise InvalidSignature("The event's signature does not match.") from error
     digest, issued_at = claims.get("request_body_sha256"), claims.get("iat")
     if not isinstance(digest, str) or not compare_digest(digest.encode(), sha256(body).hexdigest().encode()):
-        raise InvalidSignature("The event's body is not the one that was signed.")
+        raise InvalidSignature("The signature belongs to another body.")
     if type(issued_at) is not int or abs(now.timestamp() - issued_at) > TOLERANCE_SECONDS:
         raise TimestampOutOfRange("The event was signed too long ago.")
 
 
 def _key_id_of(token: str) -> str:
-    """Return the key id in the token's header. Its algorithm must be ES256."""
+    """Return the key ID from the token's header. The algorithm must be ES256."""
     if not 0 < len(token) <= _TOKEN_MAX_LENGTH:
         raise InvalidSignature("Send the vendor's signature in Plaid-Verification.")
     try:

@@ -1,12 +1,12 @@
-"""The built-in vendor: deterministic, offline, and realistic.
+"""The built-in open-banking vendor: deterministic and offline.
 
-A page of the platform completes verifications (`identity.kyc.views`). Bank data derives only from the public token and
-the day (`sandbox_bank`), so the same token gives the same accounts on every machine:
+A page of the platform completes verifications (`identity.kyc.views`). Bank data depends only on the public token and
+the day (`sandbox_bank`), so the same token creates the same accounts on every machine:
 
-- `public-sandbox-<text>` is exchanged once. If the text begins with `login-required`, the item requires a new
-  log-in. Creating a link token in update mode counts as that log-in.
-- The words `gig` and `overdrawn` of the text (between hyphens) select the persona. Otherwise, it has a salary.
-- `access-sandbox-demo` always works. Any other access token works until its item is removed.
+- `public-sandbox-<text>` can be exchanged once. If the text begins with `login-required`, the item requires a new
+  log-in. Creating a link token in update mode simulates the log-in.
+- The words `gig` and `overdrawn` in the text, between hyphens, select a persona. The default persona has a salary.
+- `access-sandbox-demo` is always valid. Any other access token is valid until its item is removed.
 """
 
 import secrets
@@ -22,11 +22,11 @@ from identity.providers import base, sandbox_bank
 from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
 from identity.providers.models import SandboxItem, SandboxVerification
 
-DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  documented, and valid only for sandbox data
+DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  public, and valid only for sandbox data
 
 _PUBLIC_PREFIX = "public-sandbox-"
 _STEPS = ("accept_tos", "kyc_check", "documentary_verification", "selfie_check")
-# The outcomes with Plaid's names, so that clients see the same values.
+# Plaid's names for the outcomes, so that clients get the same values from both vendors.
 _WORD_OF = {
     Progress.WAITING: "active",
     Progress.PASSED: "success",
@@ -56,7 +56,7 @@ class Sandbox:
     def read_verification(self, reference: str) -> VerificationState:
         session = first_or(
             SandboxVerification.objects.filter(pk=reference),
-            base.BankingUnavailable("it does not know the verification"),
+            base.BankingUnavailable("the verification is unknown"),
         )
         return state_of(session)
 
@@ -109,8 +109,8 @@ class Sandbox:
         return item.item_id
 
 
-def play(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerification:
-    """Complete a verification with an outcome, at most once. Return its current state."""
+def complete_verification(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerification:
+    """Complete a verification with an outcome, at most once. Return the verification."""
     waiting = SandboxVerification.objects.filter(page_token=page_token, progress=Progress.WAITING)
     waiting.update(progress=progress, completed_at=now)
     return SandboxVerification.objects.get(page_token=page_token)
@@ -119,7 +119,7 @@ def play(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerifi
 def state_of(session: SandboxVerification) -> VerificationState:
     progress = Progress(session.progress)
     steps = dict.fromkeys(_STEPS, "waiting_for_prerequisite" if progress is Progress.WAITING else "success")
-    # The last step has the outcome. Until then, the first step waits for the person.
+    # The last step contains the outcome. Until then, the first step waits for the applicant.
     steps[_STEPS[0 if progress is Progress.WAITING else -1]] = _WORD_OF[progress]
     return VerificationState(
         reference=session.reference,

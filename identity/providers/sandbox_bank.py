@@ -1,9 +1,9 @@
-"""The sandbox's bank: three kinds of people, and the bookings of their accounts up to today.
+"""The sandbox's bank: three personas, and the bookings of their accounts up to today.
 
-All data derives from the item's id and the day, so the bookings of a day never change, and the balances match them. An
-item has three accounts. The checking account has cycles of two weeks. Each starts with a payday and ends with a
-transfer that restores the initial balance. So a balance depends only on its own cycle, regardless of earlier ones. The
-card is paid on the first of each month, for the previous month.
+All data depends only on the item's ID and the day, so the bookings of a day never change, and the balances match the
+bookings. An item has three accounts. The checking account has cycles of two weeks. A cycle starts with a payday and
+ends with a transfer that restores the initial balance, so a balance depends only on the current cycle. The credit card
+bill of a month is paid on the first day of the next month.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from operator import itemgetter
 from config.core.digest import digest_of
 from identity.providers.base import Account, Transaction
 
-HISTORY_DAYS = 120  # today included
+HISTORY_DAYS = 120  # the number of days, including today
 CYCLE_DAYS = 14
 CARD_LIMIT_CENTS = 500_000
 OVERDRAFT_FEE_CENTS = 3_500
@@ -32,14 +32,14 @@ _MERCHANTS = (
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """A kind of person: ranges in cents, from which each item gets its own amounts."""
+    """A profile of a bank customer. Each item gets amounts from these ranges, in cents."""
 
     pay_cents: tuple[int, int] | None  # every two weeks
     gig_cents: tuple[int, int] | None  # per day of work, on 3 of 7 days
     rent_cents: tuple[int, int]
     rest_cents: tuple[int, int]  # the balance of the checking account before a payday
     savings_cents: tuple[int, int]
-    # The counterparty that receives a surplus, or covers a shortfall, at the end of each cycle.
+    # The counterparties that receive a surplus or cover a shortfall at the end of each cycle.
     surplus: tuple[str, str] = ("Nest Egg Invest", "transfer_out")
     shortfall: tuple[str, str] = ("Family Transfer", "transfer_in")
 
@@ -62,7 +62,7 @@ PERSONAS = {
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """One line of a statement. `cents` is positive for outgoing money."""
+    """A line of a bank statement. `cents` is positive for outgoing money."""
 
     day: date
     merchant: str
@@ -71,7 +71,7 @@ class Booking:
 
 
 def item_id_of(public_token: str, text: str) -> str:
-    """Return the id of a public token's item. A word in `text` selects the persona."""
+    """Return the ID of the item for a public token. A word in `text` selects the persona."""
     digest = digest_of(public_token)[:24]
     persona = next((word for word in text.split("-") if word in PERSONAS), SALARY)
     return f"{_ITEM_PREFIX}{digest}" if persona == SALARY else f"{_ITEM_PREFIX}{persona}-{digest}"
@@ -82,7 +82,7 @@ def persona_of(item_id: str) -> Persona:
 
 
 def accounts_of(item_id: str, today: date) -> list[Account]:
-    """Return the three accounts. Today's bookings are pending, and affect only the available balance."""
+    """Return the three accounts. Today's bookings are pending, and affect only the available balances."""
     cycle = _cycle(item_id, _payday_before(today))
     balance = _rest_of(item_id) - sum(booking.cents for booking in cycle if booking.day < today)
     checking, pending = balance, sum(booking.cents for booking in cycle if booking.day == today and booking.cents > 0)
@@ -137,7 +137,7 @@ def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]
 
 
 def _cycle(item_id: str, payday: date) -> list[Booking]:
-    """Return the bookings of one cycle, from a payday to the day before the next, in order."""
+    """Return the bookings of a cycle in order. A cycle lasts from a payday to the day before the next payday."""
     rest = balance = _rest_of(item_id)
     bookings: list[Booking] = []
     for number in range(CYCLE_DAYS):
@@ -155,7 +155,7 @@ def _cycle(item_id: str, payday: date) -> list[Booking]:
 
 
 def _day(item_id: str, day: date, *, is_payday: bool) -> Iterator[Booking]:
-    """Yield a day's bookings of the checking account, except fees and transfers that depend on the balance."""
+    """Yield a day's bookings of the checking account, without fees and transfers that depend on the balance."""
     persona, seed = persona_of(item_id), f"{item_id}/{day}"
     if is_payday and persona.pay_cents is not None:
         yield Booking(day, "Northwind Payroll", "income", -_between(item_id, "pay", persona.pay_cents))
@@ -232,5 +232,5 @@ def _between(seed: str, name: str, limits: tuple[int, int]) -> int:
 
 
 def _number(seed: str, name: str, below: int) -> int:
-    """Return a deterministic number from 0 to `below` - 1 for a seed and a name."""
+    """Return a number from 0 to `below` - 1 that depends only on the seed and the name."""
     return int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:8], "big") % below

@@ -172,7 +172,7 @@ def test_log_about_an_unstored_unrevoked_access_token_omits_the_token(plaid, api
     break_storing()
     assert_error(exchange(api, user, "public-double-1"), 503, "E5030")
     (token,) = plaid.items
-    assert "item item-1 was linked, not stored, and could not be removed" in caplog.text
+    assert "item item-1 could be neither stored nor removed at the vendor" in caplog.text
     assert token not in caplog.text
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
-from identity.bank.services import attested, store_accounts
+from identity.bank.services import mark_payload, store_accounts
 from identity.models import BankAccount, BankTransaction
 from tests.api import assert_error
 from tests.backoffice.conftest import backoffice_client
@@ -58,7 +58,7 @@ def test_sealed_bank_payload_staged_by_a_client_is_marked_as_claimed(api, user):
 
 @pytest.mark.parametrize("change", ["nothing", "amount", "owner", "seal"])
 def test_bank_payload_seal_is_valid_for_one_payload_of_one_user(user, stranger, change):
-    payload = attested(ACCOUNT, stranger.pk if change == "owner" else user.pk)
+    payload = mark_payload(ACCOUNT, stranger.pk if change == "owner" else user.pk)
     if change == "amount":
         payload["current_cents"] += 1
     if change == "seal":

@@ -68,4 +68,4 @@ def test_open_banking_expiration_without_a_time_zone_fails_the_check(monkeypatch
     naive = LinkToken("x", datetime(2099, 1, 1))  # noqa: DTZ001  the fault
     monkeypatch.setattr(Sandbox, "create_link_token", lambda *_arguments, **_options: naive)
     faults = dict(check_open_banking(Sandbox(), "public-sandbox-check"))
-    assert faults["create_link_token"] == "expiration must be an aware datetime to come"
+    assert faults["create_link_token"] == "expiration must be a future datetime with a time zone"
