@@ -75,7 +75,6 @@ def test_documentation_pages_open_and_fit_a_phone_without_javascript(built, chro
         ("error E1020", "errors/E1020"),
         ("act on behalf of a user", "guides/oauth"),
         ("inclusion proof", "guides/ledger-and-proofs"),
-        ("what a proof proves", "trust/verify"),
         ("audit log", "operate/audit"),
         ("quickstart", "quickstart"),
         ("rate limits", "guides/rate-limits"),
