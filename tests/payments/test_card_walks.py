@@ -146,7 +146,7 @@ def test_back_office_shows_requests_and_responses_of_a_card_payment(resolved_pay
     text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{resolved_payment.pk}/change/"))
     for shown in (
         "Completed",
-        "10,000 USD",
+        "100.00 USD",
         "150 USD",
         resolved_payment.transaction_id,
         resolved_payment.processor_key,
