@@ -1,5 +1,5 @@
-"""Settings, URL roots, and the code that every app shares.
+"""The settings, the root URLs, and the code that all apps share.
 
-`settings`, `urls`, `wsgi` and `gunicorn` combine the apps. The folders are shared code: they import no app, and every
-app imports them. An app declares its parts on its AppConfig (`core/registration.py`).
+`settings`, `urls`, `wsgi`, and `gunicorn` combine the apps. The folders contain shared code, which imports no app. An
+app declares its extensions on its AppConfig (`core/registration.py`).
 """

@@ -1,7 +1,9 @@
-"""Start-up check: every endpoint declares its access. `manage.py check` and every server's start run it.
+"""Check at startup that every endpoint declares its access. `manage.py check` and all servers run this check.
 
-E001: a method without a declaration, which every caller could use. E002: an unknown scope or access constant. E003: a
-rate limit that is not in RATE_LIMITS. E004: a sandbox operation in production.
+- E001: A method has no declaration, so every caller could use it.
+- E002: The declared access is neither a scope nor an access constant.
+- E003: The declared rate limit is not in RATE_LIMITS.
+- E004: A sandbox operation is served in production.
 """
 
 from collections.abc import Iterator
@@ -26,19 +28,19 @@ def endpoint_problems(patterns: list[Any]) -> Iterator[CheckMessage]:
             view: Any = getattr(pattern.callback, "cls", None)
             where = f"{method.upper()} /{route} ({view.__module__}.{view.__name__}.{action})"
             if view is not None and issubclass(view, SandboxViewSet) and settings.ENVIRONMENT == "production":
-                hint = "Leave it out of production: it bypasses the rules for real records."
-                yield Error(f"{where} is of the sandbox.", hint=hint, id="platform.E004")
+                hint = "Remove the URL in production, because the operation bypasses the rules for real records."
+                yield Error(f"{where} is a sandbox operation.", hint=hint, id="platform.E004")
             declared: Endpoint | None = getattr(getattr(view, action, None), "endpoint", None)
             if declared is None:
-                hint = "Put @endpoint(access=...) on the method: each operation must declare its callers."
-                yield Error(f"{where} declares no endpoint.", hint=hint, id="platform.E001")
+                hint = "Add @endpoint(access=...) to the method. Each operation must declare its callers."
+                yield Error(f"{where} declares no access.", hint=hint, id="platform.E001")
                 continue
             if declared.access not in ACCESS_WORDS:
-                text = f"{where} asks for {declared.access!r}, which no credential carries."
+                text = f"{where} requires the unknown access {declared.access!r}."
                 yield Error(text, hint=f"Use one of: {', '.join(sorted(ACCESS_WORDS))}.", id="platform.E002")
             if declared.limit is not None and declared.limit not in settings.RATE_LIMITS:
-                text = f"{where} names the rate limit {declared.limit!r}, which RATE_LIMITS does not have."
-                hint = "Add it to RATE_LIMITS in config/settings.py, or leave `limit` out."
+                text = f"{where} uses the rate limit {declared.limit!r}, which is not in RATE_LIMITS."
+                hint = "Add it to RATE_LIMITS in config/settings.py, or remove `limit`."
                 yield Error(text, hint=hint, id="platform.E003")
 
 

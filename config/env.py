@@ -1,4 +1,4 @@
-"""Read the process environment strictly: a bad value stops the process with a message that names the variable."""
+"""Read and validate environment variables. An invalid value stops the process, and the error contains the name."""
 
 import json
 import os
@@ -17,12 +17,12 @@ from django.core.exceptions import ImproperlyConfigured
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 _DEFAULT_VAR_DIR = Path(__file__).resolve().parent.parent / "var"
-# PostgreSQL's longest timeout in seconds, the largest unit of a variable.
+# PostgreSQL's maximum timeout in seconds. No variable in seconds may be larger.
 INTEGER_MAX = 2_147_483
-SECRET_KEY_MINIMUM_LENGTH = 50  # required by Django's deployment check
+SECRET_KEY_MINIMUM_LENGTH = 50  # Django's deployment check requires this length
 
 
-_read: set[str] = set()  # every setting that this process has read
+_read: set[str] = set()  # the names of all settings that this process has read
 _SPELLING_LENGTH_MIN = 8  # shorter names, such as HOME and HOST, are similar by chance
 
 
@@ -32,7 +32,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def misspelt() -> list[str]:
-    """Return a message for the first unknown variable whose name is within two edits of a setting's name."""
+    """Return an error for the first unknown variable whose name is within two edits of a setting's name."""
     return [
         f"{name} is not a setting. Did you mean {near}?"
         for name in sorted(os.environ.keys() - _read)
@@ -43,7 +43,7 @@ def misspelt() -> list[str]:
 
 
 def _is_near(name: str, other: str) -> bool:
-    """Return whether the Levenshtein distance of two names is at most 2."""
+    """Return whether the Levenshtein distance between two names is at most 2."""
     if abs(len(name) - len(other)) > 2:
         return False
     above = list(range(len(other) + 1))
@@ -60,7 +60,7 @@ def var_dir() -> Path:
 
 
 def make_var_dir(folder: Path) -> None:
-    """Create VAR_DIR with access only for its owner.
+    """Create VAR_DIR so that only its owner has access.
 
     The mode of an existing folder is changed only if it is the default folder.
     """
@@ -70,7 +70,7 @@ def make_var_dir(folder: Path) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Restrict a file or folder to its owner; skip it if it is absent or has another owner."""
+    """Restrict access to a file or folder to its owner. Does nothing if the file is absent or has another owner."""
     with suppress(OSError):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
@@ -78,7 +78,10 @@ def close_to_others(path: Path) -> None:
 
 
 def keep_once(path: Path, content: str) -> None:
-    """Write a file with access only for its owner, unless it exists; if two processes run, the first wins."""
+    """Write a file that only its owner can access.
+
+    An existing file is kept, also if another process just created it.
+    """
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(content)
@@ -98,12 +101,12 @@ def choice(name: str, default: str, allowed: Iterable[str]) -> str:
     return value
 
 
-# The class of a vendor's adapter: `package.module:Class`.
+# The class of a custom adapter, in the form `package.module:Class`.
 ADAPTER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 
 
 def adapter(name: str, default: str, built_in: Iterable[str]) -> str:
-    """Return the name of a built-in vendor, or an adapter as `package.module:Class`."""
+    """Return the name of a built-in vendor, or the class of an adapter in the form `package.module:Class`."""
     value = text(name, default)
     if value not in built_in and not ADAPTER.fullmatch(value):
         known = ", ".join(built_in)
@@ -112,7 +115,7 @@ def adapter(name: str, default: str, built_in: Iterable[str]) -> str:
 
 
 def flag(name: str, *, default: bool = False) -> bool:
-    """Return a yes/no variable; accepts 1/0, true/false, yes/no, on/off."""
+    """Return a Boolean variable. Accepts 1/0, true/false, yes/no, and on/off."""
     value = text(name, str(default)).lower()
     if value not in _TRUE | _FALSE:
         raise ImproperlyConfigured(f"{name}={os.environ[name]!r} is neither yes nor no: set it to 1 or 0.")
@@ -120,7 +123,7 @@ def flag(name: str, *, default: bool = False) -> bool:
 
 
 def file(name: str, expected: str) -> str:
-    """Return the path of an existing file; an empty string if unset."""
+    """Return the path of an existing file, or an empty string if the variable is unset."""
     path = text(name)
     if path and not Path(path).is_file():
         raise ImproperlyConfigured(f"{name}={path!r} must be a file: set it to {expected}.")
@@ -128,7 +131,7 @@ def file(name: str, expected: str) -> str:
 
 
 def folder(name: str) -> str:
-    """Return the path of an existing folder; an empty string if unset."""
+    """Return the path of an existing folder, or an empty string if the variable is unset."""
     path = text(name)
     if path and not Path(path).is_dir():
         raise ImproperlyConfigured(f"{name}={path!r} must be a folder.")
@@ -149,7 +152,7 @@ def listing(name: str) -> list[str]:
 
 
 def host_names(members: Iterable[str]) -> list[str]:
-    """Return hosts as `Host` headers have them: an IPv6 address in brackets."""
+    """Return host names in the format of `Host` headers, with IPv6 addresses in brackets."""
     names = []
     for member in members:
         try:
@@ -160,12 +163,12 @@ def host_names(members: Iterable[str]) -> list[str]:
 
 
 def own_host(name: str, default: str) -> str:
-    """Return the host on which a service listens, an IPv6 address without its brackets."""
+    """Return the host on which a service listens. An IPv6 address has no brackets."""
     return text(name, default).removeprefix("[").removesuffix("]")
 
 
 def base_address(name: str, default: str, *, path: str = "", https_only: bool = False) -> str:
-    """Return an http(s) address without a trailing slash whose path is exactly `path`."""
+    """Return an http(s) URL without a trailing slash. The URL's path must be `path`."""
     value = text(name, default).rstrip("/")
     parts = _split(value, ("http", "https"))
     if parts is None or parts.query or parts.fragment:
@@ -173,7 +176,7 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
     if parts.path != path:
         raise ImproperlyConfigured(f"{name}={value!r} must end in {path or 'the host, without a path'!r}.")
     if https_only and parts.scheme != "https":
-        raise ImproperlyConfigured(f"{name}={value!r} must begin with https:// where people are served.")
+        raise ImproperlyConfigured(f"{name}={value!r} must begin with https:// in production.")
     return value
 
 
@@ -181,13 +184,13 @@ def _split(value: str, schemes: Collection[str]) -> SplitResult | None:
     try:
         parts = urlsplit(value)
         usable = parts.scheme in schemes and (parts.hostname or parts.scheme == "unix") and parts.port != 0
-    except ValueError:  # a port that is not a number, or an unclosed bracket
+    except ValueError:  # the port is not a number, or a bracket is not closed
         return None
     return parts if usable else None
 
 
 def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
-    """Return an address with any path, or "" if unset. Errors do not quote it, because it may contain a password."""
+    """Return a URL with any path, or "" if unset. Errors omit the URL, because it may contain a password."""
     value = text(name)
     if value and _split(value, schemes) is None:
         raise ImproperlyConfigured(f"{name} is not an address such as {example}.")
@@ -195,9 +198,9 @@ def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
 
 
 class Networks:
-    """IP addresses and networks; `text in networks` is True for an address in one of them.
+    """A set of IP addresses and networks. `text in networks` is true for an address in any of the networks.
 
-    A socket that serves both protocols writes an IPv4 address as ::ffff:192.0.2.1.
+    A socket that serves both protocols reports an IPv4 address as ::ffff:192.0.2.1.
     """
 
     def __init__(self, networks: Iterable[IPv4Network | IPv6Network]) -> None:
@@ -213,39 +216,42 @@ class Networks:
 
 
 def _unmapped(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
-    """Return the IPv4 network of a network such as ::ffff:10.0.0.0/104; `Networks` compares addresses without it."""
+    """Convert a network such as ::ffff:10.0.0.0/104 to IPv4, because `Networks` compares IPv4 addresses without it."""
     mapped = getattr(network.network_address, "ipv4_mapped", None)
     return network if mapped is None or network.prefixlen < 96 else IPv4Network((mapped, network.prefixlen - 96))
 
 
 def ip_networks(name: str) -> Networks:
-    """Return the IP addresses and networks (such as 10.0.0.0/8) of a comma-separated variable."""
+    """Return the IP addresses and networks, such as 10.0.0.0/8, of a comma-separated variable."""
     networks = []
     for member in listing(name):
         try:
             networks.append(_unmapped(ip_network(member)))
         except ValueError as error:
-            text = f"{name} holds {member!r}: list IP addresses and networks such as 10.0.0.0/8, no names."
+            text = f"{name} contains {member!r}. List only IP addresses and networks such as 10.0.0.0/8."
             raise ImproperlyConfigured(text) from error
         if not networks[-1].prefixlen:
-            raise ImproperlyConfigured(f"{name} holds {member!r}, which is every address: list your proxies.")
+            raise ImproperlyConfigured(f"{name} contains {member!r}, which includes every address. List your proxies.")
     return Networks(networks)
 
 
 def check(name: str, values: Iterable[str], pattern: str, expected: str) -> None:
-    """Raise ImproperlyConfigured unless each value matches a pattern. The error omits values: they may be secret."""
+    """Raise ImproperlyConfigured if a value doesn't match the pattern.
+
+    The error omits the values, which may be secret.
+    """
     if not all(re.fullmatch(pattern, value) for value in values):
         raise ImproperlyConfigured(f"{name} must be {expected}.")
 
 
 def require(names: Iterable[str], *, because: str) -> None:
-    """Raise ImproperlyConfigured for the first of these variables that is unset."""
+    """Raise ImproperlyConfigured for the first variable in `names` that is unset."""
     for name in names:
         if not text(name):
-            raise ImproperlyConfigured(f"{name} is missing: {because} needs it.")
+            raise ImproperlyConfigured(f"{name} is missing, but {because} requires it.")
 
 
-# A sandbox must not have these vendors, which handle real money, banks, and identities.
+# A sandbox must not use external vendors, because they process real money, bank data, and identities.
 _CHOSEN_PROVIDERS = ("CARD_PROCESSOR", "CUSTODY", "OPEN_BANKING", "REPORTS")
 _PROVIDER_CREDENTIALS = (
     "STRIPE_SECRET_KEY",
@@ -260,21 +266,23 @@ _PROVIDER_CREDENTIALS = (
 
 
 def refuse_providers() -> None:
-    """Raise ImproperlyConfigured if an external vendor is selected, or if one of a vendor's credentials is set."""
+    """Raise ImproperlyConfigured if an external vendor is selected, or if a vendor's credential is set."""
     named = [name for name in _CHOSEN_PROVIDERS if text(name, "sandbox") != "sandbox"]
     named += [name for name in _PROVIDER_CREDENTIALS if text(name)]
     if named:
         what = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} set"
-        raise ImproperlyConfigured(f"{what}: ENVIRONMENT=sandbox has the built-in providers alone. Unset that.")
+        raise ImproperlyConfigured(
+            f"{what}: ENVIRONMENT=sandbox supports only built-in vendors. Unset these variables."
+        )
 
 
 def application_secrets(var_dir: Path, *, production: bool, service: str) -> tuple[str, list[str]]:
     """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS).
 
-    Production reads both from the environment, and rejects weak values. Development creates them once, in
-    `development-secrets.json` in `var_dir`, readable only by its owner.
+    In production, the environment must contain both, and weak values are rejected. In development, both are created
+    once and stored in `development-secrets.json` in `var_dir`, which only its owner can read.
 
-    The ledger has neither sessions nor encrypted columns. In production it needs neither of the platform's keys.
+    The ledger has neither sessions nor encrypted columns, so it requires neither of the keys in production.
     """
     secret_key, field_keys = text("SECRET_KEY"), listing("FIELD_ENCRYPTION_KEYS")
     if production and service == "ledger" and not secret_key:
@@ -315,5 +323,5 @@ def _development_secrets(var_dir: Path) -> dict[str, str]:
         raise ImproperlyConfigured(f"VAR_DIR={str(var_dir)!r} cannot be written to: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ImproperlyConfigured(
-            f"{path} is damaged. It holds the keys of this machine's data: restore it, or delete it with the data."
+            f"{path} is damaged. It contains the keys of this machine's data. Restore it, or delete it with the data."
         ) from error

@@ -1,4 +1,4 @@
-"""gunicorn's settings for both services behind a buffering proxy; command-line options override them."""
+"""The gunicorn settings of both services behind a buffering proxy. Command-line options override these settings."""
 
 import os
 import select
@@ -14,15 +14,15 @@ from config.ops.request_counts import FOLDER_VARIABLE, open_folder
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """gunicorn's `gthread`, without lost connections when it stops.
+    """gunicorn's `gthread` worker, without lost connections when the worker stops.
 
-    gunicorn's own worker listens until its last response is sent, but accepts no new connection. The kernel then resets
-    the connections in its queue. This worker accepts the queued connections, then stops listening. Later connections
-    are rejected immediately, so that they reach another server.
+    gunicorn's worker listens until it has sent its last response, but accepts no new connection. The kernel then resets
+    the connections in the queue. This worker accepts the queued connections, and then stops listening. Later
+    connections are rejected immediately, so that the proxy uses another server.
 
     If a response is sent before the request's body was read, this worker sends `Connection: close` and closes the
-    connection. The worker of gunicorn sends `keep-alive`, reads 64 KiB of the rest, and then closes the connection. The
-    client may already have sent its next request.
+    connection. gunicorn's worker sends `keep-alive`, reads 64 KiB of the rest, and closes the connection, although the
+    client may have sent its next request.
     """
 
     def load_wsgi(self) -> None:
@@ -34,7 +34,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
             def start(*response: Any) -> Any:
                 write = start_response(*response)
-                if getattr(body.reader, "length", 0) or getattr(body.reader, "parser", None):  # a part is unread
+                # A part of the body is unread.
+                if getattr(body.reader, "length", 0) or getattr(body.reader, "parser", None):
                     start_response.__self__.force_close()
                 return write
 
@@ -56,21 +57,21 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 worker_class = Worker
 workers, threads = 2, 8
 timeout, graceful_timeout = 60, 30
-keepalive = 75  # longer than the proxy's, so that the proxy closes idle connections
-max_requests, max_requests_jitter = 50_000, 10_000  # limits the growth of memory
+keepalive = 75  # must be longer than the proxy's value, so that the proxy closes idle connections
+max_requests, max_requests_jitter = 50_000, 10_000  # a restart limits the growth of memory
 control_socket_disable = True  # two services on one machine would use the same path
-limit_request_line, limit_request_field_size = 8190, 16380  # for longer ones, gunicorn responds in HTML
+limit_request_line, limit_request_field_size = 8190, 16380  # gunicorn rejects longer lines with an HTML response
 http_parser = "python"  # the C parser accepts folded fields and bare line feeds, which a proxy may parse differently
 forwarded_allow_ips = os.environ.get("TRUSTED_PROXIES", "").replace(" ", "")
-forwarder_headers = ""  # no header sets the path where the service is mounted
+forwarder_headers = ""  # no header may set the path where the service is mounted
 accesslog = None  # the application logs requests, without paths and IP addresses
 errorlog, loglevel = "-", "error"  # warnings would quote callers' data
 
 
 def on_starting(server: Any) -> None:
-    """Exit with status 78 if the service must not start.
+    """Exit with status 78 if `doctor` finds that the service must not start.
 
-    The check runs in a child process: if the master imported the program, a reload would not load it again.
+    The check runs in a child process. If the master process imported the application, a reload would not load new code.
     """
     service = "ledger" if server.app.app_uri.startswith("ledger") else "platform"
     command = [sys.executable, str(Path(__file__).parent.parent / "manage.py"), "doctor", "--at-start", "--json"]
@@ -81,7 +82,7 @@ def on_starting(server: Any) -> None:
 
 
 def child_exit(_server: Any, worker: Any) -> None:
-    """Remove the in-progress counts of an ended worker; its totals remain."""
+    """Remove the in-progress counts of a stopped worker. The totals of the worker remain."""
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client.multiprocess import mark_process_dead
 

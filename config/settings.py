@@ -1,9 +1,9 @@
-"""Django settings of both services, read from the environment once.
+"""Django settings of both services. They are read from the environment at startup.
 
-`ENVIRONMENT` selects the profile. `development` needs no variable, and stores its state in `VAR_DIR`. `production`
-reads every secret from the environment, and does not start if one is missing or weak. `sandbox` is production's profile
-for a trial of the API, with the built-in vendors and `/v1/sandbox/…`. docs/operate/settings.md lists each variable with
-its default.
+`ENVIRONMENT` selects the profile. `development` requires no variable, and stores its state in `VAR_DIR`. `production`
+reads all secrets from the environment, and does not start if a secret is missing or weak. `sandbox` is the production
+profile for trials of the API, with the built-in vendors and `/v1/sandbox/…`. docs/operate/settings.md lists all
+variables and their defaults.
 """
 
 import warnings
@@ -24,17 +24,17 @@ from payments.chain import environment as chain_environment
 VAR_DIR = environment.var_dir()
 
 ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "sandbox", "production"))
-PRODUCTION = ENVIRONMENT != "development"  # production's profile, which a sandbox also has
+PRODUCTION = ENVIRONMENT != "development"  # a sandbox also has the production profile
 SANDBOX = ENVIRONMENT == "sandbox"
-# The service of this process; ledger/wsgi.py sets "ledger".
+# The service that this process runs. ledger/wsgi.py sets "ledger".
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
 
 if PRODUCTION and environment.text("FAULT_POINT"):
-    raise ImproperlyConfigured("FAULT_POINT kills processes for tests: unset it.")
+    raise ImproperlyConfigured("FAULT_POINT kills processes for tests. Unset it.")
 
 SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION, service=SERVICE)
 
-# Off in all environments: Django's error page would expose settings and local variables. Errors are JSON.
+# Debug pages are disabled in all environments, because they expose settings and local variables. Errors are JSON.
 DEBUG = False
 
 # --- Addresses -------------------------------------------------------------------------------------------------
@@ -49,7 +49,7 @@ ALLOWED_HOSTS = environment.host_names(
 )
 if PRODUCTION and not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is missing: set it to the host names served, joined by commas.")
-# Addresses of the proxies whose X-Forwarded-Proto is trusted.
+# The addresses of the proxies whose X-Forwarded-Proto header is trusted.
 TRUSTED_PROXIES = environment.ip_networks("TRUSTED_PROXIES")
 ROOT_URLCONF = "ledger.urls" if SERVICE == "ledger" else "config.urls"
 WSGI_APPLICATION = "ledger.wsgi.application" if SERVICE == "ledger" else "config.wsgi.application"
@@ -60,30 +60,30 @@ APPEND_SLASH = False
 REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
-# The owner of a provider id: the first account that uses it ("open"), or an account to which staff granted it.
+# With "open", a provider ID belongs to the first account that uses it. With "granted", staff assign provider IDs.
 PROVIDERS = environment.choice("PROVIDERS", "granted" if PRODUCTION else "open", ("open", "granted"))
-# The effect of scores: none, a proposal to the reviewer, or a decision.
+# Scores have no effect ("off"), create a proposal for the reviewer ("assist"), or decide ("automatic").
 DECISIONING = environment.choice("DECISIONING", "assist", ("off", "assist", "automatic"))
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
 DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
-# The address of clamd, which scans uploads. If unset, uploads are not scanned.
+# The address of clamd, which scans uploads. If the variable is unset, uploads are not scanned.
 DOCUMENT_SCANNER = documents_environment.scanner_address("DOCUMENT_SCANNER")
-# Notices to applicants: their delivery channels, the agency that they name, and replacements for their texts.
+# The settings of notices to applicants: delivery channels, the agency in the text, and custom templates.
 NOTICE_CHANNELS = environment.listing("NOTICE_CHANNELS") or ["portal", "post", "provider"]
 environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provider", "portal, email, post, provider")
-# A code of `credit/core/agencies.py`, or the agency's name and address. A lender's own agency comes first.
+# A code from `credit/core/agencies.py`, or the agency's name and address. A lender's own agency has priority.
 NOTICE_AGENCY = environment.text("NOTICE_AGENCY", "ftc")
 NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
-# Marks a trial. Production needs it to start with simulated vendors; production and a sandbox need it on SQLite.
+# Required for trials: in production to start with simulated vendors, and in production or a sandbox to use SQLite.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
 ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
-# In development, both services on a machine share this default.
+# In development, both services on the same machine share this default.
 LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY") or (
     "" if PRODUCTION else sha256(f"LEDGER_CLIENT_KEY {SECRET_KEY}".encode()).hexdigest()
 )
-# The first key that signs anchored records; `rotate_record_key` makes the next.
+# The first key that signs anchored records. `rotate_record_key` creates later keys.
 DECISION_SIGNING_KEY = environment.text("DECISION_SIGNING_KEY")
 LEDGER_CA_FILE = environment.file("LEDGER_CA_FILE", "the ledger's CA certificate in PEM")
 PLATFORM_CA_FILE = environment.file("PLATFORM_CA_FILE", "the platform's CA certificate in PEM")
@@ -97,17 +97,17 @@ LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
 environment.check("LEDGER_API_KEYS", LEDGER_API_KEYS, "[0-9a-f]{64}", "SHA-256 digests of keys, 64 hex digits each")
-# The addresses of the previous and the next log, if a log had to be closed and replaced.
+# The addresses of the previous and the next log, if the operator closed and replaced a log.
 LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
-# A file in C2SP's tlog-policy format with this log's witnesses and the size of their quorum.
+# A file in C2SP's tlog-policy format, with the witnesses of this log and the size of their quorum.
 WITNESS_POLICY = environment.text("WITNESS_POLICY")
 
-# Allows webhooks to any address and port, for a receiver on the same machine in development.
+# Allows webhooks to any address and port, for example to a receiver on the same machine in development.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
 if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
-    raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE allows strangers to reach the internal network: unset it.")
-# Seconds for which the deliveries of a dead worker remain reserved.
+    raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE lets customers reach the internal network. Unset it.")
+# The deliveries of a dead worker remain reserved for this number of seconds.
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
 METRICS = environment.flag("METRICS", default=True)
@@ -128,7 +128,7 @@ STRIPE_WEBHOOK_SECRET = environment.text("STRIPE_WEBHOOK_SECRET")
 if CARD_PROCESSOR == "stripe":
     environment.require(("STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"), because="CARD_PROCESSOR=stripe")
 PAYMENT_METHODS = environment.choice("PAYMENT_METHODS", "documented", ("documented", "persistent"))
-# Seconds after which another request may process a payment; longer than the card processor's deadline.
+# After this number of seconds, another request may process a payment. Must exceed the card processor's time limit.
 PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum=1)
 
 # --- Wallets and the settlement chain ----------------------------------------------------------------------------
@@ -136,14 +136,14 @@ PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum
 CUSTODY = environment.choice("CUSTODY", "sandbox", ("sandbox", "circle"))
 CIRCLE_BASE_URL = environment.base_address("CIRCLE_BASE_URL", "https://api.circle.com", https_only=PRODUCTION)
 CIRCLE_API_KEY = environment.text("CIRCLE_API_KEY")
-# Circle requires the encrypted entity secret in every request that creates a wallet. Wallets are created in
-# CIRCLE_WALLET_SET_ID; if it is unset, in a wallet set that the platform creates.
+# Circle requires the encrypted entity secret in every request that creates a wallet. If CIRCLE_WALLET_SET_ID is unset,
+# the platform creates a wallet set for its wallets.
 CIRCLE_ENTITY_SECRET = environment.text("CIRCLE_ENTITY_SECRET")
 environment.check("CIRCLE_ENTITY_SECRET", [CIRCLE_ENTITY_SECRET], "([0-9a-fA-F]{64})?", "64 hex digits")
 CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
 if CUSTODY == "circle":
     environment.require(("CIRCLE_API_KEY",), because="CUSTODY=circle")
-# If unset, crypto payments are simulated and marked as simulated.
+# If the variable is unset, crypto payments are simulated and marked as simulated.
 SETTLEMENT_RPC_URL = environment.secret_address("SETTLEMENT_RPC_URL", "https://node.example/key", ("http", "https"))
 SETTLEMENT_NETWORK = chain_environment.network("SETTLEMENT_NETWORK", "base")
 SETTLEMENT_TOKEN_ADDRESS = chain_environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
@@ -151,10 +151,10 @@ SETTLEMENT_CONFIRMATIONS = environment.integer("SETTLEMENT_CONFIRMATIONS", 12, m
 if SETTLEMENT_RPC_URL:
     environment.require(("SETTLEMENT_TOKEN_ADDRESS",), because="SETTLEMENT_RPC_URL")
 
-# Vendors' reports: the installation's own adapter, or the sandbox's vendor.
+# The source of vendor reports: none, the built-in sandbox, or the installation's own adapter.
 REPORTS = environment.adapter("REPORTS", "off" if PRODUCTION else "sandbox", ("off", "sandbox"))
 OPEN_BANKING = environment.adapter("OPEN_BANKING", "sandbox", ("sandbox", "plaid"))
-environment.check("OPEN_BANKING", [OPEN_BANKING], ".{1,32}", "at most 32 characters")  # its column's length
+environment.check("OPEN_BANKING", [OPEN_BANKING], ".{1,32}", "at most 32 characters")  # the length of the column
 if OPEN_BANKING == "plaid":
     environment.require(("PLAID_BASE_URL", "PLAID_CLIENT_ID", "PLAID_SECRET"), because="OPEN_BANKING=plaid")
 PLAID_BASE_URL = environment.base_address("PLAID_BASE_URL", "https://sandbox.plaid.com", https_only=PRODUCTION)
@@ -167,8 +167,8 @@ environment.check("PLAID_COUNTRY_CODES", PLAID_COUNTRY_CODES, "[A-Z]{2}", "codes
 # --- Applications ------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "config.backoffice.apps.BackOfficeConfig",  # before the admin, whose templates it replaces
-    # Service B has no back office, so it does not import every app's `admin.py`.
+    "config.backoffice.apps.BackOfficeConfig",  # must precede the admin, because it replaces the admin's templates
+    # The ledger has no back office, so it does not import the `admin.py` of each app.
     "config.backoffice.apps.BackOfficeAdminConfig"
     if SERVICE == "platform"
     else "django.contrib.admin.apps.SimpleAdminConfig",
@@ -195,7 +195,7 @@ INSTALLED_APPS = [
     "ledger",
 ]
 if SERVICE == "platform":
-    # After identity, whose templates override allauth's. Service B has no accounts.
+    # These apps must follow identity, whose templates override those of allauth. The ledger has no accounts.
     INSTALLED_APPS += ["allauth", "allauth.account", "allauth.mfa", "allauth.usersessions"]
 
 MIDDLEWARE = [
@@ -203,14 +203,15 @@ MIDDLEWARE = [
     "config.core.deadline.DeadlineMiddleware",
     "config.api.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    *(["allauth.account.middleware.AccountMiddleware"] if SERVICE == "platform" else []),  # allauth requires it here
+    # Allauth requires this middleware.
+    *(["allauth.account.middleware.AccountMiddleware"] if SERVICE == "platform" else []),
     "config.ops.page_middleware.PageMiddleware",
 ]
 PAGE_MIDDLEWARE = ["whitenoise.middleware.WhiteNoiseMiddleware", "django.middleware.common.CommonMiddleware"]
 if SERVICE == "platform":
     CSRF_FAILURE_VIEW = "identity.accounts.pages.form_expired"
-    # Service B has neither accounts nor forms. This middleware also creates reference cycles with the request, so that
-    # large reports would stay in memory until the garbage collector runs.
+    # The ledger has neither accounts nor forms. This middleware also creates reference cycles with the request. With
+    # it, large reports would stay in memory until the garbage collector runs.
     PAGE_MIDDLEWARE += [
         "django.contrib.sessions.middleware.SessionMiddleware",
         "identity.accounts.middleware.AccountPages",
@@ -239,7 +240,7 @@ TEMPLATES = [
 
 # --- Database ----------------------------------------------------------------------------------------------------
 
-# Zero means no limit, for commands and migrations; config/wsgi.py sets a limit for requests.
+# Zero means no limit, for commands and migrations. config/wsgi.py sets a limit for requests.
 STATEMENT_TIMEOUT_SECONDS = environment.integer("STATEMENT_TIMEOUT_SECONDS", 0)
 _database_url = environment.text("DATABASE_URL")
 if PRODUCTION and not _database_url:
@@ -258,7 +259,7 @@ if REDIS_URL:
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": REDIS_URL,
-            # If Redis hangs, requests must not hang.
+            # Requests must not hang if Redis hangs.
             "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
         }
     }
@@ -274,12 +275,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "identity.access.passwords.OwnNameValidator"},
 ]
-# The prefix of API keys, by which production rejects sandbox keys.
+# The prefixes of API keys. Because of the prefix, production rejects sandbox keys.
 API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "production": "ck_live_"}
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"
-# Who can sign up: all people, only invited people, or none.
+# The people who can sign up: everyone ("open"), people with an invitation ("invited"), or no one ("closed").
 SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
 ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -295,9 +296,9 @@ ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "/account/login"
-ACCOUNT_PASSWORD_MIN_LENGTH = None  # AUTH_PASSWORD_VALIDATORS check the length
+ACCOUNT_PASSWORD_MIN_LENGTH = None  # AUTH_PASSWORD_VALIDATORS checks the length
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = False  # replaced by RATE_LIMITS
+ACCOUNT_RATE_LIMITS = False  # RATE_LIMITS replaces these limits
 PASSWORD_RESET_TIMEOUT = 3600
 MFA_ADAPTER = "identity.accounts.adapter.SecondFactorAdapter"
 MFA_FORMS = {
@@ -306,23 +307,23 @@ MFA_FORMS = {
     "activate_totp": "identity.accounts.forms.AddAppForm",
     "add_webauthn": "identity.accounts.forms.AddPasskeyForm",
 }
-MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # without allauth's recovery codes, because it stores their seed
+MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # allauth's recovery codes are disabled, because allauth stores their seed
 MFA_TOTP_ISSUER = PROVIDER_NAME
-MFA_TOTP_TOLERANCE = 1  # accepted steps of 30 s before and after the current one
-# users log in only after they confirmed an address; without this setting, they couldn't change the address
+MFA_TOTP_TOLERANCE = 1  # the number of accepted 30 s steps before and after the current step
+# Users can log in only after they confirmed an address. Without this setting, they couldn't change the address.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-# Staff log-ins: the issuer, and the groups that it maps. `STAFF_PASSWORDS` also allows passwords. The break-glass
-# account always has one.
+# The issuer for staff log-ins, and the mapping of its groups. With `STAFF_PASSWORDS`, staff can also use passwords. The
+# break-glass account always has a password.
 STAFF_OIDC = staff_environment.issuer_at("STAFF_OIDC", https_only=PRODUCTION)
 STAFF_OIDC_GROUPS = staff_environment.mapped_groups("STAFF_OIDC_GROUPS")
 STAFF_PASSWORDS = environment.flag("STAFF_PASSWORDS", default=STAFF_OIDC is None)
 STAFF_BREAK_GLASS = environment.text("STAFF_BREAK_GLASS")
 staff_environment.check(STAFF_OIDC, STAFF_OIDC_GROUPS, passwords=STAFF_PASSWORDS, break_glass=STAFF_BREAK_GLASS)
-# Staff need a second factor; for others it is optional.
+# Staff require a second factor. For other users, it is optional.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION or STAFF_OIDC is not None)
 SESSION_SERIALIZER = "config.core.log_in.SealedSessions"
 SESSION_COOKIE_AGE = 1800
-SESSION_SAVE_EVERY_REQUEST = True  # a session ends 30 minutes after the last request, not after the log-in
+SESSION_SAVE_EVERY_REQUEST = True  # a session expires 30 minutes after the last request, not after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 
@@ -332,7 +333,7 @@ CSRF_COOKIE_HTTPONLY = True
 EMAIL_BACKEND, EMAIL_OPTIONS = mail_environment.email_backend("EMAIL_URL", default="" if PRODUCTION else "console:")
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", f"no-reply@{urlsplit(APP_URL).hostname}")
 
-# --- OAuth: the protocol is django-oauth-toolkit's, the tokens are ours ---------------------------------------------
+# --- OAuth: django-oauth-toolkit implements the protocol, and the platform issues the tokens -----------------------
 
 OAUTH2_PROVIDER_APPLICATION_MODEL = "identity.OAuthClient"
 OAUTH2_PROVIDER = {
@@ -341,7 +342,7 @@ OAUTH2_PROVIDER = {
     "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
     "CLIENT_SECRET_HASHER": "random_secret",
     "OIDC_ISS_ENDPOINT": HOST_ROOT,
-    "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http"],  # http: loopback addresses only, see `create_client`
+    "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http"],  # `create_client` allows http only for loopback addresses
     "ALLOW_LOCALHOST_LOOPBACK": True,
     "ROTATE_REFRESH_TOKEN": True,
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
@@ -359,7 +360,7 @@ OAUTH2_PROVIDER = {
 
 # --- Transport ---------------------------------------------------------------------------------------------------
 
-# These checks require middleware in MIDDLEWARE. Service A has it in PAGE_MIDDLEWARE; service B has no back office.
+# These checks require middleware in MIDDLEWARE. The platform has it in PAGE_MIDDLEWARE. The ledger has no back office.
 SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W002", "security.W003"]
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
@@ -368,9 +369,9 @@ if PRODUCTION:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # The edge rejects plain HTTP with an error, and never redirects: after a redirect, clients would still send their
-    # credentials unencrypted first. `http` redirects stay possible for native apps on the loopback interface (RFC 8252,
-    # section 7.3).
+    # The proxy rejects plain HTTP with an error and never redirects. After a redirect, clients would still send their
+    # credentials unencrypted first. Redirect URIs with `http` stay possible for native apps on the loopback interface
+    # (RFC 8252, section 7.3).
     SILENCED_SYSTEM_CHECKS += ["security.W008", "oauth2_provider.W008"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -378,9 +379,9 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-# The maximum size of any body, including forms of the back office; endpoints have lower limits.
+# The maximum size of any body, including back office forms. Endpoints have lower limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864 if SERVICE == "ledger" else 2_621_440
-# The maximum size of an uploaded file; only endpoints for uploads accept it.
+# The maximum size of an uploaded file. Only upload endpoints accept this size.
 FILE_UPLOAD_MAX_BYTES = 10_485_760
 
 # --- Files -------------------------------------------------------------------------------------------------------
@@ -389,7 +390,7 @@ _BY_MANIFEST = "config.ops.static_files.CollectedFiles"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _BY_MANIFEST if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    # Encrypted uploads: see credit/documents/storage.py.
+    # Uploads are encrypted (see credit/documents/storage.py).
     "documents": documents_environment.document_storage("DOCUMENT_STORAGE", DOCUMENT_STORAGE),
 }
 
@@ -397,7 +398,7 @@ STORAGES = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
-STATICFILES_DIRS = [Path(__file__).parent / "static"]  # `brand.css`, which all pages use
+STATICFILES_DIRS = [Path(__file__).parent / "static"]  # contains `brand.css`, which all pages use
 WHITENOISE_USE_FINDERS = not PRODUCTION
 if not PRODUCTION:
     STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns if the folder is missing
@@ -413,31 +414,31 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["config.api.rate_limits.RateLimit"],
     "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
     "EXCEPTION_HANDLER": "config.api.errors.render_exception",
-    # `?format=` is an unknown parameter like any other.
+    # `?format=` is handled like any other unknown parameter.
     "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
 API_VERSION = "1.0.0"
-# The output of `make docs`: the static files at /docs.
+# The static files at /docs, which `make docs` builds.
 DOCS_ROOT = Path(__file__).resolve().parent.parent / "var" / "docs"
-# Per minute; docs/guides/rate-limits.md lists each limit. `None` disables a limit.
+# The limits are per minute unless a comment states another period. docs/guides/rate-limits.md describes each limit.
 RATE_LIMITS: dict[str, int | None] = {
     "read": 6_000,
     "write": 1_800,
     "payment": 120,
     "token": 60,
     "upload": 60,
-    "login_failure": 10,  # per 15 minutes
-    "login_name": 100,  # per hour
-    "mail_recipient": 10,  # per hour, over all accounts
-    "mail_address": 30,  # per hour: mails requested from one IP address
-    "mail_account": 100,  # per hour: mails to addresses that one account enters, such as for invitations
-    "new_account": 20,  # per hour and IP address
+    "login_failure": 10,  # failures per 15 minutes
+    "login_name": 100,  # failures per hour
+    "mail_recipient": 10,  # mails to a recipient per hour, from all accounts
+    "mail_address": 30,  # mails per hour that an IP address requests
+    "mail_account": 100,  # mails per hour to addresses that an account enters, for example for invitations
+    "new_account": 20,  # accounts per hour and IP address
     "anonymous": 600,
-    "health": None,  # counting needs the database, and health must respond without it
+    "health": None,  # the counter requires the database, and health must respond without it
     "ledger_write": 6_000,  # entries per key in LEDGER_API_KEYS, or per IP address in development
-    "ledger_token": 60,  # entries per account of service A
+    "ledger_token": 60,  # entries per account of the platform
 }
 SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
@@ -460,11 +461,11 @@ SPECTACULAR_SETTINGS = {
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
-USE_I18N = True  # for mails, notices, `/my`, and `/account/`; other pages are in LANGUAGE_CODE
+USE_I18N = True  # mails, notices, `/my`, and `/account/` are translated, other pages are in LANGUAGE_CODE
 LANGUAGES = [("en", "English"), ("es", "Español"), ("de", "Deutsch")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
-# Whether each request is logged: caller, operation, status, and duration. `make run` turns it on.
+# Enables a log line for each request with the caller, operation, status, and duration. `make run` enables it.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default=PRODUCTION)
 LOGGING = {
     "version": 1,
@@ -486,7 +487,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
-        # 4xx responses matter only to the caller; 5xx are logged where they occur.
+        # 4xx responses matter only to the caller. 5xx responses are logged where the error occurs.
         "django.request": {"level": "CRITICAL"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "platform": {"level": "INFO"},

@@ -1,4 +1,4 @@
-"""URLs of service A."""
+"""The root URLs of the platform (service A)."""
 
 from django.conf import settings
 from django.contrib import admin
@@ -25,7 +25,7 @@ handler404 = "config.api.errors.not_found"
 handler500 = "config.api.errors.server_error"
 
 v1: list[URLPattern | URLResolver] = [
-    path("", include("credit.api.urls")),  # first, because Django tries URL patterns in order
+    path("", include("credit.api.urls")),  # these URLs must be first, because Django tries URL patterns in order
     path("health", HealthViewSet.as_view({"get": "check"})),
     path("requests", RequestViewSet.as_view({"get": "list"})),
     path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),
@@ -38,7 +38,7 @@ v1: list[URLPattern | URLResolver] = [
     path("", include("staging.urls")),
     path("", include("config.webhooks.urls")),
 ]
-if settings.ENVIRONMENT != "production":  # `config.checks` rejects them in production
+if settings.ENVIRONMENT != "production":  # `config.checks` rejects these operations in production
     v1 += [
         path("sandbox/clock", SandboxAccountViewSet.as_view({"post": "advance"})),
         path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"})),
@@ -51,7 +51,7 @@ if settings.ENVIRONMENT != "production":  # `config.checks` rejects them in prod
         ),
     ]
 urlpatterns = [
-    path("v1/", include(v1)),  # first, because Django tries URL patterns in order
+    path("v1/", include(v1)),  # these URLs must be first, because Django tries URL patterns in order
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
     path(".well-known/jwks.json", KeySetViewSet.as_view({"get": "keys"})),
     path(".well-known/record-keys.json", RecordKeyViewSet.as_view({"get": "keys"})),

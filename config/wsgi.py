@@ -1,9 +1,9 @@
-"""Service A behind a WSGI server: `gunicorn --config config/gunicorn.py config.wsgi`."""
+"""The platform (service A) as a WSGI application: `gunicorn --config config/gunicorn.py config.wsgi`."""
 
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# Seconds. A statement must end before its request's deadline of 30 s.
+# In seconds. A statement must end before the request's time limit of 30 s.
 os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
 
 from django.conf import settings

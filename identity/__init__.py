@@ -1,14 +1,14 @@
-"""Accounts, credentials, and customers' identities.
+"""Accounts, credentials, and the verification of identities.
 
-This app has the users, their credentials (JWT, API keys, signed requests), the scopes that limit credentials, and the
-keys that sign tokens. Other apps identify the caller by `request.user` and `request.auth`.
+This app contains the users, their credentials (JWTs, API keys, and signed requests), the scopes that limit credentials,
+and the keys that sign tokens. Other apps identify the caller by `request.user` and `request.auth`.
 
-`kyc` verifies a person's identity and `bank` links their bank. Both use an open-banking vendor (`providers`): the
-built-in sandbox, or Plaid. They require the scopes `identity:read` and `identity:write`, and `bankdata:read` and
-`bankdata:write`.
+`kyc` verifies a user's identity, and `bank` links the user's bank. Both use an open-banking vendor from `providers`:
+the built-in sandbox, Plaid, or another adapter. They require the scopes `identity:read` and `identity:write`, or
+`bankdata:read` and `bankdata:write`.
 
-`bank`, `developers` and `kyc` are above `oauth`, which is above `accounts`, which is above `access` and `providers`.
-`lint-imports` checks this order.
+`bank`, `developers`, and `kyc` may import `oauth`, which may import `accounts`, which may import `access` and
+`providers`. `lint-imports` checks this order.
 
 Events: `api_key.created`, `api_key.rotated`, `api_key.revoked`, and the events of `kyc` and `bank`.
 """

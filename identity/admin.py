@@ -1,4 +1,4 @@
-"""Admin pages of accounts and their credentials. They show a secret only once."""
+"""Admin pages of accounts and their credentials. A page shows a secret only once."""
 
 from datetime import timedelta
 from typing import Any
@@ -35,11 +35,11 @@ from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, OAuthClient, SigningKey, User
 from identity.oidc.services import unlink
 
-# Django imports only this module of an app. Each package has its own admin module.
+# Django imports only this module of an app. Each package has a separate admin module.
 __all__ = ["accounts_admin", "bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
-EDIT = "edit"  # the query parameter that opens the form
+EDIT = "edit"  # the query parameter of the edit form
 
 
 def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
@@ -54,7 +54,7 @@ def _unlink(request: HttpRequest, person: Any, _form: SeenForm) -> str:
 
 
 class _OperatorsName:
-    """Validates the names that an operator enters. An unchanged old user name is always valid."""
+    """Validate the names that an operator enters. An unchanged user name is always valid, even if it is old."""
 
     def clean_first_name(self) -> str:
         return self._clean_words("first_name")
@@ -141,7 +141,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return matching_rows, has_duplicates
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Hide the password from staff with view permission only."""
+        """Hide the password from staff who have only view permission."""
         if obj is None:
             return super().get_fieldsets(request, obj)
         if self.has_change_permission(request, obj):
@@ -170,12 +170,12 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def group_names(self, record: Any) -> SafeString | str:
         return ", ".join(map(str, record.groups.all())) or NOTHING
 
-    # Staff with the permission can add and edit accounts. Accounts can't be deleted, because records refer to them.
+    # Staff with permission can add and edit accounts. Accounts can't be deleted, because records refer to them.
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return DjangoUserAdmin.has_add_permission(self, request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Show the account as a summary at first, even to staff who can edit it. They open the form with EDIT."""
+        """Show a read-only summary of the account by default. The query parameter EDIT opens the form."""
         summary = request.method == "GET" and self.is_record_page(request) and EDIT not in request.GET
         return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
 
@@ -194,7 +194,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupAdmin(ReadOnlyAdmin):
-    """The groups of staff. Migrations grant their permissions. The account's page shows its groups."""
+    """The groups of staff. Migrations grant the permissions of groups. The page of an account shows its groups."""
 
     list_display = ("name", "members")
     ordering = ("name",)
@@ -216,7 +216,7 @@ def _live(*conditions: Q) -> Q:
 
 
 def _expiring() -> QuerySet[ApiKey]:
-    """Return the keys that expire soon. The queue counts them, and its list shows them."""
+    """Return the keys that expire soon, for the queue and the filter."""
     now = timezone.now()
     return ApiKey.objects.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
 
@@ -252,7 +252,7 @@ class RotateForm(SeenForm):
 
 
 def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse | str:
-    """Create a successor. Only the owner sees it: other staff create one that the owner collects."""
+    """Create a successor of a key. If another user owns the key, the owner must collect the successor."""
     grace_days = form.cleaned_data["grace_days"]
     if key.owner_id != request.user.pk:
         fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)
@@ -372,7 +372,7 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(OAuthClient)
 class OAuthClientAdmin(NamedRecords):
-    """OAuth clients: their redirect URIs and scopes, without secrets."""
+    """OAuth clients, with their redirect URIs and scopes, but without secrets."""
 
     list_display = ("name", "client_id", "client_type", "created")
     list_filter = ("client_type",)

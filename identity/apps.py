@@ -16,7 +16,7 @@ class IdentityConfig(Declarations, AppConfig):
     }
     demo = ("demo.seed",)
     encrypted = ("accounts.codes.SECRETS", "accounts.codes.SEEDS") if settings.SERVICE == "platform" else ()
-    prune_rules = "pruning.RULES" if settings.SERVICE == "platform" else ()  # service B has no accounts
+    prune_rules = "pruning.RULES" if settings.SERVICE == "platform" else ()  # the ledger has no accounts
     prune_tasks = (
         "access.keys.announce_expiring", "accounts.seeds.hash_late_codes", "kyc.services.expire_verifications",
         *(("accounts.consents.end_unused_apps", "accounts.erasure.erase_kept") * (settings.SERVICE == "platform")),
@@ -46,11 +46,11 @@ class IdentityConfig(Declarations, AppConfig):
     def ready(self) -> None:
         from django.db.models.signals import post_delete
 
-        from config import checks  # noqa: F401  registers them
+        from config import checks  # noqa: F401  the import registers the checks
         from identity.access import authentication, tokens
 
         authentication.forget_on_change()
-        if settings.SERVICE == "platform":  # the ledger has no accounts, and doesn't install allauth
+        if settings.SERVICE == "platform":  # the ledger has no accounts and doesn't install allauth
             from allauth.mfa.models import Authenticator
 
             from config.ops.checks import DOCTOR, START, register

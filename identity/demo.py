@@ -35,9 +35,9 @@ from identity.oauth.clients import create_client
 from identity.providers.base import Progress
 from identity.providers.sandbox import Sandbox, complete_verification, state_of
 
-# Long enough ago not to count as a recent attempt.
+# This verification is old enough that it does not count as a recent attempt.
 _VERIFIED_DAYS_AGO = 40
-# The demo's open items stay open for more than a day.
+# The open items of the demo stay open for this number of days.
 _OPEN_DAYS = 365
 _COLLECT_GRACE_DAYS = 7
 
@@ -119,7 +119,7 @@ def _finish(verification: KycVerification, progress: Progress, *, now: datetime)
 
 @transaction.atomic
 def _offer_key(owner: Any, *, now: datetime) -> None:
-    """Create an old key with a successor that the owner can collect."""
+    """Create a key and a successor, which the owner can collect."""
     old = create_api_key(owner=owner, name="Older integration", scopes=["offers:read"], now=now).record
     grace = _COLLECT_GRACE_DAYS
     _keep_key(demo_ids.KEY_TO_COLLECT, owner, name=old.name, now=now, replaces=old, collect_grace_days=grace)
@@ -129,7 +129,7 @@ def _offer_key(owner: Any, *, now: datetime) -> None:
 def _make_partner(partner: Any, *, now: datetime) -> None:
     """Make the demo account a partner with two customers, and create its keys, OAuth clients, and an invitation.
 
-    It runs first, because the examples contain the customers' ids, which are sequential numbers.
+    This function must run first, because the API examples contain the IDs of the customers, which are sequential.
     """
     if ManagedAccount.objects.filter(partner=partner).exists():
         return

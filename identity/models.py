@@ -1,4 +1,4 @@
-"""The models of the app, imported from its packages for Django."""
+"""Import the models of the packages, because Django loads the models of an app from this module."""
 
 from identity.access.consents import Consent
 from identity.access.models import (

@@ -1,4 +1,4 @@
-"""The personal data in this app's tables. `config.core.privacy` defines the terms."""
+"""The personal data in the tables of this app. `config.core.privacy` defines the terms."""
 
 from config.core.privacy import (
     CONSENT,

@@ -11,8 +11,8 @@ from config.ops.pruning import Rule
 from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
 from identity.models import Invitation, IssuerSession, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
-INVITATION_KEPT_DAYS = 30  # the invited address is personal data
-UNCONFIRMED_DAYS = 7  # longer than the validity of the confirmation link
+INVITATION_KEPT_DAYS = 30  # the invited email address is personal data
+UNCONFIRMED_DAYS = 7  # must be longer than the validity of a confirmation link
 
 
 def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:
@@ -20,13 +20,13 @@ def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:
 
 
 def _ended_families(now: datetime) -> Any:
-    """Select log-ins without a refresh token. A partner's have none, and last as long as their access token."""
+    """Return log-ins without a refresh token. A partner's log-in is excluded while its access token is valid."""
     lasts = Q(actor__isnull=False, created_at__gt=now - timedelta(seconds=ACCESS_SECONDS))
     return TokenFamily.objects.filter(refresh_tokens__isnull=True).exclude(lasts)
 
 
 def _unconfirmed(now: datetime) -> Any:
-    """Select accounts without a confirmed address, a log-in, or any record."""
+    """Return accounts that never confirmed an address, never logged in, and have no records."""
     addresses = EmailAddress.objects.filter(user=OuterRef("pk"))
     made_before = now - timedelta(days=UNCONFIRMED_DAYS)
     accounts = User.objects.filter(
@@ -44,14 +44,14 @@ RULES = (
     _older(UsedSignature, "used_signatures", "expires_at"),
     _older(OneTimeLink, "one_time_links", "expires_at"),
     _older(Session, "sessions", "expire_date"),
-    # Only the grants of the toolkit are used. The platform has its own tokens.
+    # The platform uses only the grants of the toolkit, because it has its own tokens.
     _older(oauth.Grant, "oauth_grants", "expires"),
     _older(oauth.AccessToken, "oauth_access_tokens", "expires"),
     _older(oauth.IDToken, "oauth_id_tokens", "expires"),
     _older(oauth.DeviceGrant, "oauth_device_grants", "expires"),
     _older(oauth.RefreshToken, "oauth_refresh_tokens", "created", days=REFRESH_DAYS),
     _older(Invitation, "invitations", "expires_at", days=INVITATION_KEPT_DAYS),
-    # A session's record has an IP address, so it is deleted with the session.
+    # The record of a session contains an IP address, so it is deleted together with the session.
     Rule(
         UserSession,
         "user_sessions",

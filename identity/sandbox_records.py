@@ -8,8 +8,8 @@ from identity.kyc.models import KycVerification
 from identity.models import ApiKey, Invitation, ManagedAccount, RefreshToken, User
 
 
-def forget_checks(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of every worker
-    """Clear the credential cache of this process. Other processes reject an ended credential within seconds."""
+def forget_checks(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  workers have this signature
+    """Clear the credential cache of this process. Other processes reject a revoked credential within seconds."""
     forget_credentials()
     return {}
 

@@ -1,4 +1,4 @@
-"""Complete verifications and require bank log-ins manually, for a developer's own account in the sandbox."""
+"""Complete verifications and require bank log-ins manually, in the sandbox and for the developer's own account."""
 
 from typing import Any
 

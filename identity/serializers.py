@@ -9,7 +9,7 @@ _REQUIRED = "This field is required."
 
 
 class OtpField(serializers.TextField):
-    """Six digits of an authenticator, or a recovery code. May contain spaces or hyphens."""
+    """Six digits from an authenticator, or a recovery code. The value may contain spaces or hyphens."""
 
     default_error_messages = {"code": "Must be six digits, or a recovery code."}
 

@@ -1,1 +1,1 @@
-"""Outgoing HTTP requests to vendors and webhook receivers, with deadlines and size limits."""
+"""Outgoing HTTP requests to vendors and webhook receivers, with time limits and size limits."""

@@ -1,12 +1,13 @@
-"""Validation of webhook receivers: strict parsing of URLs, and a list of blocked IP addresses.
+"""Validate the URLs of webhook receivers, and block IP addresses of internal networks.
 
-A receiver's URL comes from a customer, and this process runs inside the operator's network. A request must not reach a
+A customer enters the receiver's URL, and this process runs inside the operator's network. A request must not reach a
 host that the customer could not reach directly. So only this module parses a URL, strictly and once. The host name is
-resolved once per connection, and every address is checked. The connection is made to a checked address (`pinned.py`),
-without another resolution.
+resolved once per connection, and every address is checked. `pinned.py` connects to a checked address, without another
+resolution.
 
-The standard library's `is_global` is not sufficient. On Python 3.11,
-`ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, although this is the metadata service behind a NAT64.
+The standard library's `is_global` is not sufficient. In Python 3.11,
+`ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, although this address is a metadata service behind a
+NAT64.
 """
 
 import re
@@ -27,10 +28,10 @@ _DEVELOPMENT_PORTS = _PRODUCTION_PORTS | {80, 8080}
 _URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)  # the characters of RFC 3986
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
-# Parsers interpret "0x7f.1" or "2130706433" differently, so only four decimal numbers are accepted as an address.
+# Parsers interpret "0x7f.1" and "2130706433" differently, so an IPv4 address must consist of four decimal numbers.
 _LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
-# Names that never belong to a receiver on the Internet (RFC 6761, 6762, 7686, 8375 and ICANN's `internal`).
+# No receiver on the Internet has these names (RFC 6761, 6762, 7686, 8375, and ICANN's `internal`).
 _SPECIAL_NAMES = frozenset({"localhost", "local", "internal", "onion", "alt", "home.arpa"})
 
 _BLOCKED_IPV4 = tuple(
@@ -40,7 +41,7 @@ _BLOCKED_IPV4 = tuple(
         "10.0.0.0/8",  # private
         "100.64.0.0/10",  # carrier-grade NAT; 100.100.100.200 is a metadata service
         "127.0.0.0/8",  # loopback
-        "168.63.129.16/32",  # Azure's platform service: a public address that only its guests reach
+        "168.63.129.16/32",  # Azure's platform service, which only Azure's virtual machines can reach
         "169.254.0.0/16",  # link-local, and most metadata services
         "172.16.0.0/12",  # private
         "192.0.0.0/24",  # IETF protocol assignments; 192.0.0.192 is a metadata service
@@ -57,8 +58,8 @@ _BLOCKED_IPV4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-# Only global unicast addresses are allowed. That leaves out ::/8 (loopback, IPv4-mapped and -compatible, both NAT64
-# prefixes), discard-only, unique local, link-local, site-local and multicast addresses without naming them.
+# Only global unicast addresses are allowed. This excludes ::/8 (loopback, IPv4-mapped, IPv4-compatible, and both NAT64
+# prefixes), and the discard-only, unique local, link-local, site-local, and multicast addresses.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _BLOCKED_IPV6 = tuple(
     IPv6Network(text)
@@ -67,16 +68,16 @@ _BLOCKED_IPV6 = tuple(
         "2001:db8::/32",  # documentation
         "2002::/16",  # 6to4: contains an IPv4 address
         "2620:4f:8000::/48",  # AS112
-        "3ffe::/16",  # 6bone, returned
+        "3ffe::/16",  # the former 6bone
         "3fff::/20",  # documentation
     )
 )
-# An ISATAP address (RFC 5214) contains an IPv4 address after these 32 bits, with any prefix.
+# An ISATAP address (RFC 5214) has any prefix, followed by these 32 bits and an IPv4 address.
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
 
 class AddressRefused(Exception):
-    """The URL is not an allowed receiver. `word` is the kind of error in logs; the message is for the URL's owner."""
+    """The URL is not an allowed receiver. `word` is the kind of error for logs. The message is for the URL's owner."""
 
     def __init__(self, word: str, message: str) -> None:
         super().__init__(message)
@@ -85,7 +86,7 @@ class AddressRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A parsed URL: `host` is a name in lower case or an IP address without brackets, `path` includes the query."""
+    """A parsed URL. `host` is a lower-case name or an IP address without brackets. `path` includes the query."""
 
     scheme: str
     host: str
@@ -101,10 +102,10 @@ class Target:
 
 
 def read_url(url: str, *, allow_private: bool | None = None) -> Target:
-    """Parse a receiver's URL; raises AddressRefused for a blocked or ambiguous URL.
+    """Parse a receiver's URL. Raises AddressRefused for a blocked or ambiguous URL.
 
-    Host names are not resolved. The settings restrict the scheme, the port, and literal IP addresses. For a URL from
-    the operator, `allow_private` replaces WEBHOOK_ALLOW_PRIVATE.
+    Host names are not resolved here. The settings restrict the scheme, the port, and literal IP addresses. For a URL
+    from the operator, `allow_private` overrides WEBHOOK_ALLOW_PRIVATE.
     """
     if allow_private is None:
         allow_private = settings.WEBHOOK_ALLOW_PRIVATE
@@ -135,7 +136,7 @@ def _split_authority(authority: str, *, allow_private: bool) -> tuple[str, Addre
     if authority.startswith("["):
         inside, bracket, rest = authority[1:].partition("]")
         if not bracket or "%" in inside or (rest and not rest.startswith(":")):
-            raise AddressRefused("invalid_url", "Must have a host.")
+            raise AddressRefused("invalid_url", "Must have a host, such as receiver.example.")
         try:
             literal: Address = IPv6Address(inside)
         except ValueError as error:
@@ -150,7 +151,7 @@ def _split_authority(authority: str, *, allow_private: bool) -> tuple[str, Addre
             raise AddressRefused("invalid_url", "An IPv4 address must be four decimal numbers.") from error
         return host, literal, port if colon else None
     if not _NAME.fullmatch(host) or len(host) > 253:
-        raise AddressRefused("invalid_url", "Must have a host.")
+        raise AddressRefused("invalid_url", "Must have a host, such as receiver.example.")
     if not allow_private:
         labels = host.split(".")
         if len(labels) == 1 or labels[-1] in _SPECIAL_NAMES or ".".join(labels[-2:]) in _SPECIAL_NAMES:
@@ -182,7 +183,7 @@ def is_blocked(address: Address) -> bool:
 
 
 def check_addresses(addresses: Sequence[Address], *, allow_private: bool) -> None:
-    """Raise AddressRefused if one of the addresses is blocked, even if others are allowed: it is an attack."""
+    """Raise AddressRefused if any of the addresses is blocked. A mix of allowed and blocked addresses is an attack."""
     if not allow_private and any(map(is_blocked, addresses)):
         raise AddressRefused("blocked_address", "Must not resolve to a private, local, or reserved address.")
 

@@ -1,6 +1,6 @@
-"""Consecutive POST requests to a receiver at a checked address, each with a deadline.
+"""Send consecutive POST requests to a receiver at checked addresses, each with a time limit.
 
-The host name is resolved and checked once, and all connections are made to those addresses.
+The host name is resolved and checked once, and all connections use the checked addresses.
 """
 
 import time
@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from config.clients.addresses import AddressRefused, addresses_of, read_url
 from config.core.outgoing import Adapter, Address, Exchange, NoAnswer, Resolve, resolve_by_system, send
 
-ANSWER_MAX_BYTES = 20_000  # the whole response with its headers
+ANSWER_MAX_BYTES = 20_000  # the maximum size of a response, including its headers
 
 
 class AttemptFailed(Exception):
-    """No complete response arrived. `word` is the kind of failure in the log of deliveries.
+    """No complete response arrived. `word` is the kind of failure in the delivery log.
 
-    One of: invalid_url, blocked_address, blocked_port, unresolvable, connect, tls, timeout, reset, bad_answer.
+    The kinds are invalid_url, blocked_address, blocked_port, unresolvable, connect, tls, timeout, reset, and
+    bad_answer.
     """
 
     def __init__(self, word: str) -> None:
@@ -26,7 +27,7 @@ class AttemptFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A receiver's response. The names of `headers` are in lower case; `size` is in bytes, including the head."""
+    """A receiver's response. The header names are in lower case. `size` is in bytes and includes the headers."""
 
     status: int
     headers: Mapping[str, str]
@@ -34,12 +35,12 @@ class Reply:
 
 
 class Channel:
-    """A connection to one receiver for consecutive requests, open as long as the receiver allows."""
+    """A connection to a receiver for consecutive requests. It stays open as long as the receiver allows."""
 
     def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, allow_private: bool | None = None) -> None:
-        """Store the receiver's URL; `post` connects.
+        """Store the receiver's URL. `post` opens the connection.
 
-        `resolve` replaces the system's resolver. `allow_private` replaces the setting, as in `read_url`.
+        `resolve` replaces the system's resolver. `allow_private` overrides the setting, as in `read_url`.
         """
         self._url, self._resolve, self._allow_private = url, resolve, allow_private
         self._adapter = Adapter()
@@ -47,9 +48,9 @@ class Channel:
         self._addresses: Sequence[Address] = ()
 
     def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
-        """Send one POST and read its response, all within `seconds`; raises AttemptFailed.
+        """Send a POST request and read the response within `seconds`. Raises AttemptFailed.
 
-        A final status line is sufficient, even if the rest is incomplete; `headers` are then empty.
+        A final status line is sufficient. If the rest of the response is incomplete, `headers` is empty.
         """
         ends_at = time.monotonic() + seconds
         try:

@@ -1,4 +1,4 @@
-"""HTTP requests to vendors, with a deadline, a size limit, no redirects and no secrets in errors."""
+"""HTTP requests to vendors, with a time limit, a size limit, no redirects, and no secrets in errors."""
 
 from collections.abc import Mapping
 from json import dumps, loads
@@ -22,8 +22,8 @@ class ProviderUnavailable(ApiError):
 class ProviderError(Exception):
     """A request to a vendor failed.
 
-    `outcome_unknown` is False if the request was never sent, and True if it may have had an effect. `word` is the kind
-    of failure in logs: connect, tls, timeout, reset, redirect, too_large, unreadable.
+    `outcome_unknown` is false if the request was never sent, and true if it may have had an effect. `word` is the kind
+    of failure for logs: connect, tls, timeout, reset, redirect, too_large, or unreadable.
     """
 
     def __init__(self, word: str, *, outcome_unknown: bool) -> None:
@@ -34,24 +34,24 @@ class ProviderError(Exception):
 
 class ProviderAnswer(Answer):
     def json(self, **options: Any) -> Any:
-        """Parse the body as JSON; raises ProviderError `unreadable` if it is not JSON.
+        """Parse the body as JSON. Raises ProviderError `unreadable` if the body is not JSON.
 
-        `options` are those of `json.loads`. The nesting is checked first, so that a response can't exceed the decoder's
-        recursion limit.
+        `options` are those of `json.loads`. The nesting is checked first, because a deeply nested response would exceed
+        the decoder's recursion limit.
         """
         if is_deeper(self.body, _DEPTH_MAX):
             raise ProviderError("unreadable", outcome_unknown=True)
         try:
-            # Decoded explicitly, because `loads` would also accept UTF-16 and UTF-32 bytes.
+            # The explicit decoding rejects UTF-16 and UTF-32 bytes, which `loads` would accept.
             document = loads(self.body.decode("utf-8-sig"), **options)
-            # Only an escape can encode half of a surrogate pair, which the database rejects.
+            # The database rejects an unpaired surrogate. Only an escape sequence can encode an unpaired surrogate.
             return _repaired(document) if rb"\u" in self.body else document
-        except (ValueError, ArithmeticError) as error:  # a decimal whose exponent is too large
+        except (ValueError, ArithmeticError) as error:  # ArithmeticError: the exponent of a decimal is too large
             raise ProviderError("unreadable", outcome_unknown=True) from error
 
 
 def _repaired(value: Any) -> Any:
-    """Return a JSON document with `?` in place of each half of a surrogate pair."""
+    """Replace each unpaired surrogate in a JSON document with `?`."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, list):
@@ -72,9 +72,9 @@ def call(
     seconds: float | None = None,
     ca_file: str = "",
 ) -> ProviderAnswer:
-    """Send one request and read the whole response within `seconds` (READ_TIMEOUT_SECONDS), including the connection.
+    """Send a request and read the whole response within `seconds` (READ_TIMEOUT_SECONDS), including the connection.
 
-    Raises ProviderError for an incomplete response, and for a redirect, which is never followed.
+    Raises ProviderError for an incomplete response and for a redirect. Redirects are never followed.
     """
     body, kind = b"", {}
     if json is not None:

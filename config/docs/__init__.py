@@ -1,5 +1,6 @@
-"""The public documentation at `/docs`: static files that Sphinx builds from `docs/`.
+"""The public documentation at `/docs`, which consists of static files that Sphinx builds from `docs/`.
 
-`source` writes the input of Sphinx: the pages, and a page for each error code. `make docs` builds the files, which
+`source` writes the input of Sphinx: the pages, and a page for each error code. `make docs` builds the files. `views`
+and `urls` serve them.
 `views` and `urls` serve.
 """

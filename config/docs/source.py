@@ -1,8 +1,8 @@
-"""The input for Sphinx: `docs/`, the pages in the root of the repository, and pages generated from the code.
+"""Write the input for Sphinx: `docs/`, the pages in the root of the repository, and generated pages.
 
-Pages for error codes, the tables of the event catalog, and the table of scopes are generated.
+The generated pages contain the error codes, the event catalog, and the scopes.
 
-`python -m config.docs.source FOLDER` writes all of it into a new FOLDER; `make docs` then calls Sphinx.
+`python -m config.docs.source FOLDER` writes the input into a new FOLDER. `make docs` then runs Sphinx.
 """
 
 import json
@@ -28,7 +28,7 @@ _LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
 _ROW = re.compile(r"^\| `(E\d{4})` \| \d+ \| (.+) \|$", re.MULTILINE)
 _SAME_KEY = "Send the same request again, with the same `Idempotency-Key`."
 _LATER = "Send the same request again after the number of seconds in `Retry-After`."
-# Advice by error code, otherwise by HTTP status.
+# Advice for an error code or for an HTTP status. The advice for an error code has priority.
 _ADVICE: dict[str | int, str] = {
     "E2006": "Sign the request again. The API rejects the same signature again.",
     "E2007": "Sign the request again, or repeat it with its `Idempotency-Key`.",
@@ -37,7 +37,7 @@ _ADVICE: dict[str | int, str] = {
     "E5001": "Ask the customer for another payment method. This payment is final.",
     "E5002": _SAME_KEY,
     "E5003": _SAME_KEY,
-    "E5004": "Open Link with the link token in `details`. Send the same request again after the person has logged in.",
+    "E5004": "Open Link with the link token in `details`. After the log-in at the bank, send the same request again.",
     401: "Log in again, or send another credential. The API rejects the same request again.",
     429: _LATER,
     500: "Send the `request_id` to support.",
@@ -58,7 +58,7 @@ def write_source(folder: Path) -> None:
         name = file.relative_to(ROOT).as_posix()
         (folder / file.relative_to(docs)).write_text(_relink(name, file.read_text()))
     for urls in ("config.urls", "ledger.urls"):
-        import_module(urls)  # the import registers the views' errors
+        import_module(urls)  # importing the views registers their errors
     _write_error_pages(folder)
     for name, lines in (("events.md", _event_tables()), ("scopes.md", _scope_table())):
         with (folder / "reference" / name).open("a") as page:
@@ -66,7 +66,7 @@ def write_source(folder: Path) -> None:
 
 
 def _event_tables() -> Iterator[str]:
-    """Yield the lines of a section for each family of events: its types, and the fields of its object."""
+    """Yield the lines of a section for each event family. It contains the event types, and the fields of the object."""
     from config.core.registration import declared
 
     for family in sorted(declared("event_types"), key=lambda family: family.rank):
@@ -97,9 +97,9 @@ def _scope_table() -> Iterator[str]:
 
 
 def _relink(name: str, text: str) -> str:
-    """Remove comments from a page, and convert its links: to other pages, or to text for files without a page.
+    """Remove comments from a page, and convert its links for Sphinx.
 
-    `name` is the page's path from the root of the repository.
+    A link to a file without a page becomes plain text. `name` is the path of the page from the root of the repository.
     """
     home = posixpath.dirname(name) or "docs"
 
@@ -122,7 +122,7 @@ def _relink(name: str, text: str) -> str:
 
 
 def _write_error_pages(folder: Path) -> None:
-    """Write a page for each code of the registry, and link to it from the table of all codes."""
+    """Write a page for each registered error code, and link the table of all error codes to these pages."""
     from config.core.errors import ApiError
 
     table = (folder / _ERRORS).read_text()

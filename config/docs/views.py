@@ -1,4 +1,4 @@
-"""Views of the built documentation, as HTML and as Markdown, and of the page at `/`; read-only and public."""
+"""Serve the built documentation as HTML and Markdown, and the page at `/`. All views are read-only and public."""
 
 import json
 import mimetypes
@@ -26,7 +26,7 @@ from config.core.media_types import prefers
 from config.core.proxies import client_address
 
 MAX_AGE_SECONDS = 300
-BUILD_SECONDS = 10  # `Retry-After` while the documentation is being built
+BUILD_SECONDS = 10  # the `Retry-After` while the documentation is being built
 MARKDOWN = "text/markdown; charset=utf-8"
 # Former paths of pages.
 MOVED = {
@@ -38,13 +38,13 @@ _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n\s*", re.DOTALL)
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
-# Returns 304 to a request with the ETag of the current version.
+# Adds an ETag, and returns 304 if the request has the current ETag.
 conditional = decorator_from_middleware(ConditionalGetMiddleware)
 
 
 @reading
 def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Redirect to the first page, whose relative links need the final slash."""
+    """Redirect to the first page. Its relative links require a trailing slash."""
     return HttpResponseRedirect(f"{reverse('docs:front')}/")
 
 
@@ -52,7 +52,7 @@ def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 @conditional
 @reading
 def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
-    """Return a file of the built documentation; redirect a path without `.html` to its page."""
+    """Return a file of the built documentation. A path without `.html` is redirected to its page."""
     root = Path(settings.DOCS_ROOT)
     if not (root / "index.html").is_file():
         return _not_built()
@@ -71,7 +71,7 @@ def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
 @conditional
 @reading
 def markdown(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a page as Markdown, at the page's path with `.md`: `x.md`, and `x.html.md` of llmstxt.org."""
+    """Return a page as Markdown, at the page's path with `.md`. llmstxt.org also defines the form `x.html.md`."""
     name = name.removesuffix(".html")
     file = Path(settings.DOCS_ROOT) / "_sources" / f"{MOVED.get(name, name)}.md"
     if not file.is_file():
@@ -82,7 +82,7 @@ def markdown(request: HttpRequest, name: str) -> HttpResponse:
 @conditional
 @reading
 def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Return the list of all pages, and instructions for AI agents (llmstxt.org)."""
+    """Return the list of all pages, with instructions for AI agents (llmstxt.org)."""
     pages = Path(settings.DOCS_ROOT) / "pages.md"
     docs = f"{settings.HOST_ROOT}{reverse('docs:front')}"
     context = {
@@ -106,7 +106,7 @@ def picture(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def nothing(request: HttpRequest) -> HttpResponse:
-    """Return 404: to a browser as a page with links, to an API client as the usual error."""
+    """Return 404. Browsers get a page with links, and API clients get a JSON error."""
     if _is_a_person(request):
         text = render_to_string("docs/nothing.html", {"provider_name": settings.PROVIDER_NAME})
         response = HttpResponse(text, status=404)
@@ -127,14 +127,14 @@ def reference(request: HttpRequest) -> HttpResponse:
 @conditional
 @reading
 def reference_section(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the section of the reference, or 404."""
+    """Return a section of the reference, or 404."""
     response = section(name, **_reference_frame())
     return nothing(request) if response.status_code == 404 else response
 
 
 @reading
 def try_page(request: HttpRequest) -> HttpResponse:
-    """Return a page from which a person can call the operations, in development with the demo's key."""
+    """Return the page from which users can call the operations. In development, it contains the key of the demo."""
     frame = _frame(("Reference", reverse("docs"))) | {"demo": _demo(request)}
     response = viewer_page("docs/try.html", **frame)
     response.headers["Cache-Control"] = "no-store"
@@ -142,7 +142,7 @@ def try_page(request: HttpRequest) -> HttpResponse:
 
 
 def root(request: HttpRequest) -> HttpResponse:
-    """Return the start page in the browser's language; API clients get 404."""
+    """Return the start page in the browser's language. API clients get 404."""
     addresses = {"docs": reverse("docs:front"), "reference": reverse("docs"), "back_office": reverse("admin:index")}
     if request.method in SAFE_METHODS and _is_a_person(request):
         pages = {"apply": reverse("my_apply"), "my": reverse("my"), "provider_name": settings.PROVIDER_NAME}
@@ -173,9 +173,9 @@ def _frame(link: tuple[str, str]) -> dict[str, Any]:
 
 
 def _demo(request: HttpRequest) -> dict[str, Any]:
-    """Return the output of `seed_demo` to requests from the same machine in development, otherwise an empty dictionary.
+    """Return the output of `seed_demo` in development, for requests from the same machine. Otherwise, return {}.
 
-    Users on other machines need the key from the person at the server's terminal.
+    Users on other machines get the key from the operator of the server.
     """
     names = {client_address(request), urlsplit(f"//{request.get_host()}").hostname}
     if settings.PRODUCTION or not names <= _THIS_MACHINE:
@@ -188,7 +188,7 @@ def _demo(request: HttpRequest) -> dict[str, Any]:
 
 
 def _file(file: Path) -> HttpResponse:
-    """Return a built file; the policy of a page allows the theme's inline scripts and inline styles."""
+    """Return a built file. The content security policy of a page allows the theme's inline scripts and styles."""
     content = file.read_bytes()
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     is_text = kind.startswith("text/")
@@ -206,7 +206,7 @@ def _text(text: str) -> HttpResponse:
 
 
 def _not_built() -> HttpResponse:
-    """Return the placeholder page that is served until `make docs` has finished."""
+    """Return the placeholder page that is displayed until `make docs` has finished."""
     text = render_to_string("docs/not_built.html", {"provider_name": settings.PROVIDER_NAME})
     return HttpResponse(text, status=503, headers={"Retry-After": str(BUILD_SECONDS), "Cache-Control": "no-store"})
 

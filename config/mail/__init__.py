@@ -1,5 +1,5 @@
-"""Outgoing mail: queued in the transaction of its cause (`outbox`), and sent by `deliver_mail` (`delivery`).
+"""Outgoing mail. `outbox` queues a mail in the transaction that causes it, and `deliver_mail` sends it.
 
-Statuses: pending, sent, failed. Mail contains links, never reasons, amounts or personal data. The recipient and the
-content are encrypted, and the content is deleted after the mail was sent. The API does not return mails.
+The statuses are pending, sent, and failed. Mail contains links, but never reasons, amounts, or personal data. The
+recipient and the content are encrypted, and the content is deleted after delivery. The API does not return mails.
 """

@@ -11,14 +11,14 @@ LOCAL_PART_MAX = 64  # RFC 5321, section 4.5.3.1.1
 # A request normalizes the same address several times, and most addresses share a few domains.
 @lru_cache(maxsize=1024)
 def _ascii_domain(domain: str) -> str:
-    """Return a domain in the ASCII form of IDNA 2008; raises IDNAError or UnicodeError for an invalid domain."""
+    """Return a domain in the ASCII form of IDNA 2008. Raises IDNAError or UnicodeError if it is invalid."""
     return idna.encode(domain, uts46=True).decode()
 
 
 def normalize(email: str) -> str:
-    """Return a mail address in lower case, with its domain in the ASCII form of IDNA 2008.
+    """Return an email address in lower case. The domain is in the ASCII form of IDNA 2008.
 
-    Raises Django's ValidationError for an invalid address, and for a domain without a dot.
+    Raises Django's ValidationError for an invalid address, or for a domain without a dot.
     """
     local, _, domain = email.strip().lower().rpartition("@")
     try:
@@ -33,7 +33,7 @@ def normalize(email: str) -> str:
 
 
 def comparable(email: str) -> str:
-    """Return an address for comparison: the result of `normalize`, or an invalid address in lower case."""
+    """Return an email address for comparisons. An invalid address is only converted to lower case."""
     try:
         return normalize(email)
     except ValidationError:
@@ -41,7 +41,7 @@ def comparable(email: str) -> str:
 
 
 def mailable(email: str) -> str:
-    """Return an address with its domain in ASCII, as mail servers resolve it; an invalid address is unchanged."""
+    """Return an email address with its domain in ASCII, as mail servers require. Invalid addresses are unchanged."""
     local, _, domain = email.rpartition("@")
     try:
         return f"{local}@{_ascii_domain(domain)}"

@@ -1,7 +1,7 @@
 """Claim due mails, send them to the mail server, and store the outcomes.
 
-Delivery is at least once: if a worker dies between the server's response and the commit, the mail is sent again after
-the lease.
+Delivery is at least once. If a worker dies after the server's response and before the commit, the mail is sent again
+after the lease.
 """
 
 import json
@@ -31,24 +31,24 @@ from config.ops.failed_items import FailedItems, read_each
 from config.ops.pruning import Rule
 
 BATCH = 20
-# Long enough for EMAIL_TIMEOUT on each response of a slow server. After half of it, unsent mails return to the queue.
+# A slow server may use EMAIL_TIMEOUT for each response. After half of the lease, unsent mails return to the queue.
 LEASE = timedelta(minutes=4)
-FAILURES_MAX = 10  # attempts for a mail that is unreadable, or whose outcome could not be stored
-KEEP = timedelta(days=30)  # retention: support can check for 30 days whether a mail was sent
+FAILURES_MAX = 10  # the maximum attempts for an unreadable mail, or if the outcome can't be stored
+KEEP = timedelta(days=30)  # the retention, within which support can check whether a mail was sent
 
 logger = logging.getLogger("platform.mail")
 
 
 def deliver_some(*, now: datetime) -> dict[str, int]:
-    """Send at most BATCH due mails; return the number of each outcome. Without a mail server, mails stay pending."""
+    """Send at most BATCH due mails. Return the number of each outcome. Without a mail server, mails stay pending."""
     counts: Counter[str] = Counter(sent=0, retried=0, failed=0)
     if not settings.EMAIL_BACKEND:
         return dict(counts)
-    # A mark ends before the lease of its mails, so that a review marks them as suspects before they are due again.
+    # The mark expires before the lease of its mails, so that a review finds suspects before the mails are due again.
     pending = OutgoingMail.objects.filter(status=PENDING)
     items = FailedItems("mail", pending, lease=LEASE * 7 / 8, failures_max=FAILURES_MAX)
     items.review(now=now)
-    # After the batch, at most one suspect is sent.
+    # After the batch, at most one suspect mail is sent.
     for rows, limit in ((items.takeable(now=now), BATCH), (pending.filter(pk__in=items.suspects(now=now)), 1)):
         held = claim_due(rows, limit=limit, now=now, lease=LEASE)
         if mails := read_each(held.order_by("pk"), partial(items.fail, now=now)):
@@ -58,7 +58,10 @@ def deliver_some(*, now: datetime) -> dict[str, int]:
 
 
 def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], counts: Counter[str]) -> None:
-    """Send mails over one connection, or a new one after an error; after half of LEASE, requeue unsent mails."""
+    """Send mails over the same connection. After an error, open a new connection.
+
+    After half of LEASE, return unsent mails to the queue.
+    """
     connection: Any = None
     ends_at = time.monotonic() + LEASE.total_seconds() / 2
     for at, mail in enumerate(mails):
@@ -76,7 +79,7 @@ def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], count
             )
             if message.send() == 0:
                 fault = ValueError("the mail has no recipient")
-        except Exception as error:  # noqa: BLE001  adapters raise kinds of their own, and one mail never stops the others
+        except Exception as error:  # noqa: BLE001  adapters raise their own errors, and a failed mail must not stop other mails
             fault = error
             _close(connection)
             connection = None
@@ -88,14 +91,14 @@ def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], count
 def message_of(
     *, to: str, template: str, context: dict[str, Any], language: str, connection: Any = None
 ) -> EmailMultiAlternatives:
-    """Return the mail in `language`, with English for untranslated texts; raises TemplateDoesNotExist.
+    """Return the mail in `language`. Untranslated texts are in English. Raises TemplateDoesNotExist.
 
-    The first line of `mail/NAME.txt` is the subject, the rest is the text. The HTML is generated from the text: a URL
-    on its own line becomes a link.
+    The first line of `mail/NAME.txt` is the subject, and the rest is the text. The HTML is generated from the text, and
+    a URL on a separate line becomes a link.
     """
     with translation.override(language):
         facts = {"provider_name": settings.PROVIDER_NAME, **context}
-        # The text is not escaped; the HTML that is generated from it is escaped.
+        # The text is not escaped, but the HTML that is generated from the text is escaped.
         said = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
         subject, _, text = said.strip().partition("\n")
         text = text.strip() + "\n"
@@ -124,30 +127,30 @@ def _close(connection: Any) -> None:
             connection.close()
     except OSError:
         pass  # the server closed the connection first
-    except Exception as error:  # noqa: BLE001  adapters raise kinds of their own
+    except Exception as error:  # noqa: BLE001  adapters raise their own errors
         contain(error, "mail connection", "close")
 
 
 def _store(mail: OutgoingMail, error: Exception | None) -> str:
-    """Store an attempt, unless another worker has claimed the mail; return the outcome."""
+    """Store the outcome of an attempt and return it. If another worker has claimed the mail, store nothing."""
     attempts, now = mail.attempts + 1, timezone.now()
     if error is None:
         status, due_at = SENT, None
     else:
         delay = None if _is_final(error) else next_delay(attempts)
         status, due_at = (FAILED, None) if delay is None else (PENDING, now + delay)
-        # Without the server's text, because it repeats the address.
+        # The server's message is not logged, because it contains the address.
         logger.warning("mail %s (%s) was not sent: %s", mail.pk, mail.template, type(error).__name__)
     changes = {"attempts": attempts, "status": status, "due_at": due_at, "claim": None}
     if status != PENDING:
-        changes |= sealed_values(mail, context="")  # deletes the links in the mail
+        changes |= sealed_values(mail, context="")  # this deletes the links in the mail
     held = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
     held.update(**changes, last_error="" if error is None else type(error).__name__[:64])
     return {SENT: "sent", FAILED: "failed", PENDING: "retried"}[status]
 
 
 def _is_final(error: Exception) -> bool:
-    """Return whether the server has rejected this mail permanently (RFC 5321, 4.2.1: 5yz)."""
+    """Return whether the server has rejected the mail permanently (status 5yz, RFC 5321, 4.2.1)."""
     if isinstance(error, SMTPRecipientsRefused):
         return all(code >= 500 for code, _text in error.recipients.values())
     return isinstance(error, SMTPDataError) and error.smtp_code >= 500

@@ -1,4 +1,4 @@
-"""Mail in development: printed, and stored in `VAR_DIR/mail` for the page `/dev/mail`."""
+"""Print mails in development, and store them in `VAR_DIR/mail` for the page `/dev/mail`."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Mail settings of the environment: `EMAIL_URL`."""
+"""Read the mail settings from `EMAIL_URL`."""
 
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -8,16 +8,16 @@ from django.utils.module_loading import import_string
 
 from config.env import text
 
-SECONDS = 15  # for each response of the mail server
+SECONDS = 15  # the timeout for each response of the mail server
 _SMTP = "django.core.mail.backends.smtp.EmailBackend"
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
 def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
-    """Return Django's e-mail backend and its options; an empty string if mail is off.
+    """Return Django's mail backend and its options. If mail is disabled, the backend is an empty string.
 
-    `smtps://` uses TLS from the first byte. `smtp://` uses STARTTLS. Only connections to this machine omit TLS, because
-    mail contains log-in links. `backend:` selects any other Django backend and its options.
+    `smtps://` uses TLS for the whole connection, and `smtp://` uses STARTTLS. Mail contains log-in links, so only
+    connections to the same machine omit TLS. `backend:` selects any other Django backend and its options.
     """
     value = text(name, default)
     try:
@@ -33,7 +33,7 @@ def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
         try:
             import_string(parts.path)
         except ImportError as error:
-            raise ImproperlyConfigured(f"{name} names {parts.path!r}, which cannot be imported: install it.") from error
+            raise ImproperlyConfigured(f"{name} selects {parts.path!r}, which is not installed.") from error
         return parts.path, dict(parse_qsl(parts.query))
     if parts.scheme not in {"smtp", "smtps"} or not parts.hostname or parts.path not in {"", "/"} or parts.query:
         raise _unreadable(name)
@@ -50,7 +50,7 @@ def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
 
 
 def _unreadable(name: str) -> ImproperlyConfigured:
-    """Return an error without the value, which may contain a password."""
+    """Return an error without the setting's value, because the value may contain a password."""
     return ImproperlyConfigured(
         f"{name} must be an address such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
     )

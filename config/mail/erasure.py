@@ -1,4 +1,4 @@
-"""Erasure and export of mails, which are found by the blind index of their recipient."""
+"""Erase and export mails. The blind index of the recipient finds the mails to an account."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,8 +16,8 @@ from config.mail.models import FAILED, PENDING, OutgoingMail
 from config.mail.outbox import index_of
 
 
-def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
-    """Blank the mails to an account, except for unsent notices, whose delivery the law requires."""
+def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  erasure steps have this signature
+    """Blank the mails to an account, except for unsent notices. The law requires the delivery of notices."""
     mails = OutgoingMail.objects.all()
     for rows, column in _referring():
         mails = mails.exclude(pk__in=rows.values(column), status=PENDING)
@@ -29,7 +29,7 @@ def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the si
 
 
 def mails_to(user_id: int) -> Iterator[tuple[str, bytes, str]]:
-    """Yield the mails to an account for the copy of its data, without their links."""
+    """Yield the mails to an account for the export of its data, without the links in the mails."""
     for mail in _to_account(OutgoingMail.objects.order_by("pk"), user_id, is_export=True):
         names = ("template", "language", "status", "created_at")
         content = {"recipient": _recipient_of(mail), **{name: getattr(mail, name) for name in names}}
@@ -37,9 +37,9 @@ def mails_to(user_id: int) -> Iterator[tuple[str, bytes, str]]:
 
 
 def _to_account(mails: QuerySet[OutgoingMail], user_id: int, *, is_export: bool = False) -> Iterator[OutgoingMail]:
-    """Yield the mails to an account's own addresses, and the mails that its records reference, such as notices.
+    """Yield the mails to an account's addresses, and the mails that its records reference, such as notices.
 
-    An export excludes notices to another applicant.
+    For an export, notices to another applicant are excluded.
     """
     addresses = {comparable(address) for find in declared("mail_addresses") for address in find(user_id)}
     of_records: set[Any] = set()
@@ -49,7 +49,7 @@ def _to_account(mails: QuerySet[OutgoingMail], user_id: int, *, is_export: bool 
             own = rows.filter(declaration.exported) if is_export else rows
             of_records.update(own.filter(**{declaration.subject: user_id}).values_list(column, flat=True))
     digests = [digest for address in addresses for digest in index_of(address)]
-    # Mails of version 1.0 have no index, so they are decrypted and compared until they are pruned.
+    # Mails from version 1.0 have no index, so they are decrypted and compared until pruning deletes them.
     is_possible = Q(recipient_index__in=digests) | Q(pk__in=of_records)
     if addresses:
         is_possible |= Q(recipient_index__isnull=True)
@@ -59,7 +59,7 @@ def _to_account(mails: QuerySet[OutgoingMail], user_id: int, *, is_export: bool 
 
 
 def index_recipients() -> int:
-    """Recompute the blind index of all mails with the first key; return the number of changed mails."""
+    """Recompute the blind index of all mails with the first key. Return the number of changed mails."""
     changed = 0
     for mail in OutgoingMail.objects.exclude(recipient_index="").order_by("pk").iterator():
         recipient = _recipient_of(mail)
@@ -69,7 +69,7 @@ def index_recipients() -> int:
 
 
 def _referring() -> Iterator[tuple[QuerySet[Any], str]]:
-    """Yield each table's rows that reference a mail, and the column of the reference."""
+    """Yield the rows of each table that references mails, and the column of the reference."""
     for relation in OutgoingMail._meta.get_fields(include_hidden=True):
         if isinstance(relation, ManyToOneRel):
             column = relation.field.attname

@@ -8,10 +8,9 @@ PENDING, SENT, FAILED = "pending", "sent", "failed"
 
 
 class OutgoingMail(models.Model):
-    """An outgoing mail, pending, sent or failed.
+    """An outgoing mail.
 
-    While `status` is `pending`, a worker can claim the mail from `due_at` on. Then `claim` identifies the worker's
-    lease.
+    A worker can claim a pending mail from `due_at` on. `claim` then identifies the worker's lease.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -1,6 +1,6 @@
 """The queue of outgoing mails.
 
-Call `queue_mail` in the transaction of the mail's cause, so that both are committed or neither.
+Call `queue_mail` in the transaction that causes the mail, so that either both are committed or neither.
 """
 
 import json
@@ -25,20 +25,19 @@ def queue_mail(
     named_by: int | None = None,
     now: datetime,
 ) -> OutgoingMail | None:
-    """Queue a mail; return None if the recipient has reached the limit of mails per hour.
+    """Queue a mail. Return None if the recipient has reached the hourly limit of mails.
 
-    The API's response must be the same in both cases, so that it does not reveal known addresses. If another person
-    causes the limit, the recipient is not locked out: the links in the delivered mails work.
+    The API's response must be the same in both cases, so that it does not reveal known addresses. If another user
+    causes the limit, the recipient is not locked out, because the links in the delivered mails still work.
 
-    The default of `language` is the language of the page that caused the mail, and English for the API.
-
-    `named_by` is the id of the account that entered the address. Raises RateLimited if that account has entered too
-    many addresses in this hour. `context` must be serializable as JSON: the platform's own links and names.
+    `language` is by default the language of the page that caused the mail, or English for the API. `named_by` is the ID
+    of the account that entered the address. Raises RateLimited if this account has entered too many addresses in this
+    hour. `context` contains the platform's links and names, and must be serializable as JSON.
     """
     if named_by is not None:
         consume_singly("mail_account", str(named_by))
     try:
-        # The counter's name must not reveal the address.
+        # The name of the counter must not reveal the address.
         consume_singly(
             "mail_recipient", salted_hmac("config.mail.recipient", comparable(to), algorithm="sha256").hexdigest()
         )
@@ -56,5 +55,5 @@ def queue_mail(
 
 
 def index_of(recipient: str) -> list[str]:
-    """Return the blind index of an address for each key: the first is stored, all are searched."""
+    """Return the blind index of an address for each key. The first index is stored, and all are searched."""
     return blind_digests(f"mail:{comparable(recipient)}")

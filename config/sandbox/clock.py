@@ -1,9 +1,8 @@
-"""The sandbox clock of an account: it moves the account's times into the past, and runs the workers for due items.
+"""The sandbox clock of an account. It moves the account's times into the past, and runs the workers for due items.
 
-The app that owns a table declares the columns that move with the clock (`Declarations.sandbox`); other columns do not.
-
-Every time that the code compares with the current time moves, and so do the times of the same row with which it is
-compared. Evidence does not move: histories, the inputs of hashes, and sent notices.
+The app that owns a table declares the columns that the clock moves (`Declarations.sandbox`). The clock moves each
+time that the code compares with the current time, and the other times of the same row in that comparison. It does not
+move evidence: histories, the inputs of hashes, and sent notices.
 """
 
 from collections import Counter
@@ -27,9 +26,9 @@ from config.core.registration import declared
 from config.ops import pruning
 
 ADVANCE_MAX = timedelta(days=400)
-# The clock advances in steps, because a key's expiry is announced 14 days before, and a worker must run in that time.
+# The clock advances in steps. A key's expiry is announced 14 days before, and a worker must run within these days.
 STEP_MAX = timedelta(days=7)
-# The limit for an account's creation time, because databases have no time before the year 1.
+# The earliest creation time of an account, because databases can't store times before the year 1.
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -47,10 +46,9 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class SandboxRecords:
-    """An app's declaration (`Declarations.sandbox`).
+    """An app's declaration for the sandbox clock (`Declarations.sandbox`).
 
-    After each step of a clock, `workers` are called with `now`. Each worker processes due items, and returns counts by
-    name.
+    After each step, the clock calls `workers` with `now`. Each worker processes due items, and returns counts by name.
     """
 
     timers: tuple[Timer, ...] = ()
@@ -63,16 +61,17 @@ def timers() -> list[Timer]:
 
 
 def advance(account_id: int, *, seconds: int) -> Counter[str]:
-    """Advance an account's clock by `seconds`: its times move, and the workers process due items.
+    """Advance an account's clock by `seconds`. The account's times move, and the workers process due items.
 
-    Return the workers' counts by name. Raises ValidationFailed if the account's creation would be before BEGINNING.
+    Returns the workers' counts by name. Raises ValidationFailed if the account's creation time would be before
+    BEGINNING.
     """
     left = timedelta(seconds=seconds)
     joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
     if joined - left < BEGINNING:
         message = f"The account can't be older than {BEGINNING:%Y}. Use a new account."
         raise ValidationFailed.of_member("advance_seconds", message)
-    # A key that expires within the first step must be announced, too.
+    # Before the first step, announce the keys that expire within this step.
     done = run_workers(now=timezone.now(), deletes=False)
     while left:
         step = min(left, STEP_MAX)
@@ -84,7 +83,7 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
 
 @transaction.atomic
 def move(account_id: int, by: timedelta) -> None:
-    """Move all timers of an account into the past; a lock serializes the moves of an account."""
+    """Move all timers of an account into the past. A lock serializes the moves of an account."""
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=account_id)
     for timer in timers():
         moved: dict[str, Any] = {column: F(column) - by for column in timer.columns}
@@ -92,17 +91,17 @@ def move(account_id: int, by: timedelta) -> None:
 
 
 def run_workers(*, now: datetime, deletes: bool = True) -> Counter[str]:
-    """Process due items for all accounts; return counts by name. `deletes` also deletes expired rows.
+    """Process due items of all accounts. Return counts by name. With `deletes`, also delete expired rows.
 
-    Each worker tolerates a concurrent run of itself. In a deadlock of two workers, the database aborts one, which is
-    retried.
+    Each worker tolerates a concurrent run of the same worker. In a deadlock, the database aborts one of the workers,
+    which is then retried.
     """
     done: Counter[str] = Counter()
     workers = [worker for records in declared("sandbox") for worker in records.workers]
-    # Deletions take 5 times as long as all other work, and only deletions of the last step are visible.
+    # Deletions take 5 times as long as all other work, and only the deletions of the last step are visible.
     for worker in (*workers, pruning.prune if deletes else pruning.run_tasks):
         try:
             done.update(retry_deadlocks(partial(worker, now=now)))
-        except Exception as error:  # noqa: BLE001  one worker stops no other
+        except Exception as error:  # noqa: BLE001  a failed worker must not stop other workers
             contain(error, "worker", worker.__name__)
     return done

@@ -57,7 +57,7 @@ class ClockSerializer(serializers.ResponseSerializer):
 
 
 class SandboxViewSet(ApiViewSet):
-    """Base class of operations that must never be served in production."""
+    """The base class of operations that must never be served in production."""
 
     tag = "sandbox"
 

@@ -102,7 +102,10 @@ def test_each_setting_has_its_documented_value_in_each_environment(of_each, name
 def test_sandbox_environment_rejects_a_real_vendor(name):
     with pytest.raises(ImproperlyConfigured) as refused:
         read("sandbox", **{name: REAL[name]})
-    assert str(refused.value) == f"{name} is set: ENVIRONMENT=sandbox has the built-in providers alone. Unset that."
+    assert (
+        str(refused.value)
+        == f"{name} is set: ENVIRONMENT=sandbox supports only built-in vendors. Unset these variables."
+    )
 
 
 def test_sandbox_start_error_lists_rejected_variables_without_values():

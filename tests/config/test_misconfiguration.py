@@ -85,10 +85,10 @@ def test_invalid_environment_variable_error_in_development_contains_the_name(var
         ("FIELD_ENCRYPTION_KEYS", "hunter2", "FIELD_ENCRYPTION_KEYS contains an invalid Fernet key"),
         ("DATABASE_URL", None, "DATABASE_URL is missing: set it to postgres://"),
         ("DATABASE_URL", "mysql://x/y", "DATABASE_URL"),
-        ("TRUSTED_PROXIES", "10.0.0.1,10.0.0.1/8", "TRUSTED_PROXIES holds '10.0.0.1/8'"),
-        ("TRUSTED_PROXIES", "0.0.0.0/0", "TRUSTED_PROXIES holds '0.0.0.0/0'"),
+        ("TRUSTED_PROXIES", "10.0.0.1,10.0.0.1/8", "TRUSTED_PROXIES contains '10.0.0.1/8'"),
+        ("TRUSTED_PROXIES", "0.0.0.0/0", "TRUSTED_PROXIES contains '0.0.0.0/0'"),
         *(
-            ("TRUSTED_PROXIES", text, f"TRUSTED_PROXIES holds '{text}'")
+            ("TRUSTED_PROXIES", text, f"TRUSTED_PROXIES contains '{text}'")
             for text in (
                 "::/0",
                 "2001:db8::/129",
@@ -104,8 +104,8 @@ def test_invalid_environment_variable_error_in_development_contains_the_name(var
             )
         ),
         ("REVIEW_POLCY", "open", "Did you mean REVIEW_POLICY?"),
-        ("TRUSTED_PROXIES", "*", "TRUSTED_PROXIES holds '*'"),
-        ("TRUSTED_PROXIES", "proxy.internal", "TRUSTED_PROXIES holds 'proxy.internal'"),
+        ("TRUSTED_PROXIES", "*", "TRUSTED_PROXIES contains '*'"),
+        ("TRUSTED_PROXIES", "proxy.internal", "TRUSTED_PROXIES contains 'proxy.internal'"),
         ("ALLOWED_HOSTS", None, "ALLOWED_HOSTS is missing: set it to the host names served"),
         ("BASE_URL", "http://api.example/v1", "BASE_URL='http://api.example/v1' must begin with https://"),
         ("BASE_URL", "https://api.example", "BASE_URL='https://api.example' must end in '/v1'."),
