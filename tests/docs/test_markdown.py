@@ -44,7 +44,7 @@ def test_page_url_with_md_suffix_returns_the_page_as_markdown(built, client):
 
 def test_markdown_page_shows_links_to_repository_files_as_text(built, client):
     text = read(client, "/docs/operate/deploying.md")
-    assert "The comment at the top of each file of `deploy/`" in text
+    assert "The files are in `deploy/`." in text
     assert "](monitoring.md#health)" in text
 
 
@@ -70,7 +70,7 @@ def test_error_code_pages_are_available_as_markdown(built, client):
         if not error.__module__.startswith("tests."):
             assert f"| [`{code}`](../errors/{code}.md) | {error.status} |" in table
             assert read(client, f"/docs/errors/{code}.md").startswith(f"# `{code}` `{error.error}`\n")
-    assert "`details` lists each field." in read(client, "/docs/errors/E1001.md")
+    assert "`details` lists the invalid fields" in read(client, "/docs/errors/E1001.md")
 
 
 class TestAgentPages:

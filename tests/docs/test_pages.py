@@ -165,7 +165,7 @@ class TestErrors:
 
     def test_error_code_page_contains_the_table_row_of_the_code(self, built, client):
         text = client.get("/docs/errors/E1001.html").content.decode()
-        assert re.search(r"<code[^>]*>.*details.*</code> lists each field", text)
+        assert re.search(r"<code[^>]*>.*details.*</code> lists the invalid fields", text)
 
 
 class TestUnbuiltDocumentation:
