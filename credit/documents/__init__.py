@@ -1,1 +1,1 @@
-"""Requested documents, and the uploaded files, which are scanned, encrypted, and never changed."""
+"""Requested documents and uploaded files. The files are scanned, encrypted, and never changed."""

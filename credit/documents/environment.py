@@ -1,4 +1,4 @@
-"""Parse the environment settings of the document storage and the virus scanner."""
+"""Parse the settings of the document storage and the virus scanner."""
 
 import re
 from importlib.util import find_spec
@@ -12,11 +12,11 @@ from config.env import text
 
 
 def document_storage(name: str, value: str) -> dict[str, Any]:
-    """Return Django's storage settings for uploads in a folder, or in `s3://bucket/prefix` with django-storages."""
+    """Return Django's storage settings for a folder, or for `s3://bucket/prefix` with django-storages."""
     if not value.startswith("s3://"):
         if not Path(value).is_absolute():
             raise ImproperlyConfigured(
-                f"{name}={value!r} is neither an absolute folder such as /srv/documents nor s3://bucket/prefix."
+                f"{name}={value!r} must be an absolute folder such as /srv/documents, or s3://bucket/prefix."
             )
         folder = {"location": value, "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
         return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": folder}
@@ -35,14 +35,14 @@ def document_storage(name: str, value: str) -> dict[str, Any]:
         "location": prefix.strip("/"),
         "file_overwrite": False,
         "default_acl": None,
-        # With the library's defaults, a request could wait for minutes.
+        # With the library's default timeouts, a request could wait for minutes.
         "client_config": Config(connect_timeout=3, read_timeout=8, retries={"total_max_attempts": 2}),
     }
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
 def scanner_address(name: str) -> tuple[str, int] | str | None:
-    """Return the address of clamd (host and port, or the path of a socket), or None if the setting is empty."""
+    """Return the address of clamd: a host and a port, the path of a socket, or None if the setting is empty."""
     value = text(name)
     if not value:
         return None

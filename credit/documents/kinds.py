@@ -1,4 +1,4 @@
-"""Detect the type of an uploaded file, and check that the file is complete and readable."""
+"""Detect the type of an uploaded file, and check that it is complete and readable."""
 
 import re
 
@@ -6,27 +6,27 @@ from config.core.errors import UnsupportedMediaType
 from credit.core.errors import BrokenFile, LockedFile, PhonePicture
 from credit.documents.protection import ENCRYPT, opens_without_password
 
-# Scanned pages and photographs have fewer pixels. This number of decoded pixels takes 200 MB.
+# Scanned pages and photographs have fewer pixels. An image with this number of pixels requires 200 MB of memory.
 PIXELS_MAX = 50_000_000
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_SCAN, _JPEG_END, _JPEG_TEMPORARY = 0xDA, 0xD9, 0x01
-# Even pictures with profiles, previews, and many scans have only a few hundred segments.
+# Images with profiles, previews, and many scans still have only a few hundred segments.
 _JPEG_SEGMENTS_MAX = 10_000
 _JPEG_FILL = re.compile(rb"\xff+")
-# In coded data, 0xFF precedes a zero, a restart marker, or the next segment (ITU-T T.81, B.1.1.2 and B.1.1.5).
+# In coded data, 0xFF is followed by a zero, a restart marker, or the next segment (ITU-T T.81, B.1.1.2 and B.1.1.5).
 _JPEG_MARK = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 
 
 def may_be_shown(content: bytes) -> bool:
-    """Return whether this is a PNG or JPEG whose header declares at most PIXELS_MAX pixels."""
+    """Return whether the content is a PNG or JPEG whose header declares at most PIXELS_MAX pixels."""
     width, height = size_of(content)
     return 0 < width * height <= PIXELS_MAX
 
 
 def size_of(content: bytes) -> tuple[int, int]:
-    """Return the width and height in pixels from the header, or zeros."""
+    """Return the width and height in pixels from the header of an image, or zeros for other content."""
     if content.startswith(_PNG_HEAD) and len(content) >= 24:
         return int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
     return _size_of_jpeg(content) if content.startswith(b"\xff\xd8") else (0, 0)
@@ -45,7 +45,7 @@ def _size_of_jpeg(content: bytes) -> tuple[int, int]:
             break
         # A marker can begin with any number of fill bytes.
         if marker == 0xFF:
-            at = _JPEG_FILL.match(content, at).end() - 1  # type: ignore[union-attr]  # it begins with 0xFF
+            at = _JPEG_FILL.match(content, at).end() - 1  # type: ignore[union-attr]  # 0xFF always matches
         elif marker in _JPEG_WITHOUT_LENGTH:
             at += 2
         elif (length := int.from_bytes(content[at + 2 : at + 4])) < 2:
@@ -56,11 +56,11 @@ def _size_of_jpeg(content: bytes) -> tuple[int, int]:
     return 0, 0
 
 
-# Images begin with these bytes (ITU-T T.81, B.1.1.3, and PNG (W3C), 5.2).
+# Images start with these bytes (ITU-T T.81, B.1.1.3, and PNG (W3C), 5.2).
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
-# Readers search for the header in this range (ISO 32000-1, annex H.3, note 13).
+# PDF readers search for the header in this range (ISO 32000-1, annex H.3, note 13).
 _PDF_WITHIN = 1_024
-# HEIF files, which phones create, have one of these brands (ISO/IEC 23008-12, annex B, and the register of MP4RA).
+# Phones create HEIF files with these brands (ISO/IEC 23008-12, annex B, and the MP4RA register).
 _HEIF_BRANDS = frozenset(
     b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1 miaf avif avis avio avci avcs jpeg jpgs j2ki j2is "
     b"vvic vvis".split()
@@ -91,7 +91,7 @@ def recognize(content: bytes) -> str:
 
 
 def _is_whole_pdf(content: bytes) -> bool:
-    """Return whether a PDF has its end mark and, if it is linearized, the length that its header declares."""
+    """Return whether a PDF has an end mark. A linearized PDF must also have the length that its header declares."""
     length = _LINEARIZED_LENGTH.search(content[:_PDF_WITHIN])
     return b"%%EOF" in content and (length is None or len(content) >= int(length[1]))
 
@@ -106,19 +106,19 @@ def _is_whole_png(content: bytes) -> bool:
 
 
 def _is_whole_jpeg(content: bytes) -> bool:
-    """Return whether a JPEG has a frame, then a scan, then an end. Data after the end, such as a video, is ignored."""
+    """Return whether a JPEG has a frame, a scan, and an end, in this order. Data after the end is ignored."""
     return min(size_of(content)) > 0 and _has_end_of_scans(content)
 
 
 def _has_end_of_scans(content: bytes) -> bool:
-    """Parse the segments, and skip the coded data after each scan's header. Return whether an end follows a scan."""
+    """Return whether an end marker follows a scan. Coded data after the header of each scan is skipped."""
     at, has_scan = 2, False
     for _ in range(_JPEG_SEGMENTS_MAX):
         mark = _JPEG_MARK.search(content, at)
         if mark is None:
             return False
         marker, end = content[mark.end() - 1], mark.end()
-        # Before the first scan, only fill bytes are allowed between two segments.
+        # Before the first scan, only fill bytes may separate two segments.
         if marker == _JPEG_END or not (has_scan or content.count(b"\xff", at, end) == end - at - 1):
             return has_scan
         has_scan = has_scan or marker == _JPEG_SCAN

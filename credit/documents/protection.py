@@ -1,7 +1,7 @@
 """Check whether an encrypted PDF opens without a password (ISO 32000-2, 7.6).
 
-Banks protect statements against changes with an owner's password. Every PDF reader opens these files. The input is
-untrusted, so each function runs in linear time, and every error counts as "locked".
+Banks protect statements against changes with an owner password. Every PDF reader opens these files. The input is
+untrusted, so each function has linear running time, and a PDF that causes an error is treated as locked.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\s\S])")
 
 
 def opens_without_password(content: bytes) -> bool:
-    """Return whether the empty user password opens an encrypted PDF. If this is unknown, return False."""
+    """Return whether the empty user password opens an encrypted PDF. Returns False if the answer is unknown."""
     try:
         dictionary = _dictionary(content, _last(ENCRYPT.finditer(content)))
         return b"/Standard" in dictionary and _opens(dictionary, content)
@@ -34,7 +34,7 @@ def opens_without_password(content: bytes) -> bool:
 
 
 def _last(matches: Iterator[re.Match[bytes]]) -> re.Match[bytes]:
-    """Return the last match, because PDF readers use the last. Raises IndexError without a match."""
+    """Return the last match, because PDF readers use the last definition. Raises IndexError if there is no match."""
     return deque(matches, maxlen=1)[-1]
 
 
@@ -73,7 +73,7 @@ def _opens(dictionary: bytes, content: bytes) -> bool:
 
 
 def _hash_of_revision_6(salt: bytes) -> bytes:
-    """Compute the hash of the empty password with algorithm 2.B."""
+    """Hash the empty password with algorithm 2.B."""
     key, last, step = hashlib.sha256(salt).digest(), 0, 0
     while step < 64 or last > step - 32:
         encryptor = Cipher(AES(key[:16]), CBC(key[16:32])).encryptor()
@@ -97,7 +97,7 @@ def _integer(dictionary: bytes, name: bytes, default: int | None = None) -> int:
 
 
 def _string(content: bytes, name: bytes, opened_by: bytes = b"") -> bytes:
-    """Return the last string with this name, which is in parentheses or in hexadecimal."""
+    """Return the last string with this name. The string is in parentheses or in hexadecimal."""
     last_match = _last(re.finditer(rb"/%s\s*%s([(<])" % (name, opened_by), content))
     rest = content[last_match.end() : last_match.end() + _DICTIONARY_MAX]
     if last_match[1] == b"<":

@@ -1,4 +1,4 @@
-"""Request documents for an application, and mark documents on its checklist as received or accepted."""
+"""Request documents for an application, and mark the documents on its checklist as received or accepted."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,10 +19,10 @@ REASON_MAX_LENGTH = 1_000
 
 
 def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
-    """Add documents to the checklist. Documents with an equal or similar title on the checklist are requested again.
+    """Add documents to the checklist. A document whose title is equal or similar to a listed title is requested again.
 
-    Requires a transaction that has locked the application. Raises ValidationFailed for more than DOCUMENTS_MAX
-    documents in total.
+    Requires a transaction that has locked the application. Raises ValidationFailed if the checklist would exceed
+    DOCUMENTS_MAX documents.
     """
     columns = {
         "status": RequestedDocument.REQUESTED, "reason": "", "requested_at": now, "received_at": None,
@@ -43,10 +43,10 @@ def move_to_pending_documents(
     """Move an application to `pending_documents`, add documents to its checklist, and return the application.
 
     If the application already has that status, reviewers can still add documents. Raises ApplicationNotFound, the
-    errors of the transition, ReviewerRequired, or SecondFactorRequired.
+    errors of the transition, ReviewerRequired, and SecondFactorRequired.
     """
     visible = load_for(application_id, actor)
-    # The lock prevents a decision between the check of the status and the change of the checklist.
+    # The lock prevents a decision between the status check and the change of the checklist.
     application = Application.objects.select_for_update().get(pk=visible.pk)
     waits_already = application.status == PENDING_DOCUMENTS
     if not waits_already:
@@ -81,7 +81,7 @@ def mark_document(
         elif status == RequestedDocument.RECEIVED:
             document.received_at = now
         else:
-            # An accepted document also counts as received.
+            # An accepted document is also marked as received.
             document.received_at, document.accepted_at = document.received_at or now, now
         document.save(update_fields=["status", "reason", "changed_by", "requested_at", "received_at", "accepted_at"])
         record_application_event("updated", application, now=now)

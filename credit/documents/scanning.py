@@ -1,4 +1,4 @@
-"""Scan files for viruses before they are stored, with the command INSTREAM of clamd(8) at `DOCUMENT_SCANNER`."""
+"""Scan files for viruses before they are stored, with the INSTREAM command of clamd(8) at `DOCUMENT_SCANNER`."""
 
 import logging
 import socket
@@ -15,18 +15,18 @@ from credit.core.errors import BrokenFile
 
 logger = logging.getLogger("platform.documents")
 
-# The address of the scanner is a host and a port, or the path of a socket.
+# A host and a port, or the path of a socket.
 Address = tuple[str, int] | str
 
 CONNECT_SECONDS = 2.0
-# A longer scan would exceed the deadline of the request.
+# A longer scan would exceed the request's time limit.
 SCAN_SECONDS = 15.0
 _PIECE_BYTES = 65_536
 _ANSWER_MAX_BYTES = 1_024
 
 
 class ScannerUnavailable(Unavailable):
-    """The scanner can't be reached, or returned no verdict."""
+    """The scanner can't be reached, or it returned no verdict."""
 
     message = "The server can't scan the file for viruses now. It was not stored. Send it again later."
 
@@ -34,23 +34,23 @@ class ScannerUnavailable(Unavailable):
 def find_infection(content: bytes) -> str:
     """Return the scanner's name for the malware, or "" if the file is clean or no scanner is configured.
 
-    Raises ScannerUnavailable, PayloadTooLarge above the scanner's limits, UnsupportedMediaType for a file that requires
-    a password, and BrokenFile for a damaged file.
+    Raises ScannerUnavailable. Raises PayloadTooLarge above the scanner's limits, UnsupportedMediaType for a
+    password-protected file, and BrokenFile for a damaged file.
     """
     address = settings.DOCUMENT_SCANNER
     if address is None:
         return ""
     verdict = _ask(address, b"INSTREAM", content).rpartition(": ")[2]
-    # With StructuredDataDetection, clamd reports credit card and social security numbers. Applicants' documents contain
-    # such numbers.
+    # With StructuredDataDetection, clamd reports credit card and social security numbers, which applicants' documents
+    # usually contain.
     if verdict == "OK" or verdict.startswith("Heuristics.Structured."):
         return ""
-    # With AlertExceedsMax, AlertEncrypted, and AlertBroken*, clamd also returns FOUND for files that it could not scan.
+    # With AlertExceedsMax, AlertEncrypted, and AlertBroken*, clamd also returns FOUND for files that it can't scan.
     if verdict.startswith(("INSTREAM size limit exceeded", "Heuristics.Limits.Exceeded")):
         logger.warning("the scanner refuses files of %s bytes: raise its limits", len(content))
         raise PayloadTooLarge("The file is too large for the virus scanner. Send a smaller file.")
     if verdict.startswith("Heuristics.Encrypted"):
-        raise UnsupportedMediaType("The file needs a password. Remove the password, and send the file again.")
+        raise UnsupportedMediaType("The file requires a password. Remove the password, and send the file again.")
     if verdict.startswith("Heuristics.Broken."):
         raise BrokenFile.of_member("file", BrokenFile.message)
     if not verdict.endswith(" FOUND"):
@@ -73,13 +73,13 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
     except ScannerUnavailable as error:
         return [Error(f"DOCUMENT_SCANNER returns no verdict on the largest file ({error.__cause__}).")]
     if verdict != "OK":
-        text = f"DOCUMENT_SCANNER answers {verdict[:50]!r} to {settings.FILE_UPLOAD_MAX_BYTES} zero bytes: "
+        text = f"DOCUMENT_SCANNER returns {verdict[:50]!r} for {settings.FILE_UPLOAD_MAX_BYTES} zero bytes: "
         return [Error(text + "raise StreamMaxLength, MaxFileSize and MaxScanSize of clamd above that size.")]
     return [Info("responds, and accepts the largest file")]
 
 
 def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
-    """Send a command, followed by the content, if any, as a stream. Return the response. Raises ScannerUnavailable."""
+    """Send a command, and stream the content, if any. Return the response. Raises ScannerUnavailable."""
     deadline = time.monotonic() + SCAN_SECONDS
     try:
         with _connect(address) as connection:
@@ -92,7 +92,7 @@ def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
             if content is not None:
                 view = memoryview(content)
                 with suppress(BrokenPipeError, ConnectionResetError):
-                    # At its size limit, clamd responds and closes the connection.
+                    # Above its size limit, clamd responds early and closes the connection.
                     for start in range(0, len(view), _PIECE_BYTES):
                         piece = view[start : start + _PIECE_BYTES]
                         send(struct.pack("!L", len(piece)))

@@ -22,11 +22,11 @@ from identity.models import User
 
 logger = logging.getLogger("platform.documents")
 
-# This limits the files of a document for each time that the document is requested.
+# The maximum number of files of a document since its last request.
 FILES_MAX = 10
 _MIB = 1 << 20
 DRAFT_BYTES_MAX = 200 * _MIB
-# This limits the files of all drafts of an account together.
+# The maximum size of the files of all drafts of an account together.
 DRAFTS_BYTES_MAX = 300 * _MIB
 ACCOUNT_BYTES_MAX = 1024 * _MIB
 
@@ -35,7 +35,7 @@ NO_FILE = NotFound("File not found.")
 
 
 class Received(NamedTuple):
-    """A checked and stored file that belongs to no document yet. `facts` are columns of the future DocumentFile."""
+    """A checked and stored file that is not yet part of a document. `facts` are columns of the future DocumentFile."""
 
     stored: StoredFile
     facts: dict[str, Any]
@@ -64,10 +64,10 @@ def load_file(application_id: str, document_id: str, file_id: str, actor: Actor)
 def receive_file(
     application_id: str, document_id: str, file: "UploadedFile[Any]", *, actor: Actor, now: datetime
 ) -> Received:
-    """Check a file, and write it to the storage. After that, `add_file` adds the file to the document.
+    """Check a file, and write it to the storage. `add_file` then adds the file to the document.
 
     Call this function outside of transactions, because it waits for the scanner and the disk. Raises the errors of
-    `add_file` and `recognize`, InfectedFile, and Unavailable if the scanner or the storage is not available.
+    `add_file` and `recognize`, and InfectedFile. Raises Unavailable if the scanner or the storage is not available.
     """
     document = _document_of_own(application_id, document_id, actor)
     _check_open(document)
@@ -92,18 +92,18 @@ def receive_file(
 
 
 def add_file(application_id: str, document_id: str, received: Received, *, actor: Actor, now: datetime) -> DocumentFile:
-    """Add a received file to a document of the actor's own application, and return the DocumentFile.
+    """Add a received file to a document of the actor's own application. Return the DocumentFile.
 
-    Requires a transaction. Raises ApplicationNotFound, NotFound, RecordNotEditable for a decided or closed application,
-    DocumentClosed, or StorageQuotaExceeded.
+    Requires a transaction. Raises ApplicationNotFound, NotFound, DocumentClosed, and StorageQuotaExceeded. Raises
+    RecordNotEditable for a decided or closed application.
     """
     document = _document_of_own(application_id, document_id, actor, locked=True)
     _check_open(document)
-    # The lock prevents two concurrent files from exceeding the quota.
+    # The lock prevents concurrent uploads from exceeding the quota.
     User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)
     _check_quota(document, received.facts["size_bytes"])
     application = document.application
-    # If the process was paused for an hour, the file is already deleted: see Note [What a crash leaves].
+    # If the process was paused for an hour, the file is deleted already: see Note [What a crash leaves].
     if not StoredFile.objects.filter(pk=received.stored.pk, is_kept=False).update(is_kept=True):
         raise Unavailable
     file = DocumentFile.objects.create(
@@ -117,7 +117,7 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
     if document.status == RequestedDocument.REQUESTED:
         document.status, document.received_at, document.changed_by = RequestedDocument.RECEIVED, now, actor.user
         document.save(update_fields=["status", "received_at", "changed_by"])
-    # An upload counts as activity, so the expiry period of the application starts again.
+    # An upload is activity, so it restarts the expiry period of the application.
     Application.objects.filter(pk=application.pk).update(updated_at=max(now, application.updated_at))
     record_application_event("document_received", application, now=now, document_id=str(document.pk))
     return file
@@ -144,7 +144,7 @@ def _check_open(document: RequestedDocument) -> None:
 
 
 def _check_quota(document: RequestedDocument, size: int) -> None:
-    """Raise StorageQuotaExceeded if a file would exceed the limit of the account, its drafts, or this draft."""
+    """Raise StorageQuotaExceeded if a file would exceed the limit of the account, of its drafts, or of this draft."""
     application = document.application
     files = DocumentFile.objects.filter(
         document__application__consumer=application.consumer_id, stored__isnull=False, stored__deleted_at=None

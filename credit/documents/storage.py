@@ -1,16 +1,19 @@
-"""Store the content of documents in Django's storage `documents`. Each file is encrypted with its own key.
+"""Store the content of documents in Django's storage `documents`. Each file is encrypted with a separate key.
 
 # Note [A key for each file]
 
-The key is in the file's row (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like every secret. So
+The file's row contains the key (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like all secrets. So
 `rotate_encryption_key` re-encrypts only a few bytes per file. Files are never rewritten, so a crash can't leave a
-partly re-encrypted file. A removed field key can no longer decrypt any file.
+partly re-encrypted file. After a field key is removed, it can no longer decrypt any file.
 
 # Note [What a crash leaves]
 
-First the row is committed, then the file is written and flushed. Last, the DocumentFile of the file is committed
-together with `is_kept`. If a process dies before the last step, the row has no `is_kept`, and `prune` deletes the file.
-If a paused process resumes after the deletion, it doesn't find the row, and fails.
+1. The row is committed.
+2. The file is written and flushed.
+3. The DocumentFile is committed together with `is_kept`.
+
+If a process dies before step 3, `is_kept` is false, and `prune` deletes the file. If a paused process resumes after the
+deletion, it finds no row, and fails.
 
 A DocumentFile is append-only. If a draft is closed without a submission, its files are deleted with their keys. The
 rows remain, with `deleted_at`.
@@ -43,11 +46,11 @@ from credit.models.documents import DocumentFile, StoredFile
 
 logger = logging.getLogger("platform.documents")
 
-# A request takes at most 1 minute, so a file without `is_kept` after this time is abandoned.
+# Requests take at most 1 minute, so a file without `is_kept` is abandoned after this time.
 ABANDONED_AFTER = timedelta(hours=1)
 _BATCH_ROWS = 500
 _LEASE = timedelta(minutes=1)
-# Each key encrypts only a single file, so the nonce can be constant.
+# Each key encrypts a single file, so the nonce can be constant.
 _NONCE = bytes(12)
 
 
@@ -56,7 +59,7 @@ def storage() -> Storage:
 
 
 def store_file(content: bytes, *, now: datetime) -> StoredFile:
-    """Write a file, and return its row, in which `is_kept` is still false. Call this outside of transactions.
+    """Write a file, and return its row, whose `is_kept` is still false. Call this function outside of transactions.
 
     Raises Unavailable if the storage fails.
     """
@@ -73,10 +76,10 @@ def store_file(content: bytes, *, now: datetime) -> StoredFile:
 
 
 def _flush(name: str) -> None:
-    """Wait until the file and its directory entry are on the disk. Storages on other machines are skipped."""
+    """Wait until the file and its directory entry are on the disk. Does nothing for storages on other machines."""
     written_to = storage()
     if not isinstance(written_to, FileSystemStorage):
-        # Other storages respond after they stored the file.
+        # Other storages respond only after they have stored the file.
         return
     file = Path(written_to.path(name))
     for path in (file, file.parent):
@@ -90,8 +93,8 @@ def _flush(name: str) -> None:
 def read(file: DocumentFile) -> bytes:
     """Return the content of a file.
 
-    Raises NotFound if the file was not stored or was deleted, Unavailable if the storage lacks the file or the content
-    was changed, and UnreadableSecret if no key decrypts the file's key.
+    Raises NotFound if the file was not stored or was deleted. Raises Unavailable if the storage lacks the file, or if
+    the content was changed. Raises UnreadableSecret if the file's key can't be decrypted.
     """
     stored = file.stored
     if stored is None:
@@ -113,13 +116,13 @@ def read(file: DocumentFile) -> bytes:
 
 
 def delete_abandoned(*, now: datetime) -> dict[str, int]:
-    """Delete abandoned files, whose upload was never completed, and return the count. The next run retries errors."""
+    """Delete files whose upload was never completed, and return their number. The next run retries errors."""
     abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
     return {"abandoned_document_files": _each("abandoned_file", abandoned, _delete_abandoned_file, now)}
 
 
 def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], int], now: datetime) -> int:
-    """Call `do` for each file, and return the sum of the results. Errors of the storage are retried later."""
+    """Call `do` for each file, and return the sum of the results. Storage errors are retried later."""
     items, results = FailedItems(kind, files.order_by("pk"), lease=_LEASE), list[int]()
     items.process(lambda stored: results.append(do(stored)), now=now)
     return sum(results)
@@ -127,7 +130,7 @@ def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], i
 
 def _delete_abandoned_file(file: StoredFile) -> int:
     with transaction.atomic():
-        # Because of the lock, a concurrent `add_file` waits, and then finds no row.
+        # Because of the lock, a concurrent `add_file` waits and then finds no row.
         stored = StoredFile.objects.select_for_update().filter(pk=file.pk, is_kept=False).first()
         if stored is None:
             return 0
@@ -137,7 +140,7 @@ def _delete_abandoned_file(file: StoredFile) -> int:
 
 
 def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
-    """Delete the files of applications that were closed without a submission, and return the count."""
+    """Delete the files of drafts that were closed without a submission, and return their number."""
     ended = StoredFile.objects.filter(
         deleted_at=None,
         file__document__application__status__in=(WITHDRAWN, EXPIRED),
@@ -149,7 +152,7 @@ def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
 
 
 def delete_file(stored: StoredFile, *, now: datetime) -> int:
-    """Delete a file and its key. The row remains. Raises the storage's own errors."""
+    """Delete a file and its key. The row remains. Raises the storage's errors."""
     storage().delete(stored.name)
     stored.key, stored.deleted_at = "", now
     stored.save(update_fields=["key", "deleted_at"])
@@ -157,27 +160,27 @@ def delete_file(stored: StoredFile, *, now: datetime) -> int:
 
 
 def check_document_storage(**_options: Any) -> list[CheckMessage]:
-    """Check that the storage accepts files, and contains the first stored files. The check writes nothing."""
+    """Check that the storage accepts files and contains the oldest stored files. The check writes nothing."""
     names = [row.name for row in StoredFile.objects.filter(is_kept=True, deleted_at=None)[:3]]
     try:
-        # This checks the connection even if no file is stored.
+        # This call checks the connection even if no file is stored.
         storage().exists("doctor")
         missing = [name for name in names if not storage().exists(name)]
         is_writable = _is_writable()
-    except Exception as error:  # noqa: BLE001  because each storage has its own errors
+    except Exception as error:  # noqa: BLE001  each storage raises its own errors
         return [Error(f"DOCUMENT_STORAGE does not respond: {type(error).__name__}: {error}")]
     if not is_writable:
-        return [Error("DOCUMENT_STORAGE must be a folder that this account may write to.")]
+        return [Error("DOCUMENT_STORAGE must be a folder that this user account can write to.")]
     if missing:
         return [Error(f"DOCUMENT_STORAGE lacks uploaded files ({missing[0]}): restore it from the backup.")]
-    return [Info("answers")]
+    return [Info("responds")]
 
 
 def _is_writable() -> bool:
-    """Return whether a folder on this machine is writable or can be created."""
+    """Return whether the storage folder on this machine is writable or can be created."""
     kept_in = storage()
     if not isinstance(kept_in, FileSystemStorage):
-        # Other storages can only be checked by writing.
+        # Other storages can only be checked with a write.
         return True
     folder = Path(kept_in.location)
     while not folder.exists():
@@ -193,7 +196,7 @@ def describe_storage() -> dict[str, Any]:
 
 
 def missing_files() -> list[str]:
-    """Check every stored file. Return a message if files are missing in the storage."""
+    """Check every stored file. Return an error message if the storage lacks files."""
     kept = StoredFile.objects.filter(is_kept=True, deleted_at=None).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
     fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: restore them from the newest backup."

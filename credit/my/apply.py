@@ -32,17 +32,17 @@ from credit.scoring.explanation import describe_automation
 
 _SAVE, _CHECK = "save", "check"
 _RANGE = " \u2013 "
-# An equal draft that is younger than this results from a double click.
+# A draft with the same data that is younger than this is a result of a double click.
 _SENT_TWICE = timedelta(minutes=1)
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:
-    """Return the catalog for the user, with the user's own scores."""
+    """Return the catalog that the user can see, with the user's own scores."""
     return CatalogueFilter(user_id=str(request.user.pk), sees_scores=True)
 
 
 def _with_number(offers: QuerySet[Offer]) -> QuerySet[Offer]:
-    """Select the offers of lenders with an integer ID, because applications store the lender's ID as an integer."""
+    """Filter offers by lenders with an integer ID, because applications store the lender's ID as an integer."""
     return offers.filter(provider__id__regex=r"^[1-9][0-9]{0,17}$").select_related("provider")
 
 
@@ -101,7 +101,7 @@ def _show(
 
 
 class _FormPage(MyPage):
-    """A form of an application, with a button that saves a draft and a button that also requires complete data."""
+    """The form of an application. A button saves a draft, and another button requires complete data."""
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
         is_complete = request.POST.get("do") == _CHECK
@@ -125,7 +125,7 @@ def _language() -> str:
 
 
 def _has(draft: Application, changes: dict[str, Any]) -> bool:
-    """Return whether a draft has the same data, applicants, and shared areas."""
+    """Return whether the draft already has the same data, applicants, and shared areas."""
     persons = draft.readable_applicants
     return (draft.application_data, persons and persons.persons, draft.share) == (
         changes["application_data"], changes["applicants"], changes["share"],
@@ -170,7 +170,7 @@ class ApplyPage(_FormPage):
 
 
 class LinkPage(InTheirLanguage):
-    """The prefilled form of a partner's link, or without a log-in only the offer. Opening the link stores nothing."""
+    """The prefilled form of a partner's link. Without a log-in, the page shows only the offer. A GET stores nothing."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         try:
@@ -218,7 +218,7 @@ _HEADERS = {
 
 @require_safe
 def logo(_request: HttpRequest, sha256: str) -> HttpResponse:
-    """Return the logo with this SHA-256 (lowercase hex) if a lender uses the logo."""
+    """Return the logo with this SHA-256 (lowercase hex), if a lender uses it."""
     stored = ProviderLogo.objects.filter(sha256=sha256).values_list("content", "media_type").first()
     if stored is None:
         raise Http404

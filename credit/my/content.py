@@ -1,4 +1,4 @@
-"""Display the contents of an application: offer, data, applicants, shared data, and reports."""
+"""Display the content of an application: the offer, data, applicants, shared data, and reports."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,13 +24,13 @@ from credit.requirements.services import requirements_of
 from credit.terms.agreement import lender_of
 
 Row = tuple[str, str]
-# This limits the rows of data without a schema.
+# The maximum number of rows for data without a schema.
 ROWS_MAX = 200
 _DEPTH_MAX = 4
-# Smaller numbers can be years, so they have no separators.
+# Smaller numbers can be years, so they are displayed without separators.
 _SEPARATED_FROM = 10_000
 _CENTS = "_cents"
-# These are the default titles of fields with the same name in all offers. The title in an offer overrides the default.
+# Default titles of fields that have the same meaning in all offers. A title in an offer overrides the default.
 _TITLES = {
     "amount_cents": _("Amount"),
     "term_months": _("Number of months"),
@@ -61,7 +61,7 @@ SHARED = {
 
 
 def describe(application: Application) -> dict[str, Any]:
-    """Return the context of the sections with an application's content."""
+    """Return the template context of the sections that show an application's content."""
     tables = applicant_tables(application)
     return {
         "loan": loan_rows(application),
@@ -93,7 +93,7 @@ def figure_rows(application: Application) -> list[Row]:
 
 
 def data_rows(application: Application) -> list[Row]:
-    """Return the rows of the applicant's data, except for the amount and the term, which `loan_rows` returns."""
+    """Return the rows of the applicant's data. `loan_rows` returns the amount and the term."""
     data, figures = application.application_data, Figures(application.application_data)
     if data is None:
         return []
@@ -119,14 +119,14 @@ def _rows(
 
 
 def title_of(name: str, member: Mapping[str, Any]) -> str:
-    """Return the title of a data field: the title in the offer, otherwise the default, otherwise the field's name."""
+    """Return a field's title from the offer, the default title, or the field's name, in this order."""
     if "title" in member:
         return gettext(member["title"])
     return str(_TITLES.get(name) or profile.title_of(name.removesuffix(_CENTS), {}))
 
 
 def value_in_words(name: str, value: Any, currency: str | None = None) -> str:
-    """Format a value for display: amounts, dates, and booleans as text, and lists with commas."""
+    """Format a value for display. Amounts, dates, and booleans become text, and lists get commas."""
     if isinstance(value, bool):
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, str):
@@ -165,7 +165,7 @@ def applicant_tables(application: Application) -> list[list[Row]] | None:
 
 
 def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
-    """Return (title, rows) of each report about the first applicant, oldest first."""
+    """Return a (title, rows) pair for each report about the first applicant, oldest first."""
     tables = []
     for report in Report.objects.filter(application=application, applicant=FIRST).select_related("requested_by"):
         summary = report.parsed_summary or {}
@@ -189,9 +189,10 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
 
 
 def offer_to_edit(application: Application) -> Offer | None:
-    """Return the offer whose form edits a draft, or None if no form can edit the draft.
+    """Return the offer whose form can edit a draft, or None if no form can edit the draft.
 
-    A form requires an active, listed offer. It also requires data that is an object, but the API can store other data.
+    The form requires an active, listed offer. It also requires that the data is an object, but the API can store other
+    data.
     """
     is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
     offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)

@@ -28,7 +28,7 @@ from credit.my.words import lacks
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
-# Texts with a higher maximum length have a field with several lines.
+# A text field with a higher maximum length has several lines.
 _LONG_TEXT = 300
 _MISSING = gettext_lazy("This field is required.")
 _NUMBER = {"invalid": _("Enter a number.")}
@@ -37,24 +37,24 @@ _WRONG = {
     "email": _("Enter an e-mail address such as name@example.com."),
     "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
-# This is the length as typed. The schema limits the E.164 form.
+# The maximum length of the entered number. The schema limits the length in E.164 form.
 _PHONE_LENGTH = 40
 _AUTOCOMPLETE = {
     "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
-# Spaces also separate digits.
+# Characters that can separate digits, in addition to spaces.
 _PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")
 _TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
-# These countries share the country code 1.
+# The countries with the country code 1.
 _PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
 
 
 def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> AmountField:
-    """Return the form field of an amount in currency units, which `_as_json` converts to minor units.
+    """Return a form field for an amount in currency units. `_as_json` converts the amount to minor units.
 
     `currency` is `Conventions.shown_currency`, which is None for dollars.
     """
@@ -70,7 +70,7 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
-    """Return the schemas of the loan's figures, with the offer's limits, followed by those of the offer's fields."""
+    """Return the schemas of the form's fields: the amount, the term, and the fields of the offer."""
     properties: Mapping[str, Any] = (offer.application_schema or {}).get("properties", {})
     amount: dict[str, Any] = {
         "type": "integer",
@@ -88,7 +88,7 @@ def _is_amount(name: str, member: Mapping[str, Any]) -> bool:
 
 
 def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
-    """Return the help text as HTML: the lender's description, or the limits of an amount."""
+    """Return a field's help text as HTML. It is the lender's description, or the limits of an amount."""
     if "description" in member:
         return escape(member["description"])
     limits = {side: value_in_words(name, member[side], currency) for side in ("minimum", "maximum") if side in member}
@@ -101,7 +101,7 @@ def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
 
 
 def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.Field:
-    """Convert a schema's field to a form field. The form field is optional, because drafts can be incomplete."""
+    """Convert a field of the schema to a form field. Form fields are optional, because drafts can be incomplete."""
     about: dict[str, Any] = {
         "label": title_of(name, member), "help_text": _help(name, member, currency), "required": False,
     }  # fmt: skip
@@ -134,24 +134,24 @@ def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.
 
 
 class DraftForm(forms.Form):
-    """A form of optional fields. Only a complete form can be submitted to the lender."""
+    """A form whose fields are all optional. An application can be submitted only if the form is complete."""
 
     use_required_attribute = False
 
     def mark_optional(self, required: Collection[str]) -> None:
-        """Mark the optional fields in their labels. Django's `required` would prevent saving a draft."""
+        """Mark the optional fields in their labels. With Django's `required`, users couldn't save incomplete drafts."""
         for name, field in self.fields.items():
             if name not in required:
                 field.label = gettext("%s (optional)") % field.label
 
     def add_missing(self, name: str) -> None:
-        """Add the error of a missing value to an empty field that has no other error."""
+        """Add an error to an empty field that has no other error."""
         if name in self.fields and name not in self.errors and self.cleaned_data.get(name) in (None, ""):
             self.add_error(name, _MISSING)
 
 
 class DataForm(DraftForm):
-    """The form of an application's data, with a field for each item of `members_of`."""
+    """The form of an application's data. Each item of `members_of` has a field."""
 
     def __init__(self, offer: Offer, typed: Any, *, stored: Any) -> None:
         self.members, self.currency = members_of(offer), offer.conventions.shown_currency
@@ -173,9 +173,9 @@ class DataForm(DraftForm):
         return value
 
     def to_data(self) -> dict[str, Any] | None:
-        """Return `application_data` from the form. Empty values are omitted, and stored values without a field remain.
+        """Return `application_data` from the form. Empty values are omitted. Stored values without a field remain.
 
-        Unreadable loan figures without a field are omitted, because the applicant can't correct them.
+        An unreadable amount or term without a field is omitted, because the applicant can't correct it.
         """
         unreadable = {name for name in _LOAN if getattr(Figures(self.stored), name) is None}
         others = {name: value for name, value in self.stored.items() if name not in {*self.members, *unreadable}}
@@ -197,7 +197,7 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
 
 def _in_e164(typed: str, country: str | None) -> str:
     """Convert a phone number to E.164 if possible. US and Canadian numbers require no country code."""
-    # NFKC converts full-width characters to ASCII. Callers from abroad omit the digit in (0).
+    # NFKC converts full-width characters to ASCII. The (0) is not part of the international number.
     plain = _TEL.sub("", normalize("NFKC", typed)).replace("(0)", "")
     digits = "".join(str(decimal(sign, sign)) for sign in plain if not _separates(sign))
     if digits.startswith("00"):
@@ -208,12 +208,12 @@ def _in_e164(typed: str, country: str | None) -> str:
 
 
 def _separates(sign: str) -> bool:
-    """Return whether a character separates digits. Numbers from address books can contain invisible ones (Cf)."""
+    """Return whether a character separates digits. Numbers from address books can contain invisible characters (Cf)."""
     return sign in _PHONE_SEPARATORS or sign.isspace() or category(sign) == "Cf"
 
 
 class PersonForm(DraftForm):
-    """The form of an applicant. An empty form counts as no applicant."""
+    """The form of an applicant. An empty form means that there is no such applicant."""
 
     def __init__(
         self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
@@ -240,7 +240,7 @@ class PersonForm(DraftForm):
                 choices = [("", ""), *sorted(named, key=_without_accents)]
                 field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
             elif path == "language":
-                # A tag that came from the API, such as es-US, remains selectable.
+                # A language tag from the API, such as es-US, remains selectable.
                 tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
                 field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
             else:
@@ -259,7 +259,7 @@ class PersonForm(DraftForm):
         return not any(value for path, value in self.cleaned_data.items() if path not in preset)
 
     def to_person(self) -> dict[str, Any] | None:
-        """Return the applicant in the API's format, or None. Add errors to the form if the applicant is invalid."""
+        """Return the applicant in the API's format. If the form is empty or invalid, return None and add the errors."""
         if not self.is_valid() or self.is_empty:
             return None
         person: dict[str, Any] = {"address": {}}
@@ -290,7 +290,7 @@ def _paths(detail: Any) -> Iterator[str]:
 
 
 class ShareForm(DraftForm):
-    """The form of the data that the applicant shares with the lender in addition to the application."""
+    """The form of the additional data that the applicant shares with the lender."""
 
     share = forms.MultipleChoiceField(
         choices=list(SHARED.items()), required=False, widget=forms.CheckboxSelectMultiple,
@@ -299,7 +299,7 @@ class ShareForm(DraftForm):
 
 
 class ApplicationForms:
-    """The forms of an application to an offer: data, two applicants, and shared data."""
+    """The forms of an application: data, two applicants, and shared data."""
 
     def __init__(
         self, offer: Offer, typed: Any = None, *, application: Any = None, prefill: Prefill | None = None, language: str
@@ -311,7 +311,7 @@ class ApplicationForms:
         first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
-        # Most applicants to US offers live in the United States.
+        # Most applicants for US offers live in the United States.
         country = None if offer.conventions.is_eu else "US"
         about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
@@ -323,17 +323,17 @@ class ApplicationForms:
         )
 
     def errors_by_field(self) -> list[tuple[forms.BoundField, list[str]]]:
-        """Return the invalid fields of all forms with their messages."""
+        """Return the invalid fields of all forms, with their error messages."""
         bound = [form for form in (self.data, self.first, self.second) if form.is_bound]
         return [(field, [str(text) for text in field.errors]) for form in bound for field in form if field.errors]
 
     def to_changes(self, *, is_complete: bool) -> dict[str, Any] | None:
-        """Return the application's columns, or None if a field has an error.
+        """Return the changed columns of the application, or None if a field has an error.
 
-        Drafts can lack data and applicants. With `is_complete`, the offer's requirements must be met.
+        Drafts may lack data and applicants. With `is_complete`, the application must meet the offer's requirements.
         """
         forms_of_all = (self.data, self.first, self.second, self.share)
-        # The list validates all forms, so that the page shows all errors.
+        # Validate all forms, so that the page shows all errors.
         are_valid = [form.is_valid() for form in forms_of_all]
         first, second = self.first.to_person(), self.second.to_person()
         data = self.data.to_data()
@@ -352,12 +352,12 @@ class ApplicationForms:
         }
 
     def _due(self, *, data: Any = None, person: Any = None) -> list[Due]:
-        """Return the items, except for documents, that the API would reject."""
+        """Return the requirements that the API would report as missing or invalid. Documents are excluded."""
         persons = [] if person is None else [person]
         return self.requirements.due(data=data, persons=persons, uploaded=self.requirements.documents)
 
     def _require_data(self, data: Any, *, is_complete: bool) -> None:
-        """Add errors for values that the schema rejects. With `is_complete`, also add errors for missing values."""
+        """Add errors for invalid values. With `is_complete`, also add errors for missing values."""
         for item in self._due(data=data):
             name = item.pointer.rpartition("/")[2]
             if name not in self.data.fields:
@@ -372,7 +372,7 @@ class ApplicationForms:
                 self.data.add_missing(name)
 
     def _require_person(self, form: PersonForm, person: Mapping[str, Any] | None) -> None:
-        """Add errors for an applicant's missing values, and for an applicant who is too young."""
+        """Add errors for missing values of an applicant, and for an applicant who is too young."""
         if person is not None:
             for item in self._due(person=person):
                 path = ".".join(item.pointer.split("/")[3:])

@@ -48,7 +48,7 @@ from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
 from credit.terms.agreement import lender_of
 
-# This maps a status to the transition of the button that sends the application to the lender.
+# Maps a status to the transition that sends the application to the lender.
 _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER_REVIEW}
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
@@ -66,9 +66,10 @@ def own_applications(request: HttpRequest) -> QuerySet[Application]:
 
 
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
-    """Annotate applications with the lender's name, a draft's currency, and the time of the current status.
+    """Annotate applications with the data that `standing_of` and `_heading` require.
 
-    Also annotate whether a counteroffer or a request for reconsideration is open.
+    The data are the lender's name, a draft's currency, and the time of the current status. They also include whether
+    the lender made a counteroffer, the applicant declined the loan, or a reconsideration is open.
     """
     moved = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position").values("changed_at")
     waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
@@ -86,10 +87,10 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 
 @contextmanager
 def localized(request: HttpRequest) -> Iterator[None]:
-    """Activate the language and the time zone of the user's newest application.
+    """Activate the language and the time zone of the user's latest application.
 
-    If the application has no supported language, the browser's language applies. If the time zone is unknown, UTC
-    applies.
+    If that application has no supported language, the browser's language is used. If the time zone is unknown, UTC is
+    used.
     """
     newest = None
     if request.user.is_authenticated:
@@ -110,7 +111,7 @@ class InTheirLanguage(View):
 
 
 class MyPage(LoginRequiredMixin, InTheirLanguage):
-    """A page in the language of the user's newest application, which requires a log-in."""
+    """A page that requires a log-in. It is displayed in the language of the user's latest application."""
 
 
 class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
@@ -136,7 +137,7 @@ def _heading(application: Any) -> dict[str, Any]:
 
 
 class ApplicationPage(MyPage):
-    """The page of an application. Each button posts `do` and its parameters."""
+    """The page of an application. Each button posts `do`, and the parameters of its action."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         now = timezone.now()
@@ -157,7 +158,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     asked_again = application.open_review_request
     zone = deadlines.zone_of(application.readable_applicants)
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
-    # The page of the terms has the button that declines the approval, so this page needs no button to withdraw.
+    # The page of the terms has a button to decline the approval, so this page needs no button to withdraw.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
     moves = list(application.history.order_by("-position"))
     last_reason = reason_in_words(moves[0]) if moves else ""
@@ -204,7 +205,10 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
 def answered(
     request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any], *, field: str = ""
 ) -> HttpResponse:
-    """Run a form's action, and redirect to the page with the result. An error is also shown at the field's ID."""
+    """Run a form's action, and redirect to the application's page with the result.
+
+    `field` is the HTML ID for an error.
+    """
     try:
         consume(limit, str(request.user.pk))
         done = do()
@@ -252,7 +256,7 @@ _BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw}
 
 @method_decorator(csrf_exempt, name="dispatch")
 class UploadPage(View):
-    """Accept a file for a document. The CSRF check reads the form, so the upload limit is set before that check."""
+    """Accept a file for a document. The CSRF check reads the body, so the upload limit must be set before the check."""
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
         with localized(request):
@@ -286,7 +290,10 @@ def _field(document_id: str) -> str:
 
 
 class NoticePage(MyPage):
-    """The exact text of a notice, below a link back. Opening it with the applicant's account is a delivery."""
+    """The exact text of a notice, with a link back above it.
+
+    If the applicant opens the page, the notice is delivered.
+    """
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
@@ -302,13 +309,13 @@ class NoticePage(MyPage):
 
 
 def _chosen(parameters: Any) -> str:
-    """Return the requested language of the consent text, or the page's language."""
+    """Return the requested language of the consent text. The default is the page's language."""
     wanted = parameters.get("language", (get_language() or "")[:2])
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 
 class ConsentPage(MyPage):
-    """The page of the consent to electronic notices, with its text and a button to agree or to withdraw."""
+    """The page of the consent to electronic notices. It shows the text, and a button to agree or to withdraw."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         language = _chosen(request.GET)

@@ -1,4 +1,4 @@
-"""The page with the inclusion proofs of an application's decisions and acceptances, and their downloads."""
+"""The page of the inclusion proofs of an application's decisions and acceptances, with downloads."""
 
 from datetime import datetime
 from typing import Any
@@ -19,7 +19,7 @@ RECORD, PROOF = "record", "proof"
 
 
 def anchors_of(application: Application) -> Any:
-    """Select the records of decisions and acceptances, oldest first. Other records have their own pages."""
+    """Return the ledger records of decisions and acceptances, oldest first. Other records have their own pages."""
     anchors = application.anchors.filter(notice=None, withdrawal=None)
     return anchors.select_related("history", "acceptance").order_by("id")
 
@@ -59,7 +59,10 @@ def _title_and_time(anchor: DecisionAnchor) -> tuple[str, datetime]:
 
 
 class ProofFile(MyPage):
-    """Download the record of a decision, or its proof file, with exactly the bytes that the ledger's hash covers."""
+    """Download the record of a decision, or its proof file.
+
+    The bytes are exactly those that the ledger's hash covers.
+    """
 
     def get(self, request: HttpRequest, application_id: str, anchor_id: str, kind: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)

@@ -29,7 +29,7 @@ _CLAIM_MAX, _NUMBER_MAX = 1_000, 10**12
 
 
 class ExplanationPage(MyPage):
-    """The explanation of a decision: how it was made, the data of the score, and the applicant's options."""
+    """The explanation of a decision: how the decision was made, the data of the score, and the applicant's rights."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
@@ -83,7 +83,7 @@ def _report(request: HttpRequest, application: Application) -> None:
 
 
 def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
-    """Parse the entered value in the type of the value to correct. Amounts are entered in currency units."""
+    """Parse the entered value with the type of the current value. Amounts are entered in currency units."""
     if isinstance(before, bool):
         return text.casefold() in {"yes", "true", gettext("yes").casefold()}
     if not isinstance(before, int | float):
@@ -100,7 +100,7 @@ def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
     return int(number) if number == int(number) else float(number)
 
 
-# These are the titles of the facts in `credit.core.facts.catalogue`, except for facts that begin with `person.`.
+# The titles of the facts in `credit.core.facts.catalogue`. Facts that begin with `person.` have other titles.
 _TITLES = {
     "account.age_days": _("Age of the account in days"),
     "applications.in_90_days": _("Applications in 90 days"),
@@ -130,7 +130,7 @@ _LAWS = {"CCD2": _("CCD2"), "GDPR": _("GDPR"), "AI Act": _("AI Act")}
 
 
 def _law_in_words(citation: str) -> str:
-    """Translate the names of the laws in a citation to the active language."""
+    """Translate the names of laws in a citation to the active language."""
     for name, words in _LAWS.items():
         citation = citation.replace(name, str(words))
     return citation
@@ -147,7 +147,7 @@ def _day(as_of: str | None) -> str | None:
 
 
 def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
-    """Return a row for each fact, with its title, value, source, and day. Withheld facts have no value."""
+    """Return a row for each fact, with its title, value, source, and date. Withheld facts have no value."""
     return [
         (
             _title(fact["name"]),

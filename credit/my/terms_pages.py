@@ -1,4 +1,4 @@
-"""Pages about the terms of a loan: review, accept, or decline the terms, and print or withdraw from the agreement."""
+"""Pages about the terms of a loan: accept or decline the terms, print the agreement, and withdraw from it."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -32,10 +32,10 @@ from credit.terms.agreement import in_words as agreement_in_words
 from credit.terms.members import is_complete, members_of
 from credit.terms.precontract import form_of_acceptable
 
-# The page has rows for these figures, in this order.
+# The page shows these figures in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
 _AFTER_FIRST_PAYMENT = ("final_payment_cents", "finance_charge_cents", "amount_financed_cents")
-# The borrower's own account uses the channels `portal` and `api`.
+# `_WITHDRAWN` is the text for the channels `portal` and `api`, which the borrower's own account uses.
 _WITHDRAWN = gettext_lazy("You withdrew from this contract on %(declared_at)s.")
 _RECORDED = {
     ContractWithdrawal.POST: gettext_lazy(
@@ -52,7 +52,7 @@ _TOTAL = ("total_of_payments_cents",)
 
 
 def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return rows of a loan's terms and costs, and of the day of the first payment."""
+    """Return the rows of a loan's terms and costs, and of the date of the first payment."""
     rows = rows_of(costs, _BEFORE_PAYMENTS, start=terms.as_of)
     if terms.schedule:
         rows.append((gettext("First payment"), date_in_words(terms.schedule[0].due_on)))
@@ -60,9 +60,9 @@ def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, s
 
 
 class AcceptPage(MyPage):
-    """The page to accept or decline approved or counteroffered terms, with a form for each answer.
+    """The page to accept or decline approved terms or a counteroffer. Each answer has a form.
 
-    Each form has a button but no input field, so that the Enter key can't submit it.
+    The forms have buttons but no input fields, so that the Enter key can't submit a form.
     """
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
@@ -114,7 +114,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
 
 
 def _without_loan(application: Application) -> dict[str, Any]:
-    """Return the context for an approval without a loan: the offer's pinned terms, and the requested loan."""
+    """Return the context for an approval without loan terms: the offer's pinned terms, and the requested loan."""
     pinned = application.offer_snapshot or {}
     offer = Offer(**{name: pinned[name] for name in Offer.TERMS if name in pinned})
     return {"offer_name": offer.name, "offer_rows": rows_of_offer(offer), "requested": content.figure_rows(application)}
@@ -140,7 +140,7 @@ def _decline(request: HttpRequest, application_id: str) -> str:
 
 
 class InformationPage(MyPage):
-    """The page of the European information form, to read and to print."""
+    """The European information form, to read and to print."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application, now = get_by_uuid(own_applications(request), application_id, Http404), timezone.now()
@@ -153,7 +153,7 @@ class InformationPage(MyPage):
 
 
 class LinkedInformationPage(InTheirLanguage):
-    """The page of the information form for a borrower without an account, who opens a link from a mail."""
+    """The information form for a borrower without an account, who opens a link in a mail."""
 
     def get(self, _request: HttpRequest, token: str) -> HttpResponse:
         try:
@@ -163,7 +163,7 @@ class LinkedInformationPage(InTheirLanguage):
 
 
 class LinkedAgreementPage(InTheirLanguage):
-    """The page of the agreement for a borrower without an account, who opens a link from a mail."""
+    """The agreement for a borrower without an account, who opens a link in a mail."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         try:
@@ -173,7 +173,10 @@ class LinkedAgreementPage(InTheirLanguage):
 
 
 class AgreementPage(MyPage):
-    """The page of the agreement, to read and to print. Before the acceptance, it assumes an acceptance today."""
+    """The agreement, to read and to print.
+
+    Before the acceptance, the page shows the agreement for an acceptance today.
+    """
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
@@ -197,7 +200,7 @@ class AgreementPage(MyPage):
 
 
 class WithdrawalPage(MyPage):
-    """The page about the right of withdrawal from an accepted agreement, and about the amounts due after it."""
+    """The page about the right of withdrawal from an accepted agreement, and the amounts that are due afterwards."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)

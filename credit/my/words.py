@@ -1,4 +1,4 @@
-"""Describe an application's status, next step, and errors in the applicant's language."""
+"""Describe an application's status, its next step, and errors in the applicant's language."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ from credit.models import ApplicationHistory
 
 @dataclass(frozen=True)
 class Standing:
-    """The texts of a status. `is_due` means that the applicant must take the next step."""
+    """The texts of a status. If `is_due` is true, the applicant must take the next step."""
 
     words: Any
     next: Any
@@ -44,7 +44,7 @@ _OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the
 _DECLINED = Standing(_("You declined the loan"), _("The application is closed."))
 _ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision."))
 _CHANGED = _("The application has changed. Check its current status.")
-# These texts explain errors to applicants, whose page can be outdated. The first matching class applies.
+# Texts of errors for applicants, whose page may be outdated. The first matching class determines the text.
 _REFUSALS: dict[type[ApiError], Any] = {
     errors.RequirementsDue: _("Something is still missing."),
     errors.TermsChanged: _("The terms have changed. Check them again before you accept."),
@@ -71,7 +71,7 @@ _REFUSALS: dict[type[ApiError], Any] = {
 
 
 def standing_of(application: Any) -> Standing:
-    """Return the texts of an application's status. The application must be annotated by `_with_standing`."""
+    """Return the texts of an application's status. The application requires the annotations of `_with_standing`."""
     if application.accepted_at is not None:
         return _ACCEPTED if application.withdrawn_from_at is None else _WITHDRAWN_FROM
     if application.status == states.WITHDRAWN and application.is_declined:
@@ -84,7 +84,7 @@ def standing_of(application: Any) -> Standing:
 
 
 def of_status(status: str) -> Standing:
-    """Return the texts of a status. A status that this version does not know is displayed unchanged."""
+    """Return the texts of a status. An unknown status is displayed unchanged."""
     return BY_STATUS.get(status) or Standing(status, "")
 
 
@@ -94,7 +94,7 @@ def said(refusal: ApiError) -> str:
 
 
 def reason_in_words(move: ApplicationHistory) -> str:
-    """Return the reason of a transition. Principal reasons are in the active language, other texts are unchanged."""
+    """Return the reason of a transition. Principal reasons are translated, and other texts are unchanged."""
     if move.reason == DECLINED_TEXT:
         return gettext(DECLINED_TEXT)
     reasons = reasons_of(move.metadata)
@@ -104,7 +104,7 @@ def reason_in_words(move: ApplicationHistory) -> str:
 
 
 def lacks(due: Due) -> str:
-    """Describe a missing or invalid item, with the title from the offer."""
+    """Describe a missing or invalid item with the title from the offer."""
     if due.coming is not None:
         words = gettext("Each applicant must be at least %(years)s years old. You can apply from %(day)s.")
         return words % {"years": due.coming.years, "day": date_in_words(due.coming.day)}

@@ -1,12 +1,14 @@
-"""The effects of an application's transitions on the application's clocks and notices.
+"""Update an application's clocks and notices after the application's transitions.
 
 The functions run in the transaction of the transition, which locks the application's row.
 
-# Note [One clock at a time] A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). A request for documents
-# does not stop the clock. A delivered notice of incompleteness stops it, because 1002.9(c)(1)(ii) allows this notice
-# instead of the decision. When the documents arrive, the application is complete again. A delivered notice of a
-# counteroffer stops the clock, and starts the 90 days of (a)(1)(iv). Reopening starts no clock, because the earlier
-# deadline still applies. If no clock runs, the 30 days of (a)(1)(ii) apply to a decision.
+# Note [One clock at a time]
+
+A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). A request for documents does not stop the clock. A
+delivered notice of incompleteness stops it, because 1002.9(c)(1)(ii) allows this notice instead of the decision. When
+the documents arrive, the application is complete again. A delivered notice of a counteroffer stops the clock, and
+starts the 90 days of (a)(1)(iv). A reopened application starts no clock, because the earlier deadline still applies.
+If no clock runs, the 30 days of (a)(1)(ii) apply to a decision.
 """
 
 from collections.abc import Collection, Iterable
@@ -24,21 +26,21 @@ from credit.models import Application, Clock, Notice, ReviewRequest
 from credit.models import notices as models
 from credit.models.applications import record_application_event
 
-# Directive (EU) 2023/2225, Art. 18(9) and 19(6), requires "without delay". The number of days is the platform's choice.
+# Directive (EU) 2023/2225, Art. 18(9) and 19(6), requires "without delay". The platform uses this number of days.
 EU_WITHOUT_DELAY_DAYS = 3
-# The reminder is due in this time after the conclusion (Art. 10(1)).
+# The reminder is due within this period after the conclusion of the agreement (Art. 10(1)).
 REMINDER_FROM, REMINDER_UNTIL = timedelta(days=1), timedelta(days=7)
 _SYSTEM = Actor.system("applications")
 _ENDS_REVIEW = states.DECIDED | {states.WITHDRAWN, states.EXPIRED}
 
 
 def begin(application: Any, now: datetime) -> None:
-    """Start the clock of an application that is created in a later status than `draft`."""
+    """Start the clock of an application that was created with a later status than `draft`."""
     Clock.start(application, Clock.APPLICATION, now=now)
 
 
 def follow(application: Any, row: Any, transition: Transition) -> None:
-    """Apply the effects of an application's transition. `row` is the transition's history entry."""
+    """Update clocks and notices after an application's transition. `row` is the transition's history entry."""
     running = _follow(application, row, transition.completes)
     if row.status in _ENDS_REVIEW and (running is None or Clock.REVIEW in running):
         close_review_request(application, row.status, by=row.changed_by, now=row.changed_at)
@@ -58,12 +60,12 @@ def close_review_request(application: Any, outcome: str, *, by: str, now: dateti
 def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | None:
     """Start and stop clocks, and create the required notices.
 
-    Returns the kinds of the clocks that ran before, or None if this was not queried.
+    Returns the kinds of the clocks that ran before, or None if the clocks were not queried.
     """
     before, to, now = row.previous_status, row.status, row.changed_at
     if to == states.SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
-    # The terms can no longer be accepted.
+    # After the approval expires, its terms can no longer be accepted.
     if (before, to) == (states.APPROVED, states.EXPIRED):
         Notice.cancel_undelivered(application, now=now, kind=models.PRICING)
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _WITHOUT_NOTICE:
@@ -90,7 +92,7 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     return None
 
 
-# These transitions require no notice. An approval that expires before its acceptance already had a notice.
+# These transitions require no notice. An expired approval already had a notice.
 _WITHOUT_NOTICE = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
 _KIND_OF = {
     states.APPROVED: models.APPROVAL,
@@ -100,7 +102,7 @@ _KIND_OF = {
 }
 
 
-# The rows are locked, so that a concurrent delivery either finishes first or finds the notice cancelled.
+# The rows are locked, so that a concurrent delivery either finishes first or sees the cancelled notice.
 _not_cancelled = PreparedGet(
     Notice,
     lambda application_id: (
@@ -115,20 +117,23 @@ _running = PreparedSelect(lambda application_id: Clock.running(application_id, C
 
 
 def _still_lacks(application: Any, notice: Notice | None) -> bool:
-    """Return whether an item that this notice listed is still missing. Later requests are ignored."""
+    """Return whether an item from the notice is still missing. Items that were requested later are ignored."""
     made_from = None if notice is None else notice.made_from
     missing = (made_from or {}).get("missing", ())
     return not set(application.missing_titles()).isdisjoint(missing)
 
 
 def _contains_rejection(last: Notice, offered: Any) -> bool:
-    """Return whether the counteroffer's delivered notice already contained this rejection (comment 9(a)(1)-6)."""
+    """Return whether the counteroffer's delivered notice already contained the rejection (comment 9(a)(1)-6)."""
     is_its = offered is not None and last.counteroffer_id == offered.pk
     return is_its and offered.with_denial and last.status == models.DELIVERED
 
 
 def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
-    """Create the required notices about a `move` or `counteroffer`. Return the kinds of clocks that ran before."""
+    """Create the required notices about a `move` or a `counteroffer`.
+
+    Return the kinds of the clocks that ran before.
+    """
     ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
     conventions = Conventions.of(application.offer_snapshot)
@@ -158,7 +163,7 @@ def create_reminders(application: Application, *, now: datetime) -> None:
     """Create a reminder of the right of withdrawal for each borrower, due 1 to 7 days after the conclusion.
 
     The reminder is required if the information of Directive (EU) 2023/2225, Art. 10, was provided less than a day
-    before the conclusion (Art. 10(1)). Call this function after storing the acceptance.
+    before the conclusion (Art. 10(1)). Call this function after the acceptance is stored.
     """
     move = application.history.filter(status=states.APPROVED).latest("position")
     for number, _person in enumerate(application.applicants or [None], start=FIRST):
@@ -177,11 +182,11 @@ def create_reminders(application: Application, *, now: datetime) -> None:
 
 
 def _pricing_notice_applicants(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants who must receive a pricing notice. With an adverse action notice, the list is empty."""
+    """Return the applicants who must get a pricing notice. Empty if they get an adverse action notice."""
     if Conventions.of(application.offer_snapshot).is_eu or kind not in {models.APPROVAL, models.COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
-        # 12 CFR 1022.74(b) excludes applicants who receive an adverse action notice.
+        # 12 CFR 1022.74(b) excludes applicants who get an adverse action notice.
         return []
     if not (reports := reports_of(move.metadata if counteroffer is None else counteroffer.rejection_metadata)):
         return []

@@ -1,6 +1,6 @@
-"""Collect the content of a notice from the decision, and render it in the applicant's language.
+"""Collect the content of a notice from the decision, and render the notice in the applicant's language.
 
-A notice is a list of blocks, each with its own template (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`).
+A notice is a list of blocks. Each block has a template: `notices/PROFILE/BLOCK.html` or `notices/BLOCK.html`.
 Templates in the operator's folder (`NOTICE_TEMPLATES`) override the built-in templates.
 """
 
@@ -38,12 +38,12 @@ from identity.access.consents import LENDER_SHARING, Consent
 
 @dataclass(frozen=True)
 class Lacking:
-    """The reason why a notice can't be created yet: a key of `Notice.WAITS_FOR`."""
+    """The reason why a notice can't be created yet. `word` is a key of `Notice.WAITS_FOR`."""
 
     word: str
 
 
-# A notice to another applicant than the first has only these blocks.
+# The allowed blocks of a notice to an applicant other than the first.
 _OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "rights", "creditor"})
 
 
@@ -63,16 +63,16 @@ def blocks_of(
 ) -> list[str]:
     """Return the blocks of a notice in their order.
 
-    With `is_denial`, the notice of a counteroffer also denies the request (comment 9(a)(1)-6). If `can_request_review`
-    is true, the applicant can request reconsideration. An adverse action notice has the block of 15 USC 1681m(a) if
-    there are `reports`, and the block of 1681m(b)(1) with `has_source`.
+    - `is_denial`: the notice of a counteroffer also denies the request (comment 9(a)(1)-6).
+    - `can_request_review`: the applicant can request reconsideration.
+    - `reports`: an adverse action notice contains the block of 15 USC 1681m(a).
+    - `has_source`: an adverse action notice contains the block of 15 USC 1681m(b)(1).
+    - `is_other`: the notice is for an applicant other than the first, and discloses only the report about that
+      applicant. The first applicant gets the notice about the application (12 CFR 1002.9(f)).
 
     In the European Union, a notice states the `way` of the decision and the rights only if a score was computed
-    (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States, also only an approval or a counteroffer on worse
-    terms requires these statements (Colorado SB 26-189). A denial has the ECOA notice instead.
-
-    With `is_other`, the notice is for another applicant than the first, and discloses only the report about that
-    applicant. The first applicant receives the notice about the application (12 CFR 1002.9(f)).
+    (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States, these statements are also required for an
+    approval or a counteroffer on worse terms (Colorado SB 26-189). A denial contains the ECOA notice instead.
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
     is_eu = profile == EU
@@ -100,7 +100,7 @@ def blocks_of(
 
 
 def gather(notice: Notice) -> dict[str, Any] | Lacking:
-    """Return the notice's data as JSON values, or the reason why the notice can't be created yet."""
+    """Return the content of a notice as JSON values, or the reason why the notice can't be created yet."""
     application: Any = notice.application
     offered, move = notice.counteroffer, notice.move
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()
@@ -121,7 +121,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     reports = [report for report in reports if report["applicant"] == applicant]
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
     if not notice.is_for_account:
-        # The reasons can come from the other applicant's report.
+        # The reasons may come from another applicant's report, so this notice omits the reasons.
         reasons = []
     elif is_denial and not reasons:
         return Lacking(Notice.REASONS)
@@ -190,7 +190,7 @@ def _withdrawal(notice: Notice) -> dict[str, Any] | None:
 
 
 def _reviewed_at(notice: Notice) -> str | None:
-    """Return the time of the request for reconsideration that this decision closed, or None."""
+    """Return the time of the request for reconsideration that the decision closed, or None."""
     if notice.move is None:
         return None
     requests = notice.application.review_requests.filter(answered_at=notice.move.changed_at)
@@ -214,7 +214,7 @@ def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: Any) -> l
 
 
 def _shared_bank_data(application: Any) -> bool:
-    """Return whether the applicant shared bank data at the submission, even if the consent ended later."""
+    """Return whether the applicant shared bank data at the submission, even if the consent has ended."""
     shared = Consent.objects.filter(reference=application.pk, kind=LENDER_SHARING, scope__contains=": bank")
     return shared.exists()
 
@@ -235,7 +235,7 @@ def _can_request_review(notice: Notice) -> bool:
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
-    """Return the texts of the decision's principal reasons, otherwise of the reasons of a declining score."""
+    """Return the texts of the decision's principal reasons, or of the reasons of a declining score."""
     reasons = reasons_of(metadata)
     score = None if reasons or notice.kind != ADVERSE_ACTION else notice.application.decision_score
     if score is not None and score.outcome == "decline":
@@ -244,14 +244,17 @@ def _reasons(notice: Notice, metadata: Any) -> list[str]:
 
 
 def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list[Any]:
-    """Return the addressed applicants: only the first if a notice about the application discloses reports."""
+    """Return the applicants in the address.
+
+    A notice that discloses reports is addressed only to the first applicant.
+    """
     if notice.applicant is not None:
         return persons[notice.applicant - 1 : notice.applicant]
     return persons[:FIRST] if has_reports else persons
 
 
 def _person(person: dict[str, Any], language: str) -> dict[str, Any]:
-    """Return an applicant's name and address lines. The country's name is in the language of the notice."""
+    """Return an applicant's name and address lines. The name of the country is in the language of the notice."""
     where = person["address"]
     town = " ".join(filter(None, (where.get("city"), where.get("region"), where.get("postal_code"))))
     with translation.override(language):
@@ -261,7 +264,7 @@ def _person(person: dict[str, Any], language: str) -> dict[str, Any]:
 
 
 def render(content: dict[str, Any], profile: str) -> str:
-    """Render the notice as a self-contained HTML page, which is also the stored record."""
+    """Render the notice as a self-contained HTML page. The page is also the stored record."""
     with translation.override(content["language"]):
         figures = {}
         if terms := content["terms"]:
@@ -307,7 +310,7 @@ def _day_of(value: str | None, content: dict[str, Any]) -> str:
 
 
 def _zone_of(content: dict[str, Any]) -> str:
-    # Older contents have no time zone.
+    # Notices of earlier versions have no time zone.
     zone: str = content.get("zone", "UTC")
     return zone
 

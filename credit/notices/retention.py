@@ -1,4 +1,4 @@
-"""Retain or erase an application's notices, according to legal grounds and the litigation hold."""
+"""Retain or erase the notices of an application, according to legal grounds and litigation holds."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from identity.access.second_factor import require_second_factor
 
 @dataclass(frozen=True)
 class Ground:
-    """A law that requires retention for `months` from an event: `notice`, `acceptance`, or `score`."""
+    """A law that requires retention for `months` after an event: `notice`, `acceptance`, or `score`."""
 
     name: str
     law: str
@@ -32,7 +32,7 @@ class Ground:
 
 
 NOTICE, ACCEPTANCE, SCORE = "notice", "acceptance", "score"
-# The same section requires only 12 months for business credit, which the longer period covers.
+# For business credit, the same section requires 12 months, which the longer period includes.
 REGULATION_B = Ground("regulation_b", "12 CFR 1002.12(b)(1)", 25, NOTICE)
 REGULATION_Z = Ground("regulation_z", "12 CFR 1026.25(a)", 24, ACCEPTANCE)
 COLORADO = Ground("colorado", "Colorado SB 26-189", 36, SCORE)
@@ -41,19 +41,19 @@ GROUNDS = (REGULATION_B, REGULATION_Z, COLORADO)
 
 HOLD_PERMISSION = "credit.add_retentionhold"
 _NOTICE_START = Coalesce("delivered_at", "made_at")
-# An unanswered request ends at the deadline.
+# The period of an unanswered request starts at the deadline.
 _REQUEST_END = Coalesce("answered_at", "due_at")
 
 
 class Kept(NamedTuple):
-    """A ground that applies to an application, and the end of the ground's period."""
+    """A ground that applies to an application, and the end of its retention period."""
 
     ground: Ground
     until: datetime
 
 
 class Held(NamedTuple):
-    """The newest litigation hold of an application, and the grounds that apply."""
+    """The latest litigation hold of an application, and the grounds that apply."""
 
     application_id: str
     on: bool
@@ -63,7 +63,7 @@ class Held(NamedTuple):
 
 
 def _starts() -> dict[str, Any]:
-    """Map each kind of event to an ORM expression for the time of the application's newest event of that kind."""
+    """Map each kind of event to an ORM expression for the time of the application's latest event of that kind."""
     notices = Notice.objects.filter(application=OuterRef("pk"), made_at__isnull=False).order_by("-made_at")
     scores = Score.objects.filter(application=OuterRef("pk")).order_by("-created_at")
     return {
@@ -74,14 +74,17 @@ def _starts() -> dict[str, Any]:
 
 
 def grounds_of(application: Application) -> list[Kept]:
-    """Return the grounds that apply. The period of a ground starts at the newest event of its kind."""
+    """Return the grounds that apply to an application.
+
+    The period of a ground starts at the latest event of its kind.
+    """
     starts: Any = Application.objects.values(**_starts()).get(pk=application.pk)
     kept = ((ground, starts[ground.since]) for ground in GROUNDS)
     return [Kept(ground, start + ground.period) for ground, start in kept if start is not None]
 
 
 def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
-    """Exclude rows whose application has a hold, or a retention ground other than the notice's own ground."""
+    """Exclude rows whose application has a hold, or a ground that does not start with a notice."""
     holds = RetentionHold.objects.filter(application=OuterRef("pk")).order_by("-id").values("is_on")[:1]
     applications = Application.objects.annotate(is_held=Coalesce(Subquery(holds), False), **_starts())
     expired = applications.filter(pk=OuterRef("application"), is_held=False)
@@ -93,7 +96,7 @@ def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
 
 
 def erase_expired(*, now: datetime) -> dict[str, int]:
-    """Erase notices and statements that have no retention ground. Their hashes and dates remain."""
+    """Erase notices and statements without a retention ground. Their hashes and dates remain."""
     before = now - REGULATION_B.period
     due = Notice.objects.annotate(start=_NOTICE_START).filter(made_at__lte=before, start__lte=before)
     notices = without_ground(due.filter(content__isnull=False), now=now)
@@ -122,7 +125,7 @@ def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: d
 def _load(application_id: str, actor: Actor) -> Application:
     """Return an application for an operator who can manage holds. Raises InsufficientScope for other accounts."""
     if not actor.user.has_perm(HOLD_PERMISSION):
-        # If the caller can't read the application, the response is 404, not 403.
+        # If the caller can't read the application, `load_visible` raises 404 instead of 403.
         load_visible(application_id, actor)
         raise InsufficientScope("Requires the group Operations.", details={"required": HOLD_PERMISSION})
     require_second_factor(actor)

@@ -37,13 +37,13 @@ from identity.access import consents
 from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
-# This is the time between attempts to create a waiting notice.
+# The time between two attempts to create a waiting notice.
 RETRY_AFTER = timedelta(hours=1)
 _LEASE = timedelta(minutes=1)
-# A reviewer must record these deliveries. The platform detects all other deliveries.
+# A reviewer must record deliveries with these channels. The platform detects all other deliveries.
 RECORDED = (POST, PROVIDER)
 REFERENCE_MAX = 255
-# This limits the characters of a request for reconsideration.
+# The maximum number of characters in a request for reconsideration.
 STATEMENT_MAX = 4_000
 _SYSTEM = Actor.system("issue_notices")
 
@@ -51,8 +51,8 @@ _SYSTEM = Actor.system("issue_notices")
 def issue_due(*, now: datetime) -> dict[str, int]:
     """Create due notices, process the results of mails, and report overdue clocks. Return the counts.
 
-    Each call processes up to BATCH rows per kind. Each row has its own transaction and lock, so any number of workers
-    can run at the same time. A row that raises an error doesn't stop other rows, and is counted in `errors`.
+    Each call processes up to BATCH rows of each kind. Each row has its own transaction and lock, so several workers can
+    run at the same time. If a row raises an error, the other rows are still processed, and `errors` counts the row.
     """
     counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue", "errors"), 0))
     mailed = Notice.objects.filter(status=READY, mail__status__in=(SENT, MAIL_FAILED)).order_by("id")
@@ -74,7 +74,7 @@ def _in_turn(
 ) -> None:
     try:
         with transaction.atomic():
-            # The row is None if it has left the queue, or if another worker has locked it.
+            # The row is None if it is no longer in the queue, or if another worker has locked it.
             row = queue.select_for_update(skip_locked=True, of=("self",)).filter(pk=waiting.pk).first()
             word = None if row is None else step(row, now)
     except Exception:
@@ -86,7 +86,7 @@ def _in_turn(
 
 
 def make(notice: Notice, now: datetime) -> str:
-    """Create the notice, its mail, and its ledger record, or store the reason why it waits. Return the result."""
+    """Create the notice, its mail, and its ledger record. Otherwise, store why the notice waits. Return the result."""
     content = gather(notice)
     mail = None
     if not isinstance(content, Lacking) and (address := _mail_address(notice)):
@@ -95,7 +95,7 @@ def make(notice: Notice, now: datetime) -> str:
         content = content if mail is not None else Lacking(Notice.MAIL)
     if isinstance(content, Lacking):
         if not notice.waits_for and _is_mailed(notice):
-            # This mail replaces the mail about the notice.
+            # This mail replaces the mail about the notice, which can't be created yet.
             queue_applicant_mail(notice.application, now=now)
         Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content.word)
         return "waiting"
@@ -119,7 +119,7 @@ def _is_mailed(notice: Notice) -> bool:
 
 
 def _mail_address(notice: Notice) -> str:
-    """Return the e-mail address for the notice, or "" without the applicant's consent to electronic records."""
+    """Return the email address for the notice, or "" if the applicant has not consented to electronic records."""
     if not _is_mailed(notice):
         return ""
     persons: Any = notice.application.applicants or ()
@@ -138,7 +138,7 @@ def _after_mail(notice: Notice, now: datetime) -> str:
 
 
 def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor: Actor, now: datetime) -> Delivery:
-    """Store a delivery. The first delivery changes the notice's status. The caller must have locked the notice."""
+    """Store a delivery. The first delivery changes the status of the notice. The caller must have locked the notice."""
     delivery = Delivery.objects.create(
         notice=notice, channel=channel, at=at, evidence=evidence, recorded_at=now, principal=actor.user,
         credential=actor.credential,
@@ -149,7 +149,7 @@ def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor
 
 
 def _report_overdue(clock: Clock, now: datetime) -> str:
-    """Send an event about an overdue clock to the lender's owner. The caller must have locked the clock."""
+    """Send an event about an overdue clock to the owner of the lender. The caller must have locked the clock."""
     Clock.objects.filter(pk=clock.pk).update(overdue_told_at=now)
     rows = clock.application.notices.order_by("-id")
     notice = rows.filter(status__in=UNDELIVERED).first() or rows.first()
@@ -163,7 +163,7 @@ def _report_overdue(clock: Clock, now: datetime) -> str:
 
 
 def readable_notices(application_id: str, actor: Actor) -> QuerySet[Notice]:
-    """Select the notices of an application that `actor` can read, newest first. Raises the errors of `load_for`."""
+    """Return the notices of an application that `actor` can read, newest first. Raises the errors of `load_for`."""
     return Notice.readable_by(actor.user, load_for(application_id, actor)).order_by("-id")
 
 
@@ -175,21 +175,21 @@ def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
 
 
 def _held(notice: Notice) -> Notice:
-    """Lock a notice for this transaction, and return its current state."""
+    """Lock a notice until the end of the transaction, and return its current state."""
     rows = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
     return rows.get(pk=notice.pk)
 
 
 def record_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
-    """Record that the applicant opened the notice with their own log-in or key. Later openings are ignored.
+    """Record that the applicant opened the notice with the applicant's log-in or key. Later openings are ignored.
 
-    Opening a notice counts as its delivery only with the consent to electronic records (12 CFR 1002.4(d)(2), 15 USC
-    7001(c)). Without consent, the notice is displayed, but must still be delivered by post.
+    Opening a notice is a delivery only with the consent to electronic records (12 CFR 1002.4(d)(2), 15 USC 7001(c)).
+    Without the consent, the notice is displayed, but must still be delivered by post.
     """
     is_person = actor.user.pk == notice.application.consumer_id and notice.is_for_account and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
         return
-    # A risk-based pricing notice can be electronic without a consent (12 CFR 1022.73(b)(1)(ii)).
+    # A risk-based pricing notice can be electronic without the consent (12 CFR 1022.73(b)(1)(ii)).
     if not notice.is_about_price and not Consent.is_given_by(notice.application.consumer_id):
         return
     with transaction.atomic():
@@ -202,10 +202,11 @@ def record_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
 def record_delivery(
     application_id: str, notice_id: str, *, channel: str, at: datetime, reference: str, actor: Actor, now: datetime
 ) -> Delivery:
-    """Record a delivery by post or by the lender's own channel.
+    """Record a delivery by post or by another channel of the lender.
 
-    Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, or NoticeSettled. Raises
-    ValidationFailed if the channel is not enabled, or if the time is in the future or before the notice was created.
+    Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, and NoticeSettled. Raises
+    ValidationFailed if the channel is not enabled. Also raises it if the time is in the future or before the creation
+    of the notice.
     """
     notice = load_notice(application_id, notice_id, actor)
     if refusal := notice.application.check_reviewer(actor):
@@ -225,7 +226,8 @@ def record_delivery(
 def request_review(application_id: str, *, statement: str, actor: Actor, now: datetime) -> ReviewRequest:
     """Store an applicant's request for reconsideration. The next decision closes the request.
 
-    Raises ApplicationNotFound, and RecordNotEditable if the decision can't be reconsidered or another request is open.
+    Raises ApplicationNotFound. Raises RecordNotEditable if the decision can't be reconsidered, or if a request is
+    already open.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -247,7 +249,7 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
 
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
-    """Select the notices of applications to a lender, sorted by `due_at`. Raises the errors of `load_read`."""
+    """Return the notices of applications to a lender, sorted by `due_at`. Raises the errors of `load_read`."""
     provider = providers.load_read(provider_id, actor)
     number = providers.number_of(provider.pk)
     # Applications store the lender's ID as an integer.
@@ -266,7 +268,7 @@ def consent_text(language: str) -> str:
 
 
 def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime) -> Consent:
-    """Store the account's consent to the current text. Raises ValidationFailed if the hash is not the text's hash."""
+    """Store the account's consent to the current text. Raises ValidationFailed if the hash is of another text."""
     text = consent_text(language)
     if text_sha256 != digest_of(text):
         raise ValidationFailed.of_member(
@@ -280,7 +282,7 @@ def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime
 
 
 def withdraw_consent(*, actor: Actor, now: datetime) -> None:
-    """Store that the account withdrew its consent. Idempotent."""
+    """Store the withdrawal of the account's consent. Idempotent."""
     newest = Consent.newest_of(actor.user.pk)
     if newest is not None and newest.is_given:
         _keep_consent(actor, newest.text, is_given=False, now=now)

@@ -34,7 +34,7 @@ def refusal_of(environment, variable, value):
         ("SETTLEMENT_NETWORK", "eip155:0", "SETTLEMENT_NETWORK must be eip155:<chain id>"),
         ("SETTLEMENT_TOKEN_ADDRESS", MISTYPED_ADDRESS, "has a wrong EIP-55 checksum"),
         ("SETTLEMENT_TOKEN_ADDRESS", "usdc", "must be an address: 0x and 40 hex digits"),
-        ("DOCUMENT_STORAGE", "documents", "DOCUMENT_STORAGE='documents' is neither an absolute folder"),
+        ("DOCUMENT_STORAGE", "documents", "DOCUMENT_STORAGE='documents' must be an absolute folder"),
         ("DOCUMENT_STORAGE", "s3://", "DOCUMENT_STORAGE='s3://' has no bucket"),
         ("DOCUMENT_STORAGE", "s3://lender-documents/x", "pip install 'django-storages[s3]'"),
         ("DOCUMENT_SCANNER", "127.0.0.1:3310", "DOCUMENT_SCANNER='127.0.0.1:3310' must be an address such as clamd://"),

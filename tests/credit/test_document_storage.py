@@ -121,14 +121,14 @@ def test_failing_document_storage_stores_nothing_and_does_not_stop_prune(api, ap
     (tmp_path / "documents").write_text("a file where the folder should be")
     assert_error(send_file(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
-    assert "must be a folder that this account may write to" in why("document_storage")
+    assert "must be a folder that this user account can write to" in why("document_storage")
     StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
     with pytest.raises(CommandError, match="1 rules, tasks, or rows failed"):
         run_json("prune")
 
 
 def test_doctor_does_not_create_the_document_folder(folder):
-    assert why("document_storage") == "answers"
+    assert why("document_storage") == "responds"
     assert not folder.exists()
 
 
@@ -185,5 +185,5 @@ def test_document_storage_without_a_file_system_is_supported(api, application, s
     settings.STORAGES = {**settings.STORAGES, "documents": options}
     send_file(api, application)
     assert content_of(api, application).content == PDF
-    assert why("document_storage") == "answers"
+    assert why("document_storage") == "responds"
     assert storage().save("x", ContentFile(b"")) == "x"
