@@ -62,7 +62,7 @@ def var_dir() -> Path:
 def make_var_dir(folder: Path) -> None:
     """Create VAR_DIR so that only its owner has access.
 
-    The mode of an existing folder is changed only if it is the default folder.
+    The mode of an existing folder is only changed if it is the default folder.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder == _DEFAULT_VAR_DIR:
@@ -277,7 +277,7 @@ def refuse_providers() -> None:
 
 
 def application_secrets(var_dir: Path, *, production: bool, service: str) -> tuple[str, list[str]]:
-    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS).
+    """Return `(SECRET_KEY, FIELD_ENCRYPTION_KEYS)`.
 
     In production, the environment must contain both, and weak values are rejected. In development, both are created
     once and stored in `development-secrets.json` in `var_dir`, which only its owner can read.

@@ -329,7 +329,7 @@ CSRF_COOKIE_HTTPONLY = True
 
 # --- Mail --------------------------------------------------------------------------------------------------------
 
-# If EMAIL_URL is unset, production sends no mail, and `doctor` reports it.
+# Without EMAIL_URL, production sends no mail, and `doctor` reports this.
 EMAIL_BACKEND, EMAIL_OPTIONS = mail_environment.email_backend("EMAIL_URL", default="" if PRODUCTION else "console:")
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", f"no-reply@{urlsplit(APP_URL).hostname}")
 

@@ -158,7 +158,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         ]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Show groups as checkboxes. Only groups grant permissions."""
+        """Display groups as checkboxes."""
         if db_field.name == "groups":
             options["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **options)

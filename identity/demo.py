@@ -134,7 +134,7 @@ def _make_partner(partner: Any, *, now: datetime) -> None:
     if ManagedAccount.objects.filter(partner=partner).exists():
         return
     partner.groups.add(Group.objects.get(name=PARTNER))
-    actor = Actor(user=User.objects.get(pk=partner.pk), credential="demo")  # reload the permissions
+    actor = Actor(user=User.objects.get(pk=partner.pk), credential="demo")  # this reloads the permissions
     for number in (1, 2):
         make_account(actor, external_id=f"customer-{number}", email=None, name=None, now=now)
     for identifier, name in ((demo_ids.KEY_TO_ROTATE, "Shop"), (demo_ids.KEY_TO_REVOKE, "Old shop")):
@@ -159,7 +159,7 @@ def _keep_key(
         id=identifier,
         owner=owner,
         name=name,
-        digest=digest_of(secrets.token_urlsafe(32)),  # the plain keys are unknown
+        digest=digest_of(secrets.token_urlsafe(32)),  # the plain key does not exist
         secret=secrets.token_urlsafe(32),
         scopes=["offers:read"],
         created_at=now,

@@ -7,7 +7,7 @@ from config.docs import views
 
 
 class Names(StringConverter):
-    """Up to six names of letters, digits, and inner dots, separated by slashes."""
+    """A converter for up to six names of letters, digits, and inner dots, separated by slashes."""
 
     regex = r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}/){0,5}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}"
 

@@ -34,7 +34,7 @@ BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Columns of a table that move together, and the lookups from a row to its account."""
+    """Columns of a table that move together, and the lookups from a row to the row's account."""
 
     model: type[Model]
     columns: tuple[str, ...]

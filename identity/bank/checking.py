@@ -101,7 +101,7 @@ def _fault_of_state(state: Any) -> str:
 
 
 def _fault_of_rows(rows: Any, payload: Any) -> str:
-    """Return the error of the first row that the platform can't store."""
+    """Return the error of the first row that the platform can't store, or an empty string."""
     if not isinstance(rows, list):
         return "must return a list"
     for row in rows:

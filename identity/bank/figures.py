@@ -70,13 +70,13 @@ class BankFigures:
 
     @property
     def balance_on(self) -> date | None:
-        """The date of the oldest balance. None if it is unknown."""
+        """The date of the oldest balance, or None if a date is unknown."""
         days = [account.balance_on for account in self.accounts]
         return None if not days or None in days else min(days)
 
     @cached_property
     def _reported(self) -> list[Booking]:
-        """All bookings of the accounts' items, including those of debt accounts."""
+        """All bookings of the items, including the bookings of debt accounts."""
         since = {account.item_id: account.since for account in self.accounts}
         rows = BankTransaction.objects.reported_by_provider().filter(
             user=self.user_id, item_id__in=since, date__gte=min(since.values())
@@ -130,7 +130,7 @@ class BankFigures:
 
     @property
     def as_of(self) -> date | None:
-        """The last day with complete bookings. None if bookings are missing."""
+        """The last day with complete bookings, or None if bookings are missing."""
         return None if self.gap else self._until - _DAY
 
     @property
@@ -199,7 +199,7 @@ class BankFigures:
 
     @property
     def lowest_balance_cents(self) -> int | None:
-        """The lowest end-of-day balance of all accounts together."""
+        """The lowest sum of the accounts' end-of-day balances."""
         balances = self._end_of_day_balances
         return None if balances is None else min(map(sum, balances))
 

@@ -56,7 +56,7 @@ class RequestsPage(DeveloperPage):
         parameters = QueryDict(mutable=True)
         for name in request.GET:
             value = request.GET.get(name, "")
-            if value and name != "limit":  # skip fields that were left empty
+            if value and name != "limit":  # empty fields are skipped
                 parameters[name] = str(value)
         query = RequestQuery.read(parameters)
         offset = query["offset"]
@@ -106,7 +106,7 @@ class KeysPage(DeveloperPage):
         return _show_key(request, keys.rotate_own_key(actor_on(request), key_id, **body, now=now))
 
     def collect(self, request: HttpRequest) -> HttpResponse:
-        """Collect a key that an operator rotated, as `POST /v1/auth/keys/{key_id}/collect` does."""
+        """Collect a key that an operator rotated, like `POST /v1/auth/keys/{key_id}/collect`."""
         identifier = request.POST.get("key_id", "")
         return _show_key(request, collect_api_key(actor_on(request), identifier=identifier, now=timezone.now()))
 

@@ -180,7 +180,8 @@ def _newest(account_id: int, before: int | None, *, about: str, request_id: str)
         own = own.filter(request_id=queryable(request_id))
     if about:
         name, _, value = queryable(about).partition(":")
-        spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')  # a string, or a number
+        # The value is a string or a number.
+        spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')
         named = reduce(or_, (Q(text__contains=text) for text in spelled))
         own = own.annotate(text=Cast("object", TextField())).filter(named)
     return own.order_by("-sequence")

@@ -74,7 +74,7 @@ def resume_verification(
 def request_verification(
     *, user: Any, key: UUID | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> VerificationState | None:
-    """Create a verification at the vendor, outside of any transaction. Returns None if no attempt is left.
+    """Create a verification at the vendor, outside of any transaction.
 
     The name of the verification derives from the Idempotency-Key and the last attempt, so a retry returns the same
     verification. Raises ProviderUnavailable.
@@ -153,7 +153,7 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
 
 
 def refresh_verification(verification: KycVerification, *, now: datetime) -> KycVerification:
-    """Read the status from the vendor and store it. Raises ProviderUnavailable."""
+    """Request the status from the vendor, and store it. Raises ProviderUnavailable."""
     state = open_banking().read_verification(verification.provider_reference)
     return apply_state(verification, state, now=now)
 

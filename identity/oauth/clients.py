@@ -23,7 +23,7 @@ from identity.access.models import AccountHistory, OAuthClient, TokenFamily, Use
 from identity.access.scopes import SCOPES
 from identity.access.second_factor import require_second_factor
 
-CLIENTS_MAX = 20  # per account
+CLIENTS_MAX = 20  # the maximum number of an account's clients
 
 
 class ClientScopes(BaseScopes):  # type: ignore[misc]

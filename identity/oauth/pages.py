@@ -71,7 +71,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return super().get(request, *args, **kwargs)
 
     def validate_authorization_request(self, request: HttpRequest) -> Any:
-        """Reject a challenge that is too long for its column, with a redirect to the client."""
+        """Redirect to the client with an error if a challenge is too long for its column."""
         scopes, credentials = super().validate_authorization_request(request)
         self._destination = credentials["redirect_uri"]
         if len(credentials.get("code_challenge") or "") > CHALLENGE_MAX:

@@ -113,7 +113,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
             return tokens.start_family(user=request.user, now=timezone.now(), **family)
 
     def invalidate_authorization_code(self, *_args: Any, **_kwargs: Any) -> None:
-        """Do nothing: the exchange has already deleted the code."""
+        """Do nothing, because the exchange has already deleted the code."""
 
     def revoke_token(self, token: str, _token_type_hint: str, request: Any, *_args: Any, **_kwargs: Any) -> None:
         """Revoke the token family of an access or refresh token of this client. Ignore any other string (RFC 7009)."""

@@ -130,7 +130,7 @@ def _make_account(email: str) -> User:
 
 
 def session_ended(request: HttpRequest, user: Any) -> bool:
-    """Return whether a page session of a logged-in account must end.
+    """Check whether a page session of an account must end.
 
     A session that started at the issuer ends with its row. If an issuer is configured, other staff sessions end after 8
     hours. If passwords are also disabled for staff, these other sessions end immediately, except for the break-glass

@@ -144,7 +144,7 @@ class Plaid:
         return [_account(entry, item) for entry in _objects(document, "accounts")]
 
     def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
-        # If bookings change while the pages are read, Plaid requires a restart from the first page.
+        # If bookings change during the requests of the pages, Plaid requires a restart from the first page.
         for _ in range(SYNC_TRIES):
             try:
                 return base.booked_since(self._sync(access_token, has_history=since is not None), since)

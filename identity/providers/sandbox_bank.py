@@ -34,8 +34,8 @@ _MERCHANTS = (
 class Persona:
     """A profile of a bank customer. Each item gets amounts from these ranges, in cents."""
 
-    pay_cents: tuple[int, int] | None  # every two weeks
-    gig_cents: tuple[int, int] | None  # per day of work, on 3 of 7 days
+    pay_cents: tuple[int, int] | None  # the salary every two weeks
+    gig_cents: tuple[int, int] | None  # the pay per day of work, on 3 of 7 days
     rent_cents: tuple[int, int]
     rest_cents: tuple[int, int]  # the balance of the checking account before a payday
     savings_cents: tuple[int, int]
@@ -199,7 +199,7 @@ def _purchases(item_id: str, month: date) -> Iterator[Booking]:
 
 
 def _transaction(item_id: str, subtype: str, booking: Booking, today: date) -> Transaction:
-    name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # at most one booking per merchant and day
+    name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # a merchant has at most one booking per day
     return {
         "transaction_id": f"tx_{digest_of(name)[:24]}",
         "account_id": _account_id(item_id, subtype),

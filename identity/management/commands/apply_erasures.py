@@ -18,7 +18,7 @@ class Command(JsonCommand):
         parser.add_argument("--dry-run", action="store_true", dest="is_dry", help="Only count the accounts.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Return counts, and the ids of the erased accounts, which a ledger with its own database also needs."""
+        """Return counts, and the ids of the erased accounts. A ledger with a separate database also needs these ids."""
         try:
             return apply_erasures(options["file"], now=timezone.now(), is_dry=options["is_dry"])
         except (OSError, ValueError) as error:

@@ -35,7 +35,7 @@ class Command(JsonCommand):
                     scopes=options["scope"],
                     public=options["public"],
                 )
-                # The client belongs to no account, so that no account's history has an entry.
+                # The client belongs to no account, so the audit stream records it instead of an account's history.
                 audit.emit(
                     "oauth_client.created",
                     actor=audit_actor(Actor.system("create_oauth_client")),

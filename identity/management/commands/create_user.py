@@ -57,7 +57,7 @@ class Command(JsonCommand):
 
 
 def _check_same(existing: User, wanted: User, password: str, groups: list[Group]) -> None:
-    """Raise CommandError if the existing account lacks something that the options require. It may have more."""
+    """Raise CommandError if the existing account lacks a value of the options. The account may have further values."""
     differs = {
         "password": not existing.check_password(password),
         "email": bool(wanted.email) and not is_named(existing, wanted.email),

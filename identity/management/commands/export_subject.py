@@ -22,7 +22,7 @@ class Command(JsonCommand):
         parser.add_argument("--to", required=True, type=Path, help="The file to create; it must not exist.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Write the zip, readable only by its owner. Deletes an incomplete file."""
+        """Write a zip that only its owner can read. After an error, delete the incomplete file."""
         number = parse_positive_int64(options["user_id"])
         if number is None or not User.objects.filter(pk=number).exists():
             raise CommandError(f"Account {options['user_id']} not found.")
@@ -36,7 +36,7 @@ class Command(JsonCommand):
                 counts = write_export(number, file, now=timezone.now())
         except BaseException as error:
             path.unlink(missing_ok=True)
-            if isinstance(error, OSError | Unavailable):  # a full disk, or an unavailable storage
+            if isinstance(error, OSError | Unavailable):  # the disk is full, or the storage is unavailable
                 raise CommandError(f"{path} can't be written: {error}. Run the command again later.") from error
             raise
         actor = {"app_name": "command:export_subject"}

@@ -9,7 +9,7 @@ from identity.accounts.seeds import hash_codes
 
 
 class Command(JsonCommand):
-    """Encrypt all data with the first of FIELD_ENCRYPTION_KEYS. Lists undecryptable data and exits with status 1."""
+    """Encrypts all data with the first key. If data can't be decrypted, lists it and exits with status 1."""
 
     help = (
         "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS, bound to its row. After "

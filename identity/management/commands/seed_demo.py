@@ -18,9 +18,9 @@ CONSUMER, STAFF = "demo", "admin"
 
 
 class Command(JsonCommand):
-    """Stores values in `demo.json` that the database has only as hashes (passwords, the key), to print them again.
+    """Creates demo data, and stores its passwords and key in `demo.json`, because the database stores only hashes.
 
-    Scripts read the credentials and the address from there.
+    Later runs print the stored values, and scripts read the credentials and the address from the file.
     """
 
     help = "Create demo data once, and print how to log in. Development only."
@@ -54,7 +54,7 @@ class Command(JsonCommand):
 
 
 def _keep(path: Path, result: dict[str, Any]) -> None:
-    """Write the file atomically, readable only by its owner."""
+    """Write a file atomically, with access only for its owner."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(json.dumps(result))
