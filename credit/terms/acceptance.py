@@ -68,7 +68,7 @@ def offered_terms(application: Application, *, now: datetime) -> LoanTerms | Non
 
 
 def form_to_read(application: Application, *, language: str | None, now: datetime) -> Precontract:
-    """Return the European information form of the terms to accept. Raises NotFound."""
+    """Return the European information form of the counteroffered or approved terms. Raises NotFound."""
     return form_of_acceptable(application, describe(application, now=now), language=language, now=now)
 
 
