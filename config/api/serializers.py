@@ -498,10 +498,15 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
 
 
 class CollectionSerializer(ResponseSerializer):
-    """A complete list. It has the subclass's field of rows, and `total`. A view returns the queryset."""
+    """A complete list. It has the subclass's field of rows, and `total`. A view returns the queryset.
+
+    A subclass declares `total` if its description must name the rows.
+    """
 
     def get_fields(self) -> dict[str, Any]:
-        return {**super().get_fields(), "total": Int64Field()}
+        fields: dict[str, Any] = super().get_fields()
+        fields.setdefault("total", Int64Field())
+        return fields
 
     @classmethod
     @cache

@@ -148,7 +148,7 @@ class BankAccountsSerializer(serializers.ResponseSerializer):
     accounts = BankAccountSerializer(many=True, help_text="The accounts of the items that were read.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were read.")
     items = ItemStateSerializer(many=True, help_text="Each requested item, also if it can't be read.")
-    total = serializers.Int64Field()
+    total = serializers.Int64Field(help_text="The number of accounts.")
 
 
 class BankTransactionSerializer(serializers.JsonPartSerializer):
@@ -176,3 +176,4 @@ class BankTransactionsSerializer(serializers.PageSerializer):
 
     transactions = BankTransactionSerializer(many=True, help_text="The transactions, newest first.")
     items = ItemStateSerializer(many=True, help_text="Each requested item, also if it can't be read.")
+    total = serializers.Int64Field(help_text="The number of transactions on all pages.")

@@ -115,3 +115,4 @@ class MethodsSerializer(serializers.CollectionSerializer):
     """The account's payment methods."""
 
     payment_methods = MethodSerializer(many=True, help_text="The methods; empty if methods are not stored.")
+    total = serializers.Int64Field(help_text="The number of methods.")

@@ -45,7 +45,7 @@ class WalletListSerializer(serializers.ResponseSerializer):
     """The account's connected wallets, oldest first."""
 
     wallets = WalletSerializer(many=True, help_text="The wallets, oldest first.")
-    total = serializers.Int64Field()
+    total = serializers.Int64Field(help_text="The number of wallets.")
 
 
 class WalletConnectionSerializer(WalletSerializer):

@@ -613,3 +613,4 @@ class MembersPageSerializer(serializers.PageSerializer):
         many=True,
         help_text="The open invitations, at most 50, on every page. Empty for members without the role `owner`.",
     )
+    total = serializers.Int64Field(help_text="The number of members on all pages, without the invitations.")
