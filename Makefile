@@ -1,4 +1,4 @@
-# What people and scripts call. Each target sets up what it needs first.
+# Commands for developers and scripts. Each target first installs its dependencies.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,18 +10,18 @@ DOCS_VENV := .venv-docs
 DOCS_STAMP := $(DOCS_VENV)/.installed
 DOCS := var/docs
 WORKERS ?= auto
-# pip leaves packages uncompiled, which is quicker. Python compiles what is imported, and must keep it here even where
-# the environment says not to, or every start would compile it again.
+# pip does not compile packages, which is faster. Python compiles imported modules, and must store the result even if
+# the environment disables this. Otherwise, every start would compile the modules again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all nightly contract lint bench docs pictures lock release clean
 
-help: ## Say what there is to call.
+help: ## List all targets.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-# One shell: what it began and could not finish, Ctrl-C included, it takes away again. Only a kill leaves the mark behind
-# by which the next call knows a half-made environment.
+# The recipe runs in one shell, which removes an incomplete environment after an error or Ctrl-C. After a kill, the file
+# `.unfinished` remains, and the next call deletes the environment.
 $(STAMP): requirements.txt
 	@set -e; \
 	test ! -e $(VENV)/.unfinished || rm -rf $(VENV); \
@@ -44,7 +44,7 @@ $(DEV_STAMP): requirements-dev.txt $(STAMP)
 	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
 
-run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, METRICS_PORT, HOST move them.
+run: $(STAMP) ## Start both services and the workers on SQLite with demo data. Options: PORT, LEDGER_PORT, METRICS_PORT, HOST.
 	@exec $(BIN)/python -m config.ops.supervisor --docs
 
 $(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
@@ -54,12 +54,12 @@ $(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
 
 PYTEST = DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-test: $(DEV_STAMP) ## Run the tests that need nothing but Python, on SQLite or on TEST_DATABASE_URL. ARGS are handed to pytest.
+test: $(DEV_STAMP) ## Run the tests that require only Python, on SQLite or on TEST_DATABASE_URL. ARGS are arguments of pytest.
 	@$(PYTEST) --ignore tests/system $(ARGS)
 	@echo "Servers, browsers, races and other processes are tested by: make test-all"
 
 test-all: export HYPOTHESIS_PROFILE ?= full
-test-all: $(FUZZ_STAMP) docs ## Run those, then tests/system/: servers, browsers, storms, deploy, fuzz. What the machine lacks skips.
+test-all: $(FUZZ_STAMP) docs ## Run the same tests and tests/system/ (servers, browsers, storms, deploy, fuzz). Missing tools skip tests.
 	@for part in "--ignore tests/system" tests/system; do \
 		$(PYTEST) $$part $(ARGS) || { [ $$? = 1 ] && echo "Once more, and alone, what failed beside others:" && \
 			$(PYTEST) -n 0 $$part --last-failed --last-failed-no-failures none $(ARGS); } || exit 1; \
@@ -89,7 +89,7 @@ nightly: export STORM_ROUNDS := 80
 nightly: export ERASURE_KILLS := 1000
 nightly: export EXPORTS := 10000
 nightly: export AUDITED := 10000
-nightly: $(BENCH_STAMP) ## Repeat for hours: storms, fuzz, properties, failover, faults, soak, bench. TEST_DATABASE_URL names a PostgreSQL.
+nightly: $(BENCH_STAMP) ## Run storms, fuzz, properties, failover, faults, soak, and bench for hours, on PostgreSQL at TEST_DATABASE_URL.
 	@$(PYTEST) -n 0 --timeout 0 -m nightly tests $(ARGS)
 	@$(PYTEST) -n 0 --timeout 0 tests/system/fuzz tests/system/credit/scoring/test_jpmml.py tests/system/credit/scoring/test_jpmml_explanation.py tests/system/credit/test_withdrawal_clock.py tests/system/credit/test_precontract_pages.py tests/test_retries.py tests/system/flows/test_erasure_everywhere.py tests/flows/test_export_isolation.py tests/config/test_audit.py $(wildcard tests/system/*/test_*storm.py) $(ARGS)
 	@$(PYTEST) --timeout 0 $(wildcard tests/*/*_properties.py tests/*/*/*_properties.py) $(ARGS)
@@ -98,12 +98,12 @@ nightly: $(BENCH_STAMP) ## Repeat for hours: storms, fuzz, properties, failover,
 	@$(BIN)/python -m tests.bench --only faults --only failover --only soak
 
 contract: export UPDATE_CONTRACT := 1
-contract: $(DEV_STAMP) ## Rewrite what is derived: examples, golden OpenAPI document, statement counts. Review the diff.
+contract: $(DEV_STAMP) ## Update the examples, the golden OpenAPI document, and the statement counts. Review the diff.
 	@$(BIN)/python -m pytest -q -n 0 tests/contract.py
 	@$(BIN)/python -m pytest -q -n 0 tests/test_openapi.py
 	@$(BIN)/python -m pytest -q -n 0 tests/test_statements.py
 
-lint: $(DEV_STAMP) ## Check style, types, imports between apps, that no migration is missing, and that each can be gone back from.
+lint: $(DEV_STAMP) ## Check style, types, imports between apps, and that all migrations exist and are reversible.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -116,7 +116,7 @@ $(BENCH_STAMP): requirements-bench.txt $(FUZZ_STAMP)
 	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-bench.txt
 	@touch $@
 
-bench: $(BENCH_STAMP) ## Measure against the references in the same run (PostgreSQL at BENCH_DATABASE_URL). ARGS narrow it.
+bench: $(BENCH_STAMP) ## Compare with the references in the same run, on PostgreSQL at BENCH_DATABASE_URL. ARGS select measurements.
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 $(DOCS_STAMP): requirements-docs.txt $(STAMP)
@@ -125,7 +125,7 @@ $(DOCS_STAMP): requirements-docs.txt $(STAMP)
 	@$(DOCS_VENV)/bin/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-docs.txt
 	@touch $@
 
-# A reader gets the old files until all new ones are there.
+# The old files are served until all new files exist.
 $(DOCS)/index.html: $(DOCS_STAMP) $(wildcard docs/* docs/*/* *.md config/docs/source.py */errors.py */events.py */core/errors.py */core/events.py */core/errors/* tests/openapi.json)
 	@echo "Building the documentation into $(DOCS) …"
 	@rm -rf $(DOCS)-build && mkdir -p $(DOCS)-build
@@ -133,18 +133,18 @@ $(DOCS)/index.html: $(DOCS_STAMP) $(wildcard docs/* docs/*/* *.md config/docs/so
 	@$(DOCS_VENV)/bin/sphinx-build -q -W --keep-going -b html -d $(DOCS)-build/doctrees $(DOCS)-build/source $(DOCS)-build/html
 	@rm -rf $(DOCS) && mv $(DOCS)-build/html $(DOCS) && rm -rf $(DOCS)-build
 
-docs: $(DOCS)/index.html ## Build the documentation, which is served at /docs.
+docs: $(DOCS)/index.html ## Build the documentation for /docs.
 
-pictures: $(DEV_STAMP) ## Make the pictures of README and docs/ anew from the demo. Needs Chromium.
+pictures: $(DEV_STAMP) ## Update the pictures of README and docs/ from the demo. Requires Chromium.
 	@$(BIN)/python -m tests.system.pictures
 
-lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
+lock: $(DEV_STAMP) ## Update the hashed lock files from the *.in files.
 	@for set in requirements requirements-dev requirements-fuzz requirements-bench requirements-docs; do \
 		$(BIN)/uv pip compile $$set.in --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-emit-find-links --no-annotate --no-header --quiet --output-file $$set.txt; \
 	done
 
-release: $(DEV_STAMP) ## Make the files of a release in dist/, from the commit, anchored in the ledger at CHAIN_URL. ARGS as of make_release.
+release: $(DEV_STAMP) ## Create a release of the commit in dist/, anchored in the ledger at CHAIN_URL. ARGS are options of make_release.
 	@$(BIN)/python manage.py make_release $(ARGS)
 
 clean: ## Remove the virtual environments and everything in var/.

@@ -74,7 +74,7 @@ def resume_verification(
 def request_verification(
     *, user: Any, key: UUID | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> VerificationState | None:
-    """Create a verification at the vendor, outside of any transaction.
+    """Create a verification at the vendor, outside of any transaction, or return None at the limit of attempts.
 
     The name of the verification derives from the Idempotency-Key and the last attempt, so a retry returns the same
     verification. Raises ProviderUnavailable.
