@@ -1,5 +1,5 @@
 """Create, read, change, and expire credit applications, and conclude agreements with a right of withdrawal.
 
-Only `Application.transition_to` changes a status. The events are `application.created`, `application.updated`,
-`application.accepted`, and an event for each new status.
+Only `Application.transition_to` changes a status. Events: `application.created`, `application.updated`,
+`application.accepted`, and an event for each status that an application enters.
 """

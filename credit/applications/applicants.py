@@ -1,4 +1,4 @@
-"""The import path of `ApplicantsField` in the first migration. The code is in `credit.core.applicants`."""
+"""Import `ApplicantsField` for the first migration, which uses this path. The code is in `credit.core.applicants`."""
 
 from credit.core.applicants import ApplicantsField
 

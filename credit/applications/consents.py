@@ -1,4 +1,4 @@
-"""Name the consents about an application by the lender's name and the application's reference."""
+"""Display the consents about an application, with the lender's name and the application's reference."""
 
 from django.db.models import OuterRef, Subquery
 

@@ -1,4 +1,4 @@
-"""Mail the applicant about a decision or a pending step. The mail contains a link but no details."""
+"""Mail the applicant after a decision or before a pending step. The mail contains a link but no details."""
 
 from datetime import datetime
 from typing import Any
@@ -13,10 +13,10 @@ from credit.models.notices import EMAIL, Consent
 
 
 def mail_applicant(application: Any, *, now: datetime) -> None:
-    """Mail the confirmed address of an account that an application was decided, or waits for the applicant.
+    """Mail the applicant's confirmed address that the application was decided, or waits for the applicant.
 
-    Applicants who consented to notices by mail receive the mail about the notice instead. If the notice can't be
-    created yet, `issue_notices` sends this mail.
+    Applicants who consented to notices by mail get the mail about the notice instead. If the notice can't be created
+    yet, `issue_notices` sends this mail.
     """
     if not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
         queue_applicant_mail(application, now=now)

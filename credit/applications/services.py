@@ -37,10 +37,10 @@ from credit.models import (
 from credit.models.applications import record_application_event
 from identity.access.consents import CREDIT_REPORT, LENDER_SHARING, Consent, give_consent
 
-# This maps a status to the days after which an idle application expires.
+# An application with this status expires after this number of days without a change.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
 _EXPIRY_LEASE = timedelta(minutes=1)
-# A change of these fields creates a revision. A decision freezes the fields.
+# A change of these fields creates a revision. A decision freezes them.
 REVISED = frozenset({"application_data", "applicants"})
 
 
@@ -51,7 +51,7 @@ _load_visible = PreparedGet(
     Application,
     lambda application_id, user_id: Application.objects.filter(
         Application.visible_to(user_id), pk=application_id
-    ).annotate(provider_owner_id=_PROVIDER_OWNER),  # type: ignore[no-redef]  # saves the query of the property
+    ).annotate(provider_owner_id=_PROVIDER_OWNER),  # type: ignore[no-redef]  # replaces the query of the property
     annotations=("provider_owner_id",),
 )
 _find_offer = PreparedSelect(
@@ -60,7 +60,7 @@ _find_offer = PreparedSelect(
 
 
 def select_own(columns: Sequence[str]) -> PreparedSelect:
-    """Return the prepared query for the application `application_id` of the account `consumer_id`."""
+    """Return a prepared query for the application `application_id` of the account `consumer_id`."""
     return PreparedSelect(
         lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
         columns,
@@ -68,10 +68,10 @@ def select_own(columns: Sequence[str]) -> PreparedSelect:
 
 
 def select_page(columns: Sequence[str], filters: Sequence[str], **annotations: Any) -> PreparedSelect:
-    """Return the prepared query for a page of an account's applications, newest first."""
+    """Return a prepared query for a page of an account's applications, newest first."""
 
     def page(*, limit: int, offset: int, **conditions: Any) -> Any:
-        # The subquery reads the IDs of the page from an index, so an offset reads index entries but no rows.
+        # The subquery reads the IDs of the page from an index, so an offset skips index entries instead of rows.
         ids = Application.objects.filter(**conditions).order_by("-id").values("id")[offset : offset + limit]
         return Application.objects.filter(id__in=ids).order_by("-id").annotate(**annotations)
 
@@ -79,7 +79,7 @@ def select_page(columns: Sequence[str], filters: Sequence[str], **annotations: A
 
 
 def load_visible(application_id: str, actor: Actor) -> Application:
-    """Return the application with the ID from a URL.
+    """Return the application with an ID from a URL.
 
     Raises ApplicationNotFound if `actor` can't read the application. Raises SecondFactorRequired if the application
     belongs to another account and the actor's second factor is missing.
@@ -94,10 +94,10 @@ def load_visible(application_id: str, actor: Actor) -> Application:
 
 
 def load_for(application_id: str, actor: Actor, *, is_noted: bool = True) -> Application:
-    """Return the application with the ID from a URL, for reading. Raises the errors of `load_visible`.
+    """Return the application with an ID from a URL, for reading. Raises the errors of `load_visible`.
 
-    A scoped credential can read the applications of its account and of the account's lenders, but not as a reviewer of
-    the platform. An access to an application of another account is logged in the access log of personal data. With
+    A scoped credential can read only the applications of its account and of the account's lenders, even if the account
+    is a platform reviewer. Access to another account's application is recorded in the access log of personal data. With
     `is_noted=False`, the caller must call `note_reading` with details.
     """
     application = load_visible(application_id, actor)
@@ -145,10 +145,10 @@ def create_application(
 ) -> Application:
     """Create an application. `limited` is true for a scoped credential.
 
-    A draft has a checklist of the offer's required documents. Raises InvalidStatus for an initial status that the
-    review policy reserves for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable if the
-    offer is closed, if the offer must be listed but isn't, or if reviewers decide and the offer belongs to another
-    lender. Raises RequirementsDue if a submitted application has missing items.
+    A draft gets a checklist of the documents that the offer requires. Raises InvalidStatus if the initial status is
+    reserved for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable if the offer is
+    closed, or not listed although it must be listed. Also raises it if reviewers decide and the offer belongs to
+    another lender. Raises RequirementsDue if a submitted application is incomplete.
     """
     status = initial_status or DRAFT
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
@@ -186,7 +186,7 @@ def create_application(
     return application
 
 
-# `Offer.terms` has the same order.
+# The order is the same as in `Offer.terms`.
 _PINNED = ("provider_id", *Offer.TERMS)
 _find_terms = PreparedSelect(
     lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
@@ -199,7 +199,7 @@ def pin_at_submission(application: Application, _transition: Transition) -> dict
 
 
 def pinned_offer(application: Application) -> dict[str, Any]:
-    """Return the columns that pin the current terms of a listed offer. An unlisted offer has none.
+    """Return the columns that store the current terms of a listed offer. For an unlisted offer, return no columns.
 
     Raises RequirementsDue if the offer is inactive, or if the application does not meet the offer's requirements. An
     unlisted offer requires a minimum age of 18.
@@ -216,7 +216,7 @@ def pinned_offer(application: Application) -> dict[str, Any]:
 
 
 def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
-    """Return the offer's required documents. Raises OfferUnavailable if the lender accepts no applications to it."""
+    """Return the documents that the offer requires. Raises OfferUnavailable if the lender accepts no applications."""
     offer = _find_offer(offer_id=offer_id)
     if offer is None:
         if settings.REQUIRE_LISTED_OFFERS:
@@ -230,7 +230,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
         raise OfferUnavailable
     if offered_by == str(provider_id):
         return documents or ()
-    # If a lender's members review, applicants could choose their own reviewers with the ID of another lender.
+    # If members of the lender review, applicants could choose their reviewers with the ID of another lender.
     if settings.REVIEW_POLICY != "open":
         raise OfferUnavailable("The offer belongs to another lender. Send the `provider_id` of the offer.")
     _check_provider(provider_id)
@@ -238,7 +238,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
 
 
 def _check_provider(provider_id: int) -> None:
-    """Raise OfferUnavailable if the operator assigns lender IDs and this ID is not assigned."""
+    """Raise OfferUnavailable if the operator assigns lender IDs and has not assigned this ID."""
     if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
         raise OfferUnavailable("Lender not found.")
 
@@ -248,13 +248,12 @@ def change_application(
 ) -> Application:
     """Replace `application_data`, `applicants`, `notes`, or `share` of the actor's own application.
 
-    A counteroffer is bound to the data, so a change of the data closes an open counteroffer. Raises
-    ApplicationNotFound. Raises RecordNotEditable if the status has frozen the data, or for a change of `share` after
-    `draft`.
+    A counteroffer depends on the data, so a change of the data closes an open counteroffer. Raises ApplicationNotFound.
+    Raises RecordNotEditable if the status has frozen the data, or if `share` changes after the status `draft`.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        # `updated_at` must not be before the last transition, even if the clock was set back.
+        # `updated_at` must not be earlier than the last transition, even if the clock was set back.
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         data = changes.get("application_data", application.application_data)
@@ -273,7 +272,7 @@ def change_application(
             whose = changed_members(before, persons)
         if changes.get("share", application.share) != application.share:
             unfrozen = unfrozen.filter(status=DRAFT)
-        # The UPDATE statement checks the status again, so a concurrent decision wins.
+        # The UPDATE statement checks the status again, so a concurrent decision has priority.
         if not unfrozen.update(**columns):
             raise RecordNotEditable("The application's status does not allow changes of its data or of `share`.")
         if is_revised:
@@ -302,14 +301,14 @@ def change_application(
 
 
 def consent_to_sharing(application: Application, now: datetime) -> None:
-    """Store the applicant's consent to share data with the lender, which the submission contains."""
+    """Store the consent to share data with the lender. The applicant gives it with the submission."""
     if application.share:
         scope = f"{application.pk}: {', '.join(application.share)} to lender {application.provider_id}"
         give_consent(application.consumer_id, LENDER_SHARING, application.pk, scope=scope, now=now)
 
 
 def follow_sharing(*, now: datetime) -> dict[str, int]:
-    """End the consents of closed applications. Store the consents that a server of the previous version omitted."""
+    """End the consents of closed applications, and store consents that a server of the previous version omitted."""
     ended, has_consent = Q(status__in=(WITHDRAWN, EXPIRED)), Consent.objects.filter(kind=LENDER_SHARING)
     of_ended = Application.objects.filter(ended, pk=OuterRef("reference"))
     count = Consent.objects.filter(Exists(of_ended), kind__in=(LENDER_SHARING, CREDIT_REPORT)).end(now=now)
@@ -319,7 +318,7 @@ def follow_sharing(*, now: datetime) -> dict[str, int]:
     return {"sharing_ended": count}
 
 
-def _end_sharing(consent: Consent, *, actor: Actor, now: datetime) -> None:  # noqa: ARG001  as in all of these
+def _end_sharing(consent: Consent, *, actor: Actor, now: datetime) -> None:  # noqa: ARG001  consent endings have this signature
     Application.objects.filter(pk=consent.reference).update(share=[])
 
 
@@ -331,7 +330,7 @@ def index_applicants() -> int:
     return index_rows(Application.objects.all(), PersonKey.write)
 
 
-def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  as in all prune tasks
+def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  prune tasks have this signature
     """Update the indexes of applicants that a server of the previous version changed or erased."""
     Application.objects.filter(applicants__isnull=True).exclude(applicant_index=None).update(applicant_index=None)
     PersonKey.objects.filter(application__applicants__isnull=True).delete()
@@ -341,7 +340,7 @@ def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG00
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:
-    """Expire idle applications. Return the number per earlier status. Each application has its own transaction."""
+    """Expire idle applications in separate transactions. Return their number for each earlier status."""
     actor = Actor.system("expire_applications")
     counts = dict.fromkeys(IDLE_DAYS, 0)
     is_idle = Q()

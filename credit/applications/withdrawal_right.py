@@ -15,7 +15,7 @@ from credit.core.figures import date_in_words
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal, DecisionAnchor, LoanTerms
 
-# These columns determine the period.
+# The period depends on these columns.
 FACTS = ("told_of_right_at", "complete_since")
 
 
@@ -46,7 +46,7 @@ def is_withdrawable(application: Application) -> bool:
 
 
 def conclude(application: Application, *, is_informed: bool, is_complete: bool) -> list[str]:
-    """Set the times of the borrowers' information to the acceptance. Return the changed columns."""
+    """Set the times of the borrowers' information to the time of the acceptance. Return the changed columns."""
     if not is_withdrawable(application):
         return []
     application.told_of_right_at = application.accepted_at if is_informed else None
@@ -55,7 +55,7 @@ def conclude(application: Application, *, is_informed: bool, is_complete: bool) 
 
 
 def describe(application: Application) -> Withdrawable:
-    """Return the right of withdrawal. Raises NotFound before the acceptance, and under another law."""
+    """Return the right of withdrawal. Raises NotFound before the acceptance, or if another law applies."""
     if not is_withdrawable(application):
         raise NotFound(
             "The application has no right of withdrawal: the terms were not accepted, or another law applies."
@@ -76,7 +76,7 @@ def describe(application: Application) -> Withdrawable:
 
 
 def interest_a_day(application: Application, terms: LoanTerms | None) -> int | None:
-    """Return the daily interest on the whole loan, or None for a line of credit, whose drawn amount is unknown."""
+    """Return the daily interest on the loan. Returns None for a line of credit, because its drawn amount is unknown."""
     if terms is None or terms.term_months is None:
         return None
     day_count = Conventions.of(application.offer_snapshot).day_count
@@ -84,7 +84,7 @@ def interest_a_day(application: Application, terms: LoanTerms | None) -> int | N
 
 
 def capital_in_words(application: Application) -> str:
-    """Display the credit to repay, minus a deducted fee. Return "" for a line of credit."""
+    """Display the credit to repay, without a deducted fee. Return "" for a line of credit."""
     terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
     if terms is None or terms.term_months is None:
         return ""
@@ -97,7 +97,7 @@ def capital_in_words(application: Application) -> str:
 
 
 def fee_in_words(application: Application) -> str:
-    """Display the fee that the lender refunds. Return "" without a fee, or if `capital_in_words` deducts the fee."""
+    """Display the fee that the lender refunds. Return "" if there is no fee, or if `capital_in_words` deducts it."""
     terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
     if terms is None or not terms.fee_cents or (terms.term_months is not None and conventions.is_fee_kept_back):
         return ""
@@ -117,7 +117,7 @@ def rows_of(application: Application, right: Withdrawable) -> list[tuple[str, st
 
 
 def countries_of(application: Application) -> list[str]:
-    """Return the countries of the borrowers. After the borrowers' erasure, there are none."""
+    """Return the countries of the borrowers. After the erasure of the borrowers, the list is empty."""
     return [person["address"]["country"] for person in application.applicants or () if person.get("address")]
 
 

@@ -1,6 +1,6 @@
 """Write 90 days of business of a demo lender: about 200 applications, with the reviewers' decisions.
 
-The data is written by the usual services, with times in the past and the usual rules. So histories, notices, clocks,
+The usual services write the data according to the usual rules, with times in the past. So histories, notices, clocks,
 records, and events are realistic. The random numbers are the same on every machine, and only the dates depend on the
 calendar.
 """
@@ -45,17 +45,17 @@ from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
-# This is the number of applications per weekday, beginning with Monday.
+# The number of applications on each weekday, beginning with Monday.
 _A_DAY = (4, 3, 3, 3, 2, 1, 0)
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
-# Some applications are still undecided after this number of days, which is after the deadline.
+# After this number of days, some applications are still undecided, although the deadline has passed.
 _LATE_DAYS = 33
 
 
 class _NotYet(Exception):
-    """The next event is in the future."""
+    """The time of the next event is in the future."""
 
 
 def write(*, consumer: Any, staff: Any, now: datetime) -> None:
@@ -74,7 +74,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     reviewers = [staff, *_accounts(_STAFF, began, is_staff=True)]
     Group.objects.get(name=REVIEWER).user_set.add(*reviewers[1:])
     for number, opened in enumerate(openings(now), start=1):
-        draw = Random(number)  # noqa: S311  because the demo data is no secret
+        draw = Random(number)  # noqa: S311  demo data is not secret
         person = draw.randrange(len(people))
         offer = draw.choices([scored, *plain], (6, 4, 1))[0]
         Story(number, people[person], DATA["people"][person], offer, reviewers, opened, now).run()
@@ -109,19 +109,24 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
 
 
 def store_upload(name: str, content: bytes, *, now: datetime) -> services.Received:
-    """Write a file like an upload does. After a rollback of the demo, the file remains, but no key decrypts it."""
+    """Write a file as an upload does. After a rollback of the demo, the file remains, but no key can decrypt it."""
     facts = {"name": name, "content_type": recognize(content), "size_bytes": len(content)}
     return services.Received(storage.store_file(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
 
 
 def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[Any]:
-    """Return accounts without a password. Create missing accounts."""
-    accounts, nobody = get_user_model().objects, make_password(None)
+    """Return accounts without a password. Missing accounts are created."""
+    accounts, unusable_password = get_user_model().objects, make_password(None)
     wanted = {f"demo-{first.lower()}": (first, last) for first, last in names}
     accounts.bulk_create(
         (
             get_user_model()(
-                username=name, first_name=first, last_name=last, password=nobody, date_joined=joined, is_staff=is_staff
+                username=name,
+                first_name=first,
+                last_name=last,
+                password=unusable_password,
+                date_joined=joined,
+                is_staff=is_staff,
             )
             for name, (first, last) in wanted.items()
         ),
@@ -132,7 +137,7 @@ def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[A
 
 
 def openings(now: datetime) -> Iterator[datetime]:
-    """Yield the times at which applications start, oldest first. There are fewer at the end of a week."""
+    """Yield the times at which applications start, oldest first. Fewer applications start at the end of a week."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for ago in range(DAYS, -1, -1):
         day = midnight - timedelta(days=ago)
@@ -143,7 +148,7 @@ def openings(now: datetime) -> Iterator[datetime]:
 
 
 class Story:
-    """An application from its start until now."""
+    """The course of an application from its start until now."""
 
     def __init__(
         self,
@@ -155,7 +160,7 @@ class Story:
         at: datetime,
         now: datetime,
     ) -> None:
-        self.draw = Random(-number)  # noqa: S311  because the demo data is no secret
+        self.draw = Random(-number)  # noqa: S311  demo data is not secret
         self.at, self.now, self.offer = at, now, offer
         self.progress = 1 - (now - at) / timedelta(days=DAYS)
         self.merit = self.draw.random()
@@ -197,7 +202,7 @@ class Story:
             pass
 
     def wait(self, **time: float) -> datetime:
-        """Advance the time to a working day. Raises _NotYet if that time is in the future."""
+        """Advance the time to a working day. Raises _NotYet if the new time is in the future."""
         self.at += timedelta(**time)
         while self.at.weekday() > 4:
             self.at += timedelta(days=1)
@@ -214,13 +219,13 @@ class Story:
             self.inform()
 
     def consent(self) -> None:
-        """Consent to electronic notices, if the applicant has not consented yet."""
+        """Consent to electronic notices, unless the applicant has already consented."""
         if not Consent.is_given_by(self.owner.user.pk):
             digest = digest_of(notices.consent_text("en"))
             notices.give_consent(text_sha256=digest, language="en", actor=self.owner, now=self.at)
 
     def inform(self) -> None:
-        """Create the due notices, and deliver them."""
+        """Create and deliver the due notices."""
         self.wait(minutes=10)
         for notice in self.application.notices.filter(status=DUE).select_related("application", "move"):
             if notices.make(notice, self.at) != READY:
@@ -299,7 +304,7 @@ class Story:
         self.move(states.WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
 
     def follow_up(self) -> None:
-        """Accept or expire an approval. Request reconsideration of a rejection, and complete the reconsideration."""
+        """Accept or expire an approval. For a rejection, request and complete the reconsideration."""
         application = self.application
         if application.status == states.APPROVED and application.accepted_at is None:
             if self.draw.random() < 0.65:
@@ -355,7 +360,7 @@ def ask_again(application: Application, at: datetime) -> None:
 
 
 def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
-    """Add assignments, proposals, and comments to open applications, for the reviewers' lists."""
+    """Add assignments, proposals, and comments to open applications, so that the reviewers' lists contain entries."""
     at = now - timedelta(hours=2)
     waiting = Application.objects.filter(status=states.UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
     open_ = list(waiting.order_by("id"))

@@ -12,7 +12,7 @@ _FIGURES = ("monthly_income_cents", "months_employed", "months_at_address", "hom
 
 
 def accept_documents(application: Application, *, by: Actor, now: datetime) -> Application:
-    """Accept an application's documents. If a model scored the application, confirm the claims and score again."""
+    """Accept an application's documents. If a model scored the application, confirm its values and score it again."""
     for document in application.requested_documents.all():
         mark_document(application, document.pk, RequestedDocument.ACCEPTED, by=by.user, now=now)
     if (champion := champion_of(application)) is None:

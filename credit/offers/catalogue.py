@@ -1,6 +1,6 @@
-"""The catalog for marketplaces: active offers that match the caller's filters, scores, and A/B variants.
+"""The catalog for marketplaces: the active offers that match the caller's filters, scores, and A/B variants.
 
-The database applies the rules and counts the offers, so that a request reads only the rows of a page.
+The database applies the rules and counts the offers, so a request reads only the rows of a page.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _HEX = "0123456789abcdef"
 
 
 class Sha256(Func):
-    """The hexadecimal SHA-256 of a text. Django's own function would require a PostgreSQL extension."""
+    """The hexadecimal SHA-256 of a string. Django's own function requires a PostgreSQL extension."""
 
     function = "SHA256"
     output_field = CharField()
@@ -35,8 +35,8 @@ class Sha256(Func):
 def ab_bucket(user_id: str) -> Any:
     """Return an SQL expression for an account's bucket (0 to 99) in the A/B test of an offer.
 
-    A bucket never changes. It is `int(sha256(f"{user_id}|{offer_id}|{variant}").hexdigest()[:8], 16) % 100`, computed
-    digit by digit.
+    An account's bucket never changes. The expression computes, digit by digit,
+    `int(sha256(f"{user_id}|{offer_id}|{variant}").hexdigest()[:8], 16) % 100`.
     """
     digest = Sha256(Concat(Value(f"{user_id}|"), Cast("pk", CharField()), Value("|"), "ab_test_variant"))
     digits = [StrIndex(Value(_HEX), Substr(digest, place, 1)) - 1 for place in range(1, 9)]
@@ -47,8 +47,8 @@ def ab_bucket(user_id: str) -> Any:
 class CatalogueFilter:
     """The caller's filters (None for no filter), and whether the caller's scores exclude offers.
 
-    An excluded offer would reveal the score that excludes it. So for credentials without access to scores, all accounts
-    count as never scored.
+    The absence of an offer would reveal the score that excludes it. So credentials without access to scores get the
+    catalog of an account that was never scored.
     """
 
     user_id: str
@@ -65,7 +65,7 @@ class CatalogueFilter:
 
     @cached_property
     def rules(self) -> dict[str, Q]:
-        """The conditions by name. The catalog lists offers that meet all conditions."""
+        """The conditions by name. The catalog contains the offers that meet all conditions."""
         # Amounts in different currencies can't be compared.
         currency = self.currency or (DEFAULT_CURRENCY[US] if self.amount_cents is not None else None)
         rules: dict[str, Any] = {
@@ -81,7 +81,7 @@ class CatalogueFilter:
 
     @cached_property
     def _last_scores(self) -> QuerySet[LastScore]:
-        """Select the account's last result of each offer's model. The model must belong to the offer's lender."""
+        """The account's last result of each offer's model. The model must belong to the lender of the offer."""
         published = ModelVersion.objects.filter(model=OuterRef("model"), status=PUBLISHED)
         return LastScore.objects.filter(
             Exists(published),
@@ -91,7 +91,11 @@ class CatalogueFilter:
         )
 
     def _fits_segment(self) -> Q:
-        """Return the condition for the segment: the score's segment if the card declares segments, or the caller's."""
+        """Return the condition for the segment.
+
+        If the scorecard declares segments, the score determines the segment. Otherwise, the caller's filter determines
+        it.
+        """
         requested = Q() if self.segment is None else Q(customer_segment=self.segment)
         if not self.sees_scores:
             return requested and (Q(customer_segment=None) | requested)
@@ -107,11 +111,11 @@ class CatalogueFilter:
         return active_offers().filter(*self.rules.values())
 
     def visible(self) -> QuerySet[Offer]:
-        """Select the offers that the caller can see without filters, which excludes other variants of A/B tests."""
+        """Return the offers that the caller can see without filters. Other variants of A/B tests are excluded."""
         return active_offers().filter(self.rules["inactive_variant"])
 
     def hidden(self) -> list[dict[str, Any]]:
-        """Return the newest HIDDEN_MAX excluded offers, each with the first unmet rule."""
+        """Return the latest HIDDEN_MAX excluded offers. Each entry contains the first unmet rule."""
         excluded = active_offers().annotate(rule=_first_unmet(self.rules)).exclude(rule="")
         return [{"offer_id": pk, "rule": rule} for pk, rule in excluded.values_list("pk", "rule")[:HIDDEN_MAX]]
 
@@ -121,7 +125,7 @@ def active_offers() -> QuerySet[Offer]:
 
 
 def _serves(state: str) -> Q:
-    """Return the condition for offers that are available in a US state. The columns have state codes in quotes."""
+    """Return the condition for offers that are available in a US state. The columns contain state codes in quotes."""
     quoted = f'"{state}"'
     everywhere = Q(nationwide=True) | Q(included_states=None) | Q(included_states=[])
     served = everywhere | Q(included_states__contains=quoted)
@@ -141,7 +145,7 @@ def _lends(amount_cents: int) -> Q:
 
 
 def _first_unmet(rules: Mapping[str, Q]) -> Any:
-    """Return an SQL expression for the name of the first unmet rule of an offer, or "" if it meets all rules."""
+    """Return an SQL expression for the name of an offer's first unmet rule, or "" if the offer meets all rules."""
     unmet: Any = Value("", output_field=CharField())
     for name, rule in reversed(list(rules.items())):
         unmet = Case(When(rule, then=unmet), default=Value(name))
@@ -156,7 +160,7 @@ class CataloguePage(NamedTuple):
 
 
 def catalogue_page(filters: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
-    """Return a page of the catalog, newest offer first. With `explain`, add the excluded offers with reasons."""
+    """Return a page of the catalog, newest offer first. With `explain`, add the excluded offers and the unmet rules."""
     shown = filters.shown()
     total, page = shown.count(), list(shown[offset : offset + limit])
     return CataloguePage(page, total, offset + len(page) < total, filters.hidden() if explain else None)

@@ -1,4 +1,4 @@
-"""Export the decisions about applications to a lender as a file."""
+"""Export the decisions about a lender's applications as a file."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -35,7 +35,7 @@ def export_decisions(provider: Provider, actor: Actor, *, media_type: str, **tim
     number = decisions.order_by()[: ROWS_MAX + 1].count()
     if number > ROWS_MAX:
         raise ValidationFailed.of_member(
-            "from", f"The period has more than {ROWS_MAX:,} decisions. Send a shorter one."
+            "from", f"The period has more than {ROWS_MAX:,} decisions. Send a shorter period."
         )
     kind, lines = KINDS[media_type]
     file, digest = spooled(lines(COLUMNS, _rows(decisions)))

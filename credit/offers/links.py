@@ -1,8 +1,8 @@
-"""Links that open an offer's form with answers that a partner filled in.
+"""Links that open an offer's form with answers from a partner.
 
-A link is signed, and no table stores it. The content is encrypted, because browser histories and logs contain the link.
-A link grants no rights: the applicant can check and change the answers before they are stored. A link becomes invalid
-when the member who created it can no longer decide for the lender.
+A link is signed and not stored. Its content is encrypted, because browser histories and logs contain the link. A link
+grants no rights, because the applicant can check and change the answers before they are stored. If the member who
+created the link can no longer decide for the lender, the link becomes invalid.
 """
 
 import json
@@ -27,7 +27,7 @@ from credit.models import Offer, ProviderMember
 from credit.offers.providers import load_read, number_of, role_of
 
 EXPIRES_IN_HOURS_MAX = 720
-# Servers and mail programs limit URLs to 2,000 to 4,000 characters.
+# Servers and mail programs limit URLs to lengths between 2,000 and 4,000 characters.
 PREFILL_MAX_BYTES = 1_500
 _FIGURES = {name: {"type": "integer", "minimum": 0} for name in ("amount_cents", "term_months")}
 _signer = signing.Signer(salt="credit.application-link")
@@ -58,8 +58,9 @@ def make_link(
 ) -> ApplicationLink:
     """Create a link for an active offer of the lender.
 
-    Raises the errors of `load_read`, ProviderTaken for a reader, OfferNotFound, and OfferUnavailable. Raises
-    ValidationFailed if the offer's form lacks a field, the schema rejects an answer, or the answers are too long.
+    Raises the errors of `load_read`, OfferNotFound, and OfferUnavailable. Raises ProviderTaken if the actor can only
+    read. Raises ValidationFailed if the form has no such field, the schema rejects an answer, or the answers are too
+    long.
     """
     provider = load_read(provider_id, actor)
     if role_of(provider, actor.user) not in ProviderMember.DECIDING:
@@ -82,7 +83,7 @@ def make_link(
 
 
 def _fault(members: Mapping[str, Any], name: str, value: Any) -> str | None:
-    """Return an error message if an answer can't be filled in, otherwise None."""
+    """Return an error message if an answer can't be prefilled, otherwise None."""
     fields = {**_FIGURES, **members}
     if name not in fields:
         return f"The offer's form has no field {name[:60]!r}. Its fields: {', '.join(fields)}."

@@ -1,4 +1,4 @@
-"""Manage lenders, their members and invitations, and the applications that were sent to a lender."""
+"""Manage lenders, their members and invitations, and the applications that are sent to a lender."""
 
 import secrets
 from collections.abc import Callable, Collection
@@ -32,14 +32,15 @@ from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
 INVITATIONS_MAX = 50
-# Numbers have at most twelve digits, which every JSON parser represents exactly.
+# Numbers have at most twelve digits, because every JSON parser represents these numbers exactly.
 _FIRST_NUMBER = 10**11
 
 
 def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Collection[str]) -> Provider:
-    """Return the lender with this ID. An unused ID is assigned to the actor, unless only the operator assigns IDs.
+    """Return the lender with this ID. If only the operator assigns IDs, the lender must exist.
 
-    Raises SecondFactorRequired, and ProviderTaken if the actor has none of these roles. Requires a transaction.
+    Otherwise, an unused ID is assigned to the actor. Raises SecondFactorRequired. Raises ProviderTaken if the actor has
+    none of the `roles`. Requires a transaction.
     """
     require_lender_factor(actor)
     user = actor.user
@@ -69,11 +70,11 @@ def role_of(provider: Provider, user: Any) -> str | None:
 
 
 def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
-    """Create a lender of the actor, with a number that neither a lender nor a submitted application has.
+    """Create a lender that the actor owns. Its number is unused by lenders and submitted applications.
 
-    `columns` are further fields of the lender. The lender can't read existing drafts with this number. Raises
-    InsufficientScope without the permission, SecondFactorRequired, and ValidationFailed if the name resembles the name
-    of another lender.
+    `columns` contains further fields of the lender. The lender can't read existing drafts with its number. Raises
+    InsufficientScope without the permission, and SecondFactorRequired. Raises ValidationFailed if the name resembles
+    the name of another lender.
     """
     if not actor.user.has_perm(ADD_PERMISSION):
         raise InsufficientScope(
@@ -97,9 +98,9 @@ def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None =
 
 
 def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **columns: Any) -> Provider:
-    """Replace the name, the address, and further fields of a lender. Replace the logo only if `columns` has `logo`.
+    """Replace the name, the address, and further fields of a lender. The logo changes only if `columns` has `logo`.
 
-    Raises SecondFactorRequired, ProviderNotFound, or ProviderTaken. Raises ValidationFailed if a notice or an offer
+    Raises SecondFactorRequired, ProviderNotFound, and ProviderTaken. Raises ValidationFailed if a notice or an offer
     requires a removed field, or if the name resembles the name of another lender.
     """
     require_lender_factor(by)
@@ -135,7 +136,7 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
 
 
 def change_logo(provider_id: str, logo: Logo | None, *, by: Actor) -> None:
-    """Replace or remove the logo of a lender. Raises SecondFactorRequired, ProviderNotFound, or ProviderTaken."""
+    """Replace or remove the logo of a lender. Raises SecondFactorRequired, ProviderNotFound, and ProviderTaken."""
     require_lender_factor(by)
     with transaction.atomic():
         _save_logo(load_owned(provider_id, by.user), logo)
@@ -153,12 +154,12 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the lenders whose names resemble the name of another lender. Version 1.0 accepted such names."""
+    """Report the lenders whose names resemble the name of another lender. Version 1.0 accepted such names."""
     return check_keys(Provider.objects.all())
 
 
 def _owes_notices(provider: Provider) -> bool:
-    """Return whether the lender must still send a notice: a notice is not created yet, or a clock is running."""
+    """Return whether the lender must still send a notice, because a notice is due or a clock is running."""
     submitted = Application.objects.filter(sent_to(provider.pk, provider.created_at))
     notices = Notice.objects.filter(application__in=submitted, status=DUE)
     clocks = Clock.objects.filter(application__in=submitted, kind__in=Clock.TO_NOTIFY, stopped_at__isnull=True)
@@ -166,7 +167,7 @@ def _owes_notices(provider: Provider) -> bool:
 
 
 def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
-    """Select the lenders of which `user` is a member or an invitee, oldest first, with `membership`."""
+    """Return the lenders of which `user` is a member or an invitee, oldest first, with `membership`."""
     member = ProviderMember.objects.filter(user=user).values("provider")
     invited = _valid(now).filter(user=user).values("provider")
     membership = Case(When(pk__in=member, then=Value("member")), default=Value("invited"))
@@ -209,13 +210,14 @@ def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInv
 def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now: datetime) -> ProviderInvitation:
     """Invite an account by user name to become a member, and send an event to the lender's owner. Idempotent.
 
-    For an unknown user name, the function does the same work and returns the same result. Raises SecondFactorRequired,
-    ProviderNotFound, ProviderTaken if `by` is not an owner, and ValidationFailed if INVITATIONS_MAX are open.
+    For an unknown user name, the function does the same work and returns the same result. Raises SecondFactorRequired
+    and ProviderNotFound. Raises ProviderTaken if `by` is not an owner, and ValidationFailed above INVITATIONS_MAX open
+    invitations.
     """
     require_lender_factor(by)
     with transaction.atomic(savepoint=False):
         provider = load_owned(provider_id, by.user)
-        # Only the lock makes the count exact.
+        # The lock makes the count exact.
         Provider.objects.select_for_update().get(pk=provider.pk)
         same_name = ProviderInvitation.objects.filter(provider=provider, username__iexact=username)
         same_name.exclude(username=username).delete()
@@ -234,8 +236,8 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
 def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now: datetime) -> None:
     """Withdraw an invitation.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is not an owner of the lender, and NotFound if
-    the invitation is no longer open.
+    Raises SecondFactorRequired and ProviderNotFound. Raises ProviderTaken if `by` is not an owner of the lender, and
+    NotFound if the invitation is no longer open.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
@@ -244,7 +246,7 @@ def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now:
 
 
 def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> ProviderMember:
-    """Accept an invitation, which makes `actor` a member with the invitation's role. Idempotent."""
+    """Accept an invitation. The actor becomes a member with the invitation's role. Idempotent."""
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
         theirs = {"provider": queryable(provider_id), "user": actor.user}
@@ -270,8 +272,8 @@ def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> Pr
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
     """Remove a member of a lender.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is not an owner of the lender, NotFound if the
-    account is not a member, and ValidationFailed for the account that created the lender.
+    Raises SecondFactorRequired and ProviderNotFound. Raises ProviderTaken if `by` is not an owner of the lender. Raises
+    NotFound if the account is not a member, and ValidationFailed for the account that created the lender.
     """
     _others_membership(provider_id, user_id, by).delete()
 
@@ -283,12 +285,12 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
         raise ValidationFailed("The account that created the lender must remain an owner.")
     member = next((member for member in members_of(provider) if str(member.user_id) == user_id), None)
     if member is None:
-        raise NotFound("That account must be a member of the lender.")
+        raise NotFound("The account is not a member of the lender.")
     return member
 
 
 def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
-    """Select the applications that were submitted to a lender after the lender's creation, oldest first."""
+    """Return the applications that were submitted to a lender after the lender's creation, oldest first."""
     provider = load_read(provider_id, actor)
     return Application.objects.filter(sent_to(provider.pk, provider.created_at)).order_by("submitted_at", "id")
 
@@ -303,8 +305,8 @@ def load_read(provider_id: str, actor: Actor) -> Provider:
 def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with_erased: bool = False) -> Q:
     """Return the condition for applications that were submitted to a lender after the lender's creation.
 
-    `to_application` is the lookup path from another model, such as `application__`. Without `with_erased`, applications
-    of erased accounts are excluded, because only retention law requires their storage.
+    `to_application` is the lookup path from another model, such as `application__`. Applications of erased accounts are
+    stored only for retention, so the condition excludes them without `with_erased`.
     """
     number = number_of(provider_id)
     if number is None:
@@ -316,7 +318,7 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with
 
 
 def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
-    """Log the access to a page of an inbox. Accesses to empty pages are not logged."""
+    """Log the access to a page of an inbox, unless the page is empty."""
     if rows:
         kind, details = Application._meta.label_lower, {**query, "rows": rows}
         side = "" if viewer.is_staff else query["provider_id"]
@@ -336,7 +338,7 @@ def _check_owner(inviter: Any, invitation: Invitation) -> None:
     """Raise ProviderNotFound or ProviderTaken if the inviter is not an owner of the lender."""
     if not invitation.provider_id:
         raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
-    # Invitations without an inviter come from an operator.
+    # An operator created the invitations without an inviter.
     if inviter is None:
         if not Provider.objects.filter(pk=invitation.provider_id).exists():
             raise ProviderNotFound
@@ -352,11 +354,11 @@ def _admit_as(role: str) -> Callable[..., None]:
 
 
 def delegation_refusal(user_id: int) -> str:
-    """Return the reason why partners get no token for an account, or "". Members of lenders can read others' data."""
+    """Return why partners get no token for an account, or "". Members of lenders can read other people's data."""
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 
-# Older invitations have the role `member`, which is the role `reviewer`.
+# Invitations of version 1.0 have the role `member`, which means `reviewer`.
 _MEANINGS = {
     "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
     ProviderMember.OWNER: (

@@ -17,7 +17,7 @@ from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
 
-# The list of a lender's offers is not paginated, so the number of offers is limited.
+# The list of a lender's offers has no pages, so the number of offers is limited.
 ACTIVE_MAX = 1_000
 
 
@@ -36,8 +36,9 @@ def load_offer(text: str) -> Offer:
 def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Create an offer with version 1.
 
-    Raises SecondFactorRequired, ProviderTaken, or AprAboveCap. Raises ValidationFailed if the lender has ACTIVE_MAX
-    active offers, lacks fields that the jurisdiction requires, or has an active offer with a similar name.
+    Raises SecondFactorRequired, ProviderTaken, and AprAboveCap. Raises ValidationFailed if the lender already has
+    ACTIVE_MAX active offers, or lacks fields that the jurisdiction requires. Also raises it if the lender has an active
+    offer with a similar name.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
@@ -55,9 +56,12 @@ def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer
 def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Replace all terms of an offer, and increment its version.
 
-    Raises SecondFactorRequired, OfferNotFound for another account's offer, ProviderTaken, or AprAboveCap. Raises
-    ValidationFailed if the lender lacks fields that the jurisdiction requires, or if another active offer has a similar
-    name. Also raises ValidationFailed if an active offer moves to a lender with ACTIVE_MAX active offers.
+    Raises SecondFactorRequired, ProviderTaken, and AprAboveCap. Raises OfferNotFound for another account's offer.
+    Raises ValidationFailed in these cases:
+
+    - The lender lacks fields that the jurisdiction requires.
+    - Another active offer of the lender has a similar name.
+    - The offer is active and moves to a lender that already has ACTIVE_MAX active offers.
     """
     with transaction.atomic(savepoint=False):
         before = first_or(
@@ -72,7 +76,7 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
         key = name_key(terms["name"], provider.pk) if is_renamed and before.is_active else before.name_key
         try:
             with unique_name(Offer.objects.exclude(pk=offer_id), key):
-                # The database increments the version, so that two concurrent replacements create two versions.
+                # The database increments the version, so concurrent replacements create separate versions.
                 Offer.objects.filter(pk=offer_id).update(
                     provider=provider,
                     version=F("version") + 1,
@@ -91,8 +95,8 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
 def deactivate_offer(offer_id: int, *, actor: Actor, now: datetime) -> None:
     """Close an offer to new applications. Idempotent.
 
-    Raises SecondFactorRequired, OfferNotFound for another account's offer, and ProviderTaken if the offer's creator is
-    now a member of the lender with a lower role than `owner`.
+    Raises SecondFactorRequired. Raises OfferNotFound for another account's offer. Raises ProviderTaken if the creator
+    of the offer now has a lower role at the lender than `owner`.
     """
     require_lender_factor(actor)
     with transaction.atomic(savepoint=False):
@@ -111,29 +115,32 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_offer_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the active offers whose names resemble another offer of the same lender. Version 1.0 accepted such names."""
+    """Report active offers whose names resemble another offer of the lender. Version 1.0 accepted such names."""
     return check_keys(Offer.objects.filter(is_active=True))
 
 
 def _check_room(provider: Provider) -> None:
-    """Raise ValidationFailed if the lender has ACTIVE_MAX active offers.
+    """Raise ValidationFailed if the lender already has ACTIVE_MAX active offers.
 
     The lender is locked until the end of the transaction, so that concurrent requests can't exceed the limit.
     """
     Provider.objects.select_for_update().only("pk").get(pk=provider.pk)
     if Offer.objects.filter(provider=provider, is_active=True).count() >= ACTIVE_MAX:
-        message = f"A lender has at most {ACTIVE_MAX} active offers. Deactivate one first."
+        message = f"A lender has at most {ACTIVE_MAX} active offers. Deactivate an offer first."
         raise ValidationFailed.of_member("provider_id", message)
 
 
 def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datetime) -> None:
-    """Raise ValidationFailed for missing fields or an example without a rate, and AprAboveCap above the cap."""
+    """Check the terms against the rules of the jurisdiction.
+
+    Raises ValidationFailed if the lender lacks required fields, and AprAboveCap for a rate above the cap.
+    """
     if follows_directive(terms) and (lacks := provider.lacks_for_eu_credit):
         details = [{"field": f"provider.{name}", "message": REQUIRED_BY_REGIME} for name in lacks]
         named = ", ".join(f"{TITLES[name]} (`{name}`)" for name in lacks)
         message = f"The lender lacks its {named}. Set it with `PUT /v1/providers/{provider.pk}`."
         raise ValidationFailed(message, details=details)
-    # The rate is computed even without a cap, because an example whose rate can't be computed would break every list.
+    # Compute the rate even without a cap. An example whose rate can't be computed would break every list.
     rate = example_cost(terms, today=now.date())["apr_percent"] if terms["example"] is not None else None
     if (cap := terms["apr_cap"]) is None:
         return

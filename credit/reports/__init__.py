@@ -1,1 +1,1 @@
-"""Request reports from vendors, with an adapter protocol and a sandbox vendor."""
+"""Request reports from vendors. The package contains the adapter protocol and a sandbox vendor."""

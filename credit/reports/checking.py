@@ -1,4 +1,4 @@
-"""Check an adapter against the sandbox of its vendor."""
+"""Check an adapter against the vendor's sandbox."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,9 +20,9 @@ Line = tuple[str, str]
 
 
 def check_vendor(vendor: ReportVendor) -> Iterator[Line]:
-    """Yield each check with its error, or "" if the check passes. An exception of the adapter counts as an error."""
+    """Yield each check and its error, which is "" if the check passes. An exception of the adapter is an error."""
     name = getattr(vendor, "name", None)
-    yield "name", "" if isinstance(name, str) and 0 < len(name) <= 64 else "must be a text of 1 to 64 characters"
+    yield "name", "" if isinstance(name, str) and 0 < len(name) <= 64 else "must be a string of 1 to 64 characters"
     cases, fault = attempt(vendor.sandbox_cases)
     if not fault and not (isinstance(cases, Mapping) and set(cases) == set(CASES)):
         fault = f"must be a mapping with {', '.join(CASES)}"
@@ -57,7 +57,7 @@ def _fault_of(answer: Any, status: str) -> str:
     if not isinstance(answer, VendorReport):
         return "must return a VendorReport"
     if answer.status != status:
-        return f"status is {answer.status!r}, not {status!r}"
+        return f"status must be {status!r}, not {answer.status!r}"
     if status == PENDING:
         return ""
     try:
@@ -68,7 +68,7 @@ def _fault_of(answer: Any, status: str) -> str:
     if type(answer.as_of) is not date:
         return "as_of must be a date"
     is_aware = answer.expires_at is None or (isinstance(answer.expires_at, datetime) and answer.expires_at.tzinfo)
-    return "" if is_aware else "expires_at must be an aware datetime"
+    return "" if is_aware else "expires_at must be a datetime with a time zone"
 
 
 def _difference(first: Any, again: Any) -> str:

@@ -1,4 +1,4 @@
-"""The vendor of reports in the sandbox. The last word of the legal name selects the result."""
+"""The vendor of reports in the sandbox. The last word of the legal name determines the result."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -20,7 +20,7 @@ _FACTORS = {
     "thick": ["Proportion of balances to credit limits is high", "Number of recent inquiries"],
     "thin": ["Length of time accounts have been established", "Too few accounts"],
 }
-# The figures are score, obligations, delinquencies, inquiries, months since the oldest account, and income.
+# The values are score, obligations, delinquencies, inquiries, months since the oldest account, and income.
 _FIGURES = {"thick": (724, 45_000, 0, 1, 148, 520_000), "thin": (611, 12_000, 1, 5, 7, 240_000)}
 CASES = {
     "Thickfile": "thick", "Thinfile": "thin", "Nofile": "absent", "Frozen": "frozen", "Slow": "slow", "Broken": "broken"

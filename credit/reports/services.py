@@ -1,8 +1,8 @@
 """Request reports, and collect the reports that a vendor did not return immediately.
 
-A report is stored before the vendor is called, and the report's ID is the idempotency key. After a time-out or a crash,
-the outcome is unknown, so `collect` calls `result`. Only if the vendor does not know the ID, `collect` requests the
-report again, under the same ID. So the lender never pays twice for a report.
+A report is stored before the vendor is called, and the report's ID is the idempotency key. After a timeout or a crash,
+the outcome is unknown, so `collect` calls the vendor's `result`. If the vendor does not know the ID, `collect` requests
+the report again with the same ID. So the lender never pays twice for a report.
 """
 
 import logging
@@ -39,7 +39,7 @@ from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
 _IN_USE = timedelta(days=30)
-# The lease is longer than the time-out of a call.
+# The lease is longer than the timeout of a call.
 _LEASE = timedelta(seconds=60)
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 _COPIED = (
@@ -53,11 +53,11 @@ logger = logging.getLogger("platform.reports")
 def request_report(
     application_id: str, *, kind: str, purpose: str | None, applicant: int, actor: Actor, now: datetime
 ) -> tuple[Report, bool]:
-    """Request a report about an applicant. Return the report, and whether it existed already.
+    """Request a report about an applicant. Return the report, and whether it already existed.
 
-    Call this function outside of transactions. The status remains `requested` while the vendor works, and if the
-    outcome is unknown. Raises the errors of `load_for_facts`, PurposeMissing, ReportNotPossible, ReportPending while
-    another report is requested, and ReportVendorError if the request definitely had no effect.
+    Call this function outside of transactions. While the vendor works, or if the outcome is unknown, the status remains
+    `requested`. Raises the errors of `load_for_facts`, PurposeMissing, and ReportNotPossible. Raises ReportPending
+    while another report is requested, and ReportVendorError if the request certainly had no effect.
     """
     if purpose is None:
         raise PurposeMissing
@@ -94,7 +94,7 @@ def request_report(
 
 
 def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
-    """Request a stored report from the vendor. Raises ReportVendorError if the request definitely had no effect."""
+    """Request a stored report from the vendor. Raises ReportVendorError if the request certainly had no effect."""
     try:
         _ask(vendor, report, now=now, is_first=True)
     except ProviderError as error:
@@ -102,9 +102,9 @@ def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
             finish(report, VendorReport(FAILED), now=now)
             raise ReportVendorError from error
         logger.warning("report %s: the outcome is unknown (%s)", report.pk, error.word)
-    except Exception as error:  # noqa: BLE001  the text of an adapter's error can contain personal data
+    except Exception as error:  # noqa: BLE001  an adapter's error message can contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
-    # The call has ended, so `collect` can call the vendor.
+    # The call has ended, so `collect` may call the vendor.
     if report.status == REQUESTED:
         Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _PAUSE)
 
@@ -116,9 +116,9 @@ def _audit(report: Report, actor: dict[str, Any]) -> None:
 
 
 def _store_instructions(application: Application, kind: str, now: datetime) -> None:
-    """Store the consent that the lender asserts. Raises ReportNotPossible if the applicant ended this consent.
+    """Store the consent that the lender asserts. Raises ReportNotPossible if the applicant has ended this consent.
 
-    The second applicant has no account, and therefore no list of consents.
+    The second applicant has no account, and therefore can't end a consent.
     """
     scope = f"{application.pk}: {kind} report to lender {application.provider_id}"
     newest = Consent.objects.filter(reference=application.pk, kind=CREDIT_REPORT, scope=scope).first()
@@ -129,10 +129,10 @@ def _store_instructions(application: Application, kind: str, now: datetime) -> N
 
 
 def request_for_score(application: Application, kinds: Sequence[str], *, now: datetime) -> bool:
-    """Store a request for each kind of report that an offer requests at the submission. `collect` calls the vendor.
+    """Store a request for each kind of report that the offer requires at the submission. `collect` calls the vendor.
 
-    Returns whether the score waits for a report. The score doesn't wait if all reports are current, if there is no
-    vendor, or if the applicant has no legal name or no birth date.
+    Returns whether the score must wait for a report. The score doesn't wait if all reports are current, if no vendor is
+    configured, or if the applicant has no legal name or date of birth.
     """
     vendor, persons, waits = report_vendor(), Report.persons_of(application, FIRST), False
     if vendor is None or not persons:
@@ -155,14 +155,14 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
 def index_persons() -> int:
     """Compute the applicants' hashes of all reports with the first key. Return the number of changed reports.
 
-    If the applicant's data changed after the request, the hash of the report remains.
+    If the applicant's data changed after the request, the report's hash remains.
     """
     changed = 0
     for report in Report.objects.select_related("application").defer("summary", "raw").iterator(chunk_size=500):
         try:
             persons = Report.persons_of(report.application, report.applicant)
         except UnreadableSecret:
-            # The error is already logged.
+            # The error has already been logged.
             continue
         if report.person in persons[1:]:
             changed += Report.objects.filter(pk=report.pk).update(person=persons[0])
@@ -170,16 +170,15 @@ def index_persons() -> int:
 
 
 def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:
-    """Select the reports that `viewer` can see. The applicant's account sees only reports about the first applicant."""
+    """Return the reports that `viewer` can see. The applicant's account sees only reports about the first applicant."""
     reports = Report.objects.filter(application=application)
     return reports.filter(applicant=FIRST) if application.consumer_id == viewer.pk else reports
 
 
 def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report | None:
-    """Return an unexpired report about the same applicant, or None. Copy a report of another application.
+    """Return an unexpired report about the same applicant, or None. A report of another application is copied.
 
-    A report is never copied to another account, because applicants can read the reports of their account's
-    applications.
+    A report is never copied to another account, because the account's owner could read it.
     """
     same = Report.objects.filter(
         person__in=digests, kind=about["kind"], purpose=about["purpose"], vendor=about["vendor"], status=RECEIVED,
@@ -192,7 +191,7 @@ def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report
 
 
 def collect(*, now: datetime) -> dict[str, int]:
-    """Get requested reports from the vendor. If a report is still missing after LATEST, the request fails."""
+    """Get requested reports from the vendor. If a report is still missing after LATEST, the request has failed."""
     counts = {"finished": 0, "waiting": 0}
     vendor = report_vendor()
     open_reports = Report.objects.filter(status=REQUESTED, look_at__lte=now).order_by("look_at")
@@ -206,7 +205,7 @@ def collect(*, now: datetime) -> dict[str, int]:
             try:
                 _ask(vendor, report, now=now, is_first=False)
             except ProviderError as error:
-                logger.warning("report %s is not there yet (%s)", report.pk, error.word)
+                logger.warning("report %s is not available yet (%s)", report.pk, error.word)
         counts["waiting" if report.status == REQUESTED else "finished"] += 1
         pause = min(max(_PAUSE, (now - report.requested_at) / 4), _LONGEST_PAUSE)
         Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + pause)
@@ -218,7 +217,7 @@ def collect(*, now: datetime) -> dict[str, int]:
 def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
     persons: list[Any] = list(report.application.applicants or ())
     if not report.is_about(report.application):
-        # The applicant changed, so the report could be about another person.
+        # The applicant's data changed, so the report could be about another person.
         finish(report, VendorReport(FAILED), now=now)
         return
     person = {name: persons[report.applicant - 1][name] for name in ("legal_name", "date_of_birth", "address")}
@@ -235,9 +234,9 @@ def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool)
 
 
 def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport:
-    """Request a report again that the vendor does not know. A definite rejection makes the report fail.
+    """Request a report again if the vendor does not know it. After a definite rejection, the report has failed.
 
-    A rejection of `result` does not make it fail, because the first request can have had an effect.
+    After a rejection of `result`, the report has not failed, because the first request may have had an effect.
     """
     try:
         return vendor.request(request)
@@ -254,7 +253,7 @@ def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:
         try:
             columns = _columns(answer, now)
         except (ValueError, TypeError, AttributeError) as error:
-            logger.error("report %s has another form than the schema (%s)", report.pk, type(error).__name__)  # noqa: TRY400
+            logger.error("report %s does not match the schema (%s)", report.pk, type(error).__name__)  # noqa: TRY400
     for name, value in columns.items():
         setattr(report, name, value)
     with transaction.atomic():

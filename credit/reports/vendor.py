@@ -32,8 +32,8 @@ class ReportRequest:
 class VendorReport:
     """A vendor's response. `status` is `pending`, `received`, `no_file`, `frozen`, or `failed`.
 
-    `summary` is required for the statuses `received`, `no_file`, and `frozen`. Its schema is in `checked_summary`.
-    `raw` is the vendor's unchanged response. Without `expires_at`, the report expires after 30 days.
+    The statuses `received`, `no_file`, and `frozen` require a `summary`, which `checked_summary` validates. `raw` is
+    the vendor's unchanged response. Without `expires_at`, the report expires after 30 days.
     """
 
     status: str
@@ -44,9 +44,9 @@ class VendorReport:
 
 
 class ReportVendor(Protocol):
-    """The methods of an adapter. For each request, the platform creates an instance without arguments.
+    """The protocol of an adapter. For each request, the platform creates an instance without arguments.
 
-    Each method can raise `ProviderError` of `config.clients.provider`. After an error with `outcome_unknown`, the
+    Each method can raise `ProviderError` from `config.clients.provider`. After an error with `outcome_unknown`, the
     platform calls `result` later.
     """
 
@@ -56,7 +56,7 @@ class ReportVendor(Protocol):
         """Request a report. A repeated ID must never order a second report."""
 
     def result(self, request: ReportRequest) -> VendorReport:
-        """Return the report of an earlier request. Raises UnknownReport if the vendor has no such request."""
+        """Return the report of an earlier request. Raises UnknownReport if the vendor does not know the request."""
 
     def sandbox_cases(self) -> Mapping[str, Mapping[str, Any]]:
         """Return a person from the vendor's sandbox for each case in CASES."""

@@ -1,9 +1,11 @@
-"""Decisions that scores make without a reviewer, with `DECISIONING=automatic`.
+"""Decide applications with scores and without a reviewer (`DECISIONING=automatic`).
 
 The actor `model:<id>@<number>` decides applications that the published version approved or declined. An approval
-requires a price of the score, or an offer with a single rate. Reviewers decide all other applications: referred
-applications, declines without a reason or because of a missing value, and applications with an assignee or a proposal.
-Reviewers also decide if an application was decided or scored before, had a counteroffer, or changed after the score.
+requires a price from the score, or an offer with a single rate. Reviewers decide these applications:
+
+- The score refers the application, or declines it without a reason or because of a missing value.
+- The application has an assignee or a proposal.
+- The application was decided or scored before, had a counteroffer, or changed after the score.
 """
 
 import logging
@@ -42,8 +44,8 @@ logger = logging.getLogger("platform.scoring")
 def decide_scored(*, now: datetime) -> dict[str, int]:
     """Decide up to BATCH_MAX scored applications, oldest first. Return counts by result.
 
-    Each application has its own transaction. An application that raises an error is logged, counted as failed, and
-    retried later.
+    Each application has its own transaction. If an application raises an error, the error is logged, the application
+    counts as failed, and a later run tries again.
     """
     counts = Counter(dict.fromkeys((APPROVED, REJECTED, PROPOSED, FAILED), 0))
     if settings.DECISIONING != "automatic":
@@ -55,11 +57,11 @@ def decide_scored(*, now: datetime) -> dict[str, int]:
             with transaction.atomic():
                 counts.update(_decide(application.pk, now))
         except ApiError as refusal:
-            logger.info("application %s is left to people: %s", application.pk, refusal)
+            logger.info("application %s is left to reviewers: %s", application.pk, refusal)
         return STOP if counts.total() >= BATCH_MAX else None
 
-    # The loop marks its position once per page. Most applications remain for reviewers, so marks for each would cost
-    # most of the time.
+    # The loop marks its position once per page. Reviewers decide most applications, so a mark for each application
+    # would take most of the time.
     counts[FAILED] = items.process(decide_one, now=now, choose=_waiting, batch=BATCH_MAX)
     return dict(counts)
 
@@ -73,13 +75,13 @@ def _decidable() -> QuerySet[Application]:
     )
     scored_again = Score.objects.filter(application=OuterRef("pk"), number__gt=1)
     changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
-    # After a counteroffer, only reviewers decide, independent of the counteroffer's outcome.
+    # After a counteroffer, only reviewers decide, even if the counteroffer is closed.
     waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True, counteroffer_moves=0)
     return waiting.filter(Exists(scores), ~Exists(changed), ~Exists(scored_again))
 
 
 def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
-    """Yield the IDs of decidable applications, oldest first. Skip applications that reviewers work on."""
+    """Yield the IDs of decidable applications, oldest first. Applications that reviewers work on are skipped."""
     last: Any = None
     while True:
         following = decidable.order_by("submitted_at", "id")
@@ -95,7 +97,7 @@ def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
 
 
 def _with_reviewers(identifiers: list[UUID]) -> set[UUID]:
-    """Return the IDs of applications that have an assignee or any proposal, including closed proposals."""
+    """Return the IDs of the applications that have an assignee or a proposal. Closed proposals are included."""
     about = {"kind": Application._meta.label_lower, "record_id__in": list(map(str, identifiers))}
     assigned = Assignment.in_force(REVIEW_PERMISSION, **about).values_list("record_id", flat=True)
     proposed = Proposal.objects.filter(application__in=identifiers).values_list("application_id", flat=True)
@@ -103,11 +105,11 @@ def _with_reviewers(identifiers: list[UUID]) -> set[UUID]:
 
 
 def _decide(pk: Any, now: datetime) -> list[str]:
-    """Decide an application. Return a list with the new status, or an empty list if the status does not change."""
+    """Decide an application. Return a list with the new status, or an empty list if the status did not change."""
     application = Application.objects.select_for_update(skip_locked=True).filter(pk=pk).first()
     if application is None:
         return []
-    # The conditions are checked again after the row is locked, because another process can have been faster.
+    # The conditions are checked again under the lock, because another process may have changed the application.
     if not _decidable().filter(pk=pk).exists() or _with_reviewers([pk]):
         return []
     score, to = application.decision_score, application.proposed_decision
@@ -117,7 +119,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     if to == REJECTED:
         reasons, has_report = reasons_of({"reasons": score.reasons}), bool(read_by_score(application))
         if not reasons or faults_of(reasons, has_report=has_report) or _rests_on_missing(score):
-            # A reviewer must decide, with reasons that a notice can contain.
+            # A reviewer must decide with reasons that a notice can contain.
             return []
         because = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:
@@ -131,7 +133,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
 
 
 def _rests_on_missing(score: Score) -> bool:
-    """Return whether an input was missing and no knockout applied. If the facts are erased, return True."""
+    """Return whether an input was missing and no knockout rule applied. Returns True if the facts were erased."""
     if not score.missing:
         return False
     kept = score.facts_if_kept

@@ -1,4 +1,4 @@
-"""Confirm figures of an application with its documents."""
+"""Confirm values of an application with its documents."""
 
 from datetime import datetime
 from typing import Any
@@ -17,10 +17,10 @@ from credit.models.applications import REVIEW_PERMISSION, record_application_eve
 
 
 def load_for_facts(application_id: str, actor: Actor) -> Application:
-    """Lock and return an application to which `actor` can add facts as a reviewer, but not as the applicant.
+    """Lock and return an application to which `actor` can add facts as a reviewer.
 
-    Raises the errors of `load_for`, ReviewerRequired, SecondFactorRequired, and RecordNotEditable for a draft, and for
-    a decided or closed application.
+    Raises the errors of `load_for`, and SecondFactorRequired. Raises ReviewerRequired for the applicant and for other
+    accounts that are not reviewers. Raises RecordNotEditable for a draft, and for a decided or closed application.
     """
     visible = load_for(application_id, actor)
     application = Application.objects.select_for_update().get(pk=visible.pk)
@@ -38,8 +38,8 @@ def confirm(
 ) -> Confirmation:
     """Store that a file of the application shows a value at a pointer below `application_data`.
 
-    The newest confirmation of a pointer applies. Raises the errors of `load_for_facts`, ReviewerRequired for the only
-    reviewer under `four_eyes`, and ValidationFailed if the file is not a stored file of the application.
+    The latest confirmation of a pointer applies. Raises the errors of `load_for_facts`. Raises ReviewerRequired if the
+    actor is the only reviewer under `four_eyes`. Raises ValidationFailed if the application has no such stored file.
     """
     application = load_for_facts(application_id, actor)
     if refusal := only_reviewer(application, actor):
@@ -62,7 +62,7 @@ def confirm(
 
 
 def only_reviewer(application: Application, actor: Actor) -> ApiError | None:
-    """Return an error if, under `four_eyes`, no other account could review the application. Otherwise return None."""
+    """Return an error if `four_eyes` applies and no other account can review the application, otherwise None."""
     if settings.REVIEW_POLICY != "four_eyes":
         return None
     these = [actor.user.pk, application.consumer_id]

@@ -1,4 +1,4 @@
-"""Resolve `metadata.report_ids` of a decision to the stored reports, which the decision's notices contain."""
+"""Resolve `metadata.report_ids` of a decision to the stored reports that the decision's notices contain."""
 
 from typing import Any
 
@@ -21,12 +21,12 @@ _IDS_MAX = REPORTS_MAX * APPLICANTS_MAX
 def with_reports(application: Application, to: str, metadata: Any) -> Any:
     """Return a decision's metadata with `consumer_report` from the stored reports in `report_ids`.
 
-    Without `report_ids` and `consumer_report`, the reports that the score read are used, because these reports also
-    require a notice. Raises ValidationFailed for the ID of another application's report.
+    Without `report_ids` and `consumer_report`, the reports that the score used are added, because they also require a
+    notice. Raises ValidationFailed for the ID of another application's report.
 
-    If reviewers decide, also raises ValidationFailed for a `consumer_report` in the request, provided that `REPORTS`
-    selects a vendor or the sandbox, or that the application has a report. Without a vendor, the request must contain
-    the agency that 15 USC 1681m(a) requires in the notice.
+    If reviewers decide, `consumer_report` is also rejected with ValidationFailed if `REPORTS` selects a vendor or the
+    sandbox, or if the application has a report. Without a vendor, the request must contain the agency that 15 USC
+    1681m(a) requires in the notice.
     """
     if to not in JUDGEMENTS or not isinstance(metadata, dict | None):
         return metadata
@@ -54,18 +54,18 @@ def _reports(application: Application, ids: Any, to: str) -> list[dict[str, Any]
         if (summary := report.parsed_summary) is None or report.as_of is None:
             raise wrong
         reports.append(consumer_report_of(summary, applicant=report.applicant, day=report.as_of.isoformat()))
-    # If an agency has two reports about an applicant, the notice contains only the first report.
+    # If an agency supplied two reports about an applicant, the notice contains only the first report.
     first = {(report["applicant"], report["agency"].casefold()): report for report in reversed(reports)}
     return [report for report in reports if any(report is other for other in first.values())]
 
 
 def ended_reports(application: Application) -> QuerySet[Report]:
-    """Select the reports to which a decision can refer, oldest first."""
+    """Return the reports to which a decision can refer, oldest first."""
     return Report.objects.filter(application=application, status__in=(RECEIVED, NO_FILE, FROZEN))
 
 
 def read_by_score(application: Application) -> list[str]:
-    """Return the IDs of the reports that the decision score used, with the credit report first."""
+    """Return the IDs of the reports that the decision score used. The credit report is first."""
     score = application.decision_score
     if score is None or not any(source["source"] == REPORT for source in score.sources or ()):
         return []

@@ -1,8 +1,8 @@
 """Make decisions about applications, for the API, the back office, and the worker.
 
-Under `four_eyes`, an approval or a rejection requires two reviewers: the first reviewer proposes, and the second
-reviewer confirms. A proposal is bound to the state of the application (`Application.reviewed_state`). To propose,
-confirm, or end a proposal locks the application's row, so that the decision is about the data that the reviewers saw.
+Under `four_eyes`, an approval or a rejection requires two reviewers. The first reviewer proposes the decision, and the
+second reviewer confirms it. A proposal is valid only for the state of the application that the reviewer saw
+(`Application.reviewed_state`). The application's row is locked while a proposal is created, confirmed, or ended.
 """
 
 from datetime import datetime
@@ -31,23 +31,24 @@ from credit.terms.loans import compute, loan_of
 
 
 def takes_two(to: str, actor: Actor | None = None) -> bool:
-    """Return whether this transition requires a proposal and another reviewer's confirmation.
+    """Return whether the transition requires a proposal and the confirmation of another reviewer.
 
-    An approval by a score requires no confirmation, but a rejection by a score requires a reviewer's confirmation.
+    Under four-eyes approval, a score can approve without a confirmation, but its rejection requires a reviewer's
+    confirmation.
     """
     by_score = actor is not None and actor.is_model
     return settings.REVIEW_POLICY == "four_eyes" and to in JUDGEMENTS and not (by_score and to == APPROVED)
 
 
 def open_proposal(application: Application) -> Proposal | None:
-    """Return the open proposal, even if it is void, or None."""
+    """Return the open proposal, which may be void, or None."""
     return application.proposals.select_related("proposed_by").filter(closed_at__isnull=True).first()
 
 
 def pending_decision(application: Application) -> Proposal | None:
     """Return the proposal that waits for a second reviewer, or None. Void proposals are ignored.
 
-    Costs a query only under `four_eyes`.
+    The function queries the database only under `four_eyes`.
     """
     if settings.REVIEW_POLICY != "four_eyes":
         return None
@@ -56,7 +57,7 @@ def pending_decision(application: Application) -> Proposal | None:
 
 
 def check_against(pending: Proposal | None, application: Application, to: str, bound: Any = None) -> ApiError | None:
-    """Return an error if a different decision than `to`, or different terms, are waiting for a second reviewer."""
+    """Return an error if another decision than `to`, or a decision with other terms, waits for a second reviewer."""
     if pending is None or not takes_two(to):
         return None
     kept = as_members(pending.metadata)
@@ -81,11 +82,12 @@ def decide(
 ) -> Proposal | None:
     """Make a transition or a counteroffer. Under four-eyes approval, propose it, or confirm an equal proposal.
 
-    Returns the proposal that now waits for a second reviewer, or None after a transition. Under four-eyes approval, the
-    caller must have locked the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
-    ReasonsRequired, ReviewerRequired, SecondFactorRequired, and the errors of `with_reports`.
+    Returns the proposal that now waits for a second reviewer, or None after a transition or counteroffer. Under
+    four-eyes approval, the caller must have locked the application's row. Raises AlreadyProposed,
+    InvalidApplicationTransition, ReasonsRequired, ReviewerRequired, SecondFactorRequired, and the errors of
+    `with_reports`.
     """
-    # A confirmation uses the metadata of the proposal.
+    # A confirmation without metadata uses the metadata of the proposal.
     if metadata is not None or not takes_two(to, actor):
         metadata = with_reports(application, to, metadata)
     if takes_two(to, actor):
@@ -113,7 +115,7 @@ def decide(
 
 
 def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
-    """Return the metadata to which a proposal is bound: the loan terms, and all values of a counteroffer.
+    """Return the metadata that a confirmation must not change: the loan terms, and all values of a counteroffer.
 
     Raises the errors of the decision.
     """
@@ -127,7 +129,7 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
 
 
 def warning_about(application: Application, pending: Proposal | None = None) -> str:
-    """Return a warning if a made or proposed rejection has none of the score's reasons, or "" otherwise."""
+    """Return a warning if a rejection has none of the score's reasons, otherwise "". It may be made or proposed."""
     if (pending.to if pending is not None else application.status) != REJECTED:
         return ""
     score = application.decision_score
@@ -148,7 +150,7 @@ def audit_decision(verb: str, application: Application, to: str, actor: Actor) -
 
 
 def _check_proposer(application: Application, to: str, actor: Actor) -> None:
-    # A score can propose decisions that it can't make without a reviewer.
+    # A score can propose decisions that require a reviewer.
     if refusal := application.check_creditor(to) if actor.is_model else application.check_transition(to, actor):
         raise refusal
 
@@ -156,10 +158,9 @@ def _check_proposer(application: Application, to: str, actor: Actor) -> None:
 def propose(
     application: Application, to: str, *, actor: Actor, now: datetime, reason: str | None, metadata: Any
 ) -> Proposal:
-    """Store a proposal for confirmation by another reviewer. It replaces a void proposal.
+    """Store a proposal for the confirmation by another reviewer. It replaces a void proposal.
 
-    The caller must check that the application has no pending proposal. Raises AlreadyProposed, and the errors of
-    `decide`.
+    The caller must check that no proposal is pending. Raises AlreadyProposed, and the errors of `decide`.
     """
     _check_proposer(application, to, actor)
     application.require_reasons(to, reason=reason, metadata=metadata)
@@ -190,9 +191,9 @@ def change_status(
 ) -> tuple[Application, Proposal | None]:
     """Change an application's status. Return the application, and the proposal that waits for confirmation, if any.
 
-    The default reason of a rejection is the text of its principal reasons. The default reason of a withdrawal after an
-    approval is that the applicant declined the terms. Raises ApplicationNotFound, the errors of `decide`, and
-    InsufficientScope for a scoped credential of a lender's member.
+    The default reason of a rejection is the text of its principal reasons. If the applicant withdraws after an
+    approval, the default reason is that the applicant declined the terms. Raises ApplicationNotFound and the errors of
+    `decide`. Raises InsufficientScope for a scoped credential of a lender's member.
     """
     application = load_for(application_id, actor, is_noted=False)
     if actor.limited and application.consumer_id != actor.user.pk:
@@ -209,14 +210,14 @@ def change_status(
 
 
 def end_proposal(proposal: Proposal, *, by: Any, now: datetime) -> None:
-    """Withdraw a proposal as the proposer, or decline it as another reviewer. The caller must have locked the row."""
+    """Withdraw a proposal as its proposer, or decline it as another reviewer. The caller must have locked the row."""
     proposal.close(Proposal.WITHDRAWN if proposal.proposed_by_id == by.pk else Proposal.DECLINED, by=by, now=now)
 
 
 def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) -> None:
-    """End the open proposal of an application without a decision, as the proposer or as another reviewer.
+    """End the open proposal of an application without a decision.
 
-    Raises ApplicationNotFound, ReviewerRequired, SecondFactorRequired, and NotFound without an open proposal.
+    Raises ApplicationNotFound, ReviewerRequired, and SecondFactorRequired. Raises NotFound if no proposal is open.
     """
     application = load_visible(application_id, actor)
     if refusal := application.check_reviewer(actor):
@@ -229,12 +230,12 @@ def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) ->
         end_proposal(proposal, by=actor.user, now=now)
 
 
-# These columns of an account determine its rights.
+# The rights of an account depend on these columns.
 _RIGHTS = {"is_active", "is_superuser"}
 
 
 def close_on_change() -> None:
-    """Register signal handlers for changes of accounts, groups, permissions, and members of lenders."""
+    """Register signal handlers for changes of accounts, groups, permissions, and lenders' members."""
     account: Any = get_user_model()
     post_save.connect(_account_saved, sender=account)
     for relation in (account.groups.through, account.user_permissions.through):

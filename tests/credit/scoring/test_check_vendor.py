@@ -48,7 +48,7 @@ FAULTS = {
         "must be a mapping"),
     "cases that raise": ("sandbox_cases", lambda _: 1 / 0, "sandbox_cases", "raised ZeroDivisionError"),
     "another result": ("request", lambda _: {"status": "received"}, "thick credit: request", "must return"),
-    "one status for all": ("request", lambda _: VendorReport("failed"), "thin income: request", "status is 'failed'"),
+    "one status for all": ("request", lambda _: VendorReport("failed"), "thin income: request", "not 'failed'"),
     "no summary": ("request", changed(summary=None), "thick credit: request", "summary must be an object"),
     "a figure as text": (
         "request", changed(summary={"agency": {}, "obligations_monthly_cents": "450"}), "thick credit: request",
@@ -72,7 +72,7 @@ FAULTS = {
     "no day": ("request", changed(as_of=None), "thick credit: request", "as_of must be a date"),
     "a naive end": (
         "request", changed(expires_at=datetime(2099, 1, 1)), "thick credit: request",  # noqa: DTZ001  the fault
-        "expires_at must be an aware"),
+        "expires_at must be a datetime with a time zone"),
 }  # fmt: skip
 
 
