@@ -23,7 +23,7 @@ from tests.api import ApiClient, assert_error
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.identity.support import issue, signed_call
 from tests.identity.test_bankdata_exchange import exchange
-from tests.webhooks.conftest import happen, make_endpoint, private_allowed, receiver, work  # noqa: F401  fixtures
+from tests.webhooks.conftest import emit, make_endpoint, private_allowed, receiver, work  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.django_db
 
@@ -77,12 +77,12 @@ def test_row_with_an_undecryptable_secret_can_be_read(user):
     assert isinstance(ApiKey.objects.values_list("secret", flat=True).get(), Sealed)
 
 
-def test_an_unreadable_secret_does_not_block_other_webhooks(receiver, make_endpoint, happen, work, stranger, named):  # noqa: F811
+def test_an_unreadable_secret_does_not_block_other_webhooks(receiver, make_endpoint, emit, work, stranger, named):  # noqa: F811
     broken = make_endpoint(receiver.url)
     make_endpoint(receiver.url, owner=stranger)
     lose_the_key(broken)
-    happen(2)
-    happen(3, owner=stranger)
+    emit(2)
+    emit(3, owner=stranger)
     assert work()["delivered"] == 3
     assert len(receiver.received) == 3
     held = Delivery.objects.filter(endpoint=broken)
@@ -91,21 +91,21 @@ def test_an_unreadable_secret_does_not_block_other_webhooks(receiver, make_endpo
     assert named() == {("webhooks.Endpoint.secret", str(broken.pk))}
 
 
-def test_events_held_for_an_unreadable_secret_are_delivered_after_rotation(api, receiver, make_endpoint, happen, work):  # noqa: F811
+def test_events_held_for_an_unreadable_secret_are_delivered_after_rotation(api, receiver, make_endpoint, emit, work):  # noqa: F811
     broken = make_endpoint(receiver.url)
     lose_the_key(broken)
-    happen(2)
+    emit(2)
     work()
     assert api.send(f"/webhooks/endpoints/{broken.pk}/rotate-secret", {}).status_code == 200
     Delivery.objects.update(due_at=timezone.now())
     assert work()["delivered"] == 2
 
 
-def test_an_unreadable_previous_secret_does_not_block_the_new_secret(api, receiver, make_endpoint, happen, work):  # noqa: F811
+def test_an_unreadable_previous_secret_does_not_block_the_new_secret(api, receiver, make_endpoint, emit, work):  # noqa: F811
     endpoint = make_endpoint(receiver.url)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/rotate-secret", {})
     lose_the_key(endpoint, "previous_secret")
-    happen()
+    emit()
     assert work()["delivered"] == 1
 
 

@@ -21,7 +21,7 @@ MODELS = [Block, Entry, Tile, Cosignature]
 COLUMNS = [(model, field) for model in MODELS for field in model._meta.concrete_fields]
 
 
-def refused(action):
+def assert_rejected(action):
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(using=database().alias):
         action()
 
@@ -35,12 +35,14 @@ def test_database_rejects_changes_of_log_columns():
     of_kind = {"CharField": "x" * 27, "TextField": "x" * 27, "BinaryField": b"x" * 32}
     for model, field in COLUMNS:
         value = of_kind.get(field.get_internal_type(), 77)
-        refused(lambda sql=f'UPDATE {model._meta.db_table} SET "{field.column}" = %s', value=value: run(sql, value))
+        assert_rejected(
+            lambda sql=f'UPDATE {model._meta.db_table} SET "{field.column}" = %s', value=value: run(sql, value)
+        )
 
 
 def test_database_rejects_deletion_of_log_rows():
     for model in MODELS:
-        refused(lambda sql=f"DELETE FROM {model._meta.db_table}": run(sql))
+        assert_rejected(lambda sql=f"DELETE FROM {model._meta.db_table}": run(sql))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,7 @@ def test_database_rejects_deletion_of_log_rows():
      {"nonce": None, "user_id": None, "report_type": None, "hash": b"x" * 32}],
 )  # fmt: skip
 def test_database_rejects_a_partial_erasure_of_an_entry(change):
-    refused(lambda: Entry.objects.filter(index=3).update(**change))
+    assert_rejected(lambda: Entry.objects.filter(index=3).update(**change))
 
 
 def test_database_allows_a_complete_erasure_of_an_entry():
@@ -59,7 +61,7 @@ def test_database_allows_a_complete_erasure_of_an_entry():
 
 def test_database_rejects_a_new_subject_for_an_erased_entry():
     Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None)
-    refused(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
+    assert_rejected(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_database_rejects_a_new_subject_for_an_erased_entry():
 )
 def test_stored_hashes_of_a_tile_cannot_be_changed(change):
     tile = Tile.objects.get(level=0, index=1)
-    refused(lambda: Tile.objects.filter(level=0, index=1).update(hashes=change(bytes(tile.hashes))))
+    assert_rejected(lambda: Tile.objects.filter(level=0, index=1).update(hashes=change(bytes(tile.hashes))))
 
 
 def test_hashes_can_be_appended_to_a_tile():
@@ -77,9 +79,9 @@ def test_hashes_can_be_appended_to_a_tile():
 
 def test_replace_does_not_bypass_triggers_on_sqlite():
     if database().vendor != "sqlite":
-        pytest.skip("INSERT OR REPLACE is SQLite's own")
+        pytest.skip("only SQLite has INSERT OR REPLACE")
     for table in (model._meta.db_table for model in MODELS):
-        refused(lambda sql=f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}": run(sql))
+        assert_rejected(lambda sql=f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}": run(sql))
 
 
 @pytest.mark.usefixtures("needs_postgresql")
@@ -89,5 +91,5 @@ def test_truncate_and_replica_role_do_not_bypass_triggers_on_postgresql(model):
         run("SET LOCAL session_replication_role = replica")
         run(f"DELETE FROM {model._meta.db_table}")
 
-    refused(lambda: run(f"TRUNCATE {model._meta.db_table}"))
-    refused(as_replica)
+    assert_rejected(lambda: run(f"TRUNCATE {model._meta.db_table}"))
+    assert_rejected(as_replica)

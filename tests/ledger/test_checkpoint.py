@@ -28,7 +28,7 @@ HEAD = Checkpoint("ledger.example/log", 7, b"\x11" * 32)
 NOTE = SIGNER.sign(HEAD.text())
 
 
-def test_third_party_library_opens_our_checkpoint():
+def test_third_party_library_opens_a_signed_checkpoint():
     head = foreign.open_checkpoint(NOTE, SIGNER.verifier.vkey)
     assert (head.origin, head.size, bytes(head.root)) == (HEAD.origin, HEAD.size, HEAD.root)
 
@@ -87,9 +87,9 @@ def test_note_with_a_changed_byte_is_rejected():
     raw = NOTE.encode()
     for at in range(len(raw)):
         for flip in (0x01, 0x20, 0x80):
-            bent = raw[:at] + bytes([raw[at] ^ flip]) + raw[at + 1 :]
+            changed = raw[:at] + bytes([raw[at] ^ flip]) + raw[at + 1 :]
             try:
-                text = bent.decode()
+                text = changed.decode()
             except UnicodeDecodeError:
                 continue
             with pytest.raises(NoteError):

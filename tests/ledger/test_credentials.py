@@ -34,7 +34,7 @@ MACHINE_KEY = "machine-key-of-32-characters-or-so"
 
 @pytest.fixture(scope="module")
 def service_a():
-    """Service A's published keys and its token status: every token signed by `KEY` is valid for its user.
+    """Simulates service A, which publishes `KEY` and reports every token signed by `KEY` as valid.
 
     `test_revocation.py` uses the real service.
     """
@@ -280,7 +280,7 @@ def test_anchor_batch_uses_one_rate_permit_per_entry(client, settings):
 
     assert batch(0, 6).status_code == 200
     assert_error(batch(6, 5), 429, "E6001")
-    assert not Entry.objects.filter(index__gte=6).exists(), "all or none"
+    assert not Entry.objects.filter(index__gte=6).exists(), "a rejected batch must store no entry"
     assert batch(6, 3).status_code == 200
 
 

@@ -12,11 +12,11 @@ from tests.ledger.witnesses import LOG, leaves_of, note_of, serving
 
 
 class TiledLog:
-    """A foreign log: serves a signed checkpoint and tiles over these leaves as files, like a web server."""
+    """A log of another operator that serves a signed checkpoint and tiles as files, like a web server."""
 
     def __init__(self, leaves):
         self.files = {}
-        self.asked = []
+        self.requested_paths = []
         self.grow(leaves)
 
     def grow(self, leaves):
@@ -28,7 +28,7 @@ class TiledLog:
 
     def __call__(self, environ, start_response):
         path = environ["PATH_INFO"].removeprefix("/deep/prefix/")
-        self.asked.append(path)
+        self.requested_paths.append(path)
         content = self.files.get(path)
         start_response("404 Not Found" if content is None else "200 OK", [("Content-Type", "text/plain")])
         return [content or b""]
@@ -57,9 +57,9 @@ def test_follow_log_reads_a_growing_log_with_at_most_10_requests(published, foll
     leaves = leaves_of(70_000)
     for size in (5, 5, 256, 257, 65_536, 70_000):
         published.grow(leaves[:size])
-        published.asked.clear()
+        published.requested_paths.clear()
         assert follow()["size"] == size
-        assert len(published.asked) <= 1 + 3 * 3
+        assert len(published.requested_paths) <= 1 + 3 * 3
 
 
 def test_follow_log_replaces_a_deleted_partial_tile_by_the_full_tile(published, follow):
@@ -75,22 +75,22 @@ def test_follow_log_does_not_report_an_older_head_as_a_fork(published, follow, t
     leaves = leaves_of(300)
     published.grow(leaves)
     follow()
-    kept = (tmp_path / "head").read_text()
+    stored = (tmp_path / "head").read_text()
     published.files["checkpoint"] = note_of(leaves[:7]).encode()
     assert follow()["size"] == 300
-    assert (tmp_path / "head").read_text() == kept
+    assert (tmp_path / "head").read_text() == stored
 
 
-@pytest.mark.parametrize(("kept", "served"), [(9, 9), (9, 12), (12, 9), (256, 300), (300, 600)])
-def test_fork_stops_follow_log_which_stores_both_checkpoints(published, follow, tmp_path, kept, served):
+@pytest.mark.parametrize(("stored", "served"), [(9, 9), (9, 12), (12, 9), (256, 300), (300, 600)])
+def test_fork_stops_follow_log_which_stores_both_checkpoints(published, follow, tmp_path, stored, served):
     leaves, forked = (
-        leaves_of(kept),
-        leaves_of(min(kept, served), "forked") + leaves_of(600)[min(kept, served) : served],
+        leaves_of(stored),
+        leaves_of(min(stored, served), "forked") + leaves_of(600)[min(stored, served) : served],
     )
     published.grow(leaves)
     follow()
     state = (tmp_path / "head").read_text()
-    if kept <= served:
+    if stored <= served:
         published.grow(forked)
     else:
         published.files["checkpoint"] = note_of(forked).encode()
@@ -121,13 +121,13 @@ def test_fork_stops_follow_log_which_stores_both_checkpoints(published, follow, 
 )
 def test_follow_log_reports_damaged_data_without_a_fork_or_state_change(published, follow, tmp_path, spoil):
     follow()
-    kept = (tmp_path / "head").read_text()
+    stored = (tmp_path / "head").read_text()
     published.grow(leaves_of(12))
     spoil(published.files)
     with pytest.raises(CommandError) as caught:
         follow()
     assert caught.value.returncode == 1
-    assert (tmp_path / "head").read_text() == kept
+    assert (tmp_path / "head").read_text() == stored
     assert not list(tmp_path.glob("head.fork-*"))
 
 

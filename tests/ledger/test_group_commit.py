@@ -34,7 +34,7 @@ class SlowSeal:
         self.running = threading.Lock()
 
     def __call__(self, take):
-        assert self.running.acquire(blocking=False), "two blocks at once"
+        assert self.running.acquire(blocking=False), "two blocks are sealed at the same time"
         taken = take()
         time.sleep(self.seconds)
         self.blocks.append(len(taken))
@@ -151,7 +151,7 @@ def test_same_report_from_20_threads_is_anchored_once(committed_log):
 
 
 def test_two_ledger_processes_do_not_sign_two_histories(committed_log, needs_postgresql):
-    # Two queues stand for two processes: they share only the database and the guard file.
+    # Two queues simulate two processes, which share only the database and the guard file.
     groups = [GroupCommit(), GroupCommit()]
 
     def work(thread):

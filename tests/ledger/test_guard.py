@@ -21,13 +21,13 @@ from tests.ledger.conftest import OTHER_SIGNING_KEY, assert_error, open_log, sea
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
 
-def put_an_older_copy_back():
-    """Remove the last block, as restoring an older backup would."""
+def restore_older_copy():
+    """Delete the last block, like the restoration of an older backup."""
     with open_log() as cursor:
-        forget_the_last_block(cursor)
+        delete_last_block(cursor)
 
 
-def forget_the_last_block(cursor):
+def delete_last_block(cursor):
     """Delete the last block from a log without triggers."""
     last = Block.objects.order_by("-number")[1]
     cursor.execute('DELETE FROM ledger_entry WHERE "index" >= %s', [last.tree_size])
@@ -45,7 +45,7 @@ def test_guard_file_stores_the_last_signed_head():
 def test_ledger_does_not_sign_a_database_older_than_the_guard(client):
     seal_reports(["a"])
     seal_reports(["b"])
-    put_an_older_copy_back()
+    restore_older_copy()
     for attempt in (client.anchor("c"), client.post_json("/anchor/batch", {"items": [
         {"user_id": "1", "report_type": "t", "report_data": "d"}]})):  # fmt: skip
         assert_error(attempt, 503, "E7002")
@@ -94,14 +94,14 @@ def test_doctor_reports_whether_the_log_can_sign_and_creates_no_guard(settings):
     seal_reports(["a"])
     assert ledger_check()["why"] == "may be signed after 1 entries"
     seal_reports(["b"])
-    put_an_older_copy_back()
+    restore_older_copy()
     assert "restore the newest database" in ledger_check()["why"]
     settings.LEDGER_GUARD_FILE.unlink()
     assert "adopt_ledger_head" in ledger_check()["why"]
     assert not settings.LEDGER_GUARD_FILE.exists()
     assert not ledger_check()["ok"]
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", settings.LEDGER_GUARD_FILE.parent
-    assert ledger_check() == {**ledger_check(), "ok": True}, "a machine without the key is none that signs"
+    assert ledger_check() == {**ledger_check(), "ok": True}, "a machine without the key does not sign"
 
 
 def test_doctor_finds_a_key_that_did_not_sign_the_newest_checkpoint(settings):
@@ -240,7 +240,7 @@ def measured():
 
 
 def _full_disk_after(writes):
-    """Return an `os.pwrite` that raises "No space left" after so many writes."""
+    """Return an `os.pwrite` that raises "No space left" after this many writes."""
     left, write = [writes], os.pwrite
 
     def pwrite(*arguments):
@@ -294,7 +294,7 @@ def test_adopting_an_invalid_ledger_root_fails(head, root):
 
 
 def test_head_older_than_the_guard_cannot_be_adopted(head):
-    put_an_older_copy_back()
+    restore_older_copy()
     older = log.read_head()
     with pytest.raises(CommandError, match="restore the newest"):
         adopt(older.tree_size, older.root)

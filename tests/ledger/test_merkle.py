@@ -18,7 +18,7 @@ LEAVES = [merkle.leaf_hash(entry) for entry in ENTRIES]
 
 
 @cache
-def written_out(start: int, end: int) -> bytes:
+def reference_root(start: int, end: int) -> bytes:
     """Compute MTH literally as RFC 6962 section 2.1 defines it."""
     if start == end:
         return sha256(b"").digest()
@@ -27,16 +27,16 @@ def written_out(start: int, end: int) -> bytes:
     k = 1
     while k * 2 < end - start:
         k *= 2
-    return sha256(b"\x01" + written_out(start, start + k) + written_out(start + k, end)).digest()
+    return sha256(b"\x01" + reference_root(start, start + k) + reference_root(start + k, end)).digest()
 
 
 def range_hash(start: int, end: int) -> bytes:
     """Compute the root of a range like the platform: complete nodes, then the fold."""
     nodes = merkle.complete_nodes(start, end)
-    return merkle.fold([written_out(index << level, (index + 1) << level) for level, index in nodes])
+    return merkle.fold([reference_root(index << level, (index + 1) << level) for level, index in nodes])
 
 
-ROOTS = [written_out(0, size) for size in range(SIZES + 1)]
+ROOTS = [reference_root(0, size) for size in range(SIZES + 1)]
 
 
 def path_of(index: int, size: int) -> list[bytes]:

@@ -28,9 +28,9 @@ def test_platform_report_types_equal_the_types_of_platform_records():
 def test_user_token_cannot_anchor_platform_report_types(client, settings, claims):
     headers = bearer(token(settings, **claims))
     for kind in PLATFORM_TYPES:
-        refused = client.post_json("/anchor", item(kind), **headers)
-        assert_error(refused, 403, "E2005")
-        assert refused.json()["details"] == {"report_type": kind}
+        rejected = client.post_json("/anchor", item(kind), **headers)
+        assert_error(rejected, 403, "E2005")
+        assert rejected.json()["details"] == {"report_type": kind}
         mixed = {"items": [item("credit_report"), item(kind)]}
         assert_error(client.post_json("/anchor/batch", mixed, **headers), 403, "E2005")
     assert not Entry.objects.exists()
@@ -44,8 +44,8 @@ def test_user_token_cannot_anchor_platform_report_types(client, settings, claims
     ],
 )  # fmt: skip
 def test_report_type_that_looks_like_a_platform_type_is_rejected(client, settings, kind):
-    refused = client.post_json("/anchor", item(kind), **bearer(token(settings)))
-    assert_error(refused, 403, "E2005")
+    rejected = client.post_json("/anchor", item(kind), **bearer(token(settings)))
+    assert_error(rejected, 403, "E2005")
 
 
 def test_user_token_can_anchor_other_report_types(client, settings):

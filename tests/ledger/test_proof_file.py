@@ -40,15 +40,15 @@ def test_proof_with_another_report_fails_at_inclusion():
 
 
 def test_proof_with_another_commitment_fails_at_inclusion():
-    bent = proof_file.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
-    assert names_and_verdicts(bent, REPORTS[2])[-1] == ("inclusion", False)
+    changed = proof_file.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
+    assert names_and_verdicts(changed, REPORTS[2])[-1] == ("inclusion", False)
 
 
 def test_proof_with_a_checkpoint_of_another_key_fails_at_the_checkpoint():
     stranger = Signer(SIGNER.name, Ed25519PrivateKey.from_private_bytes(bytes(32)))
     note = stranger.sign(Checkpoint(SIGNER.name, 5, tree_root(LEAVES)).text())
-    bent = proof_file.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()
-    assert names_and_verdicts(bent, REPORTS[2])[-1] == ("checkpoint", False)
+    changed = proof_file.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()
+    assert names_and_verdicts(changed, REPORTS[2])[-1] == ("checkpoint", False)
 
 
 def test_verification_of_a_proof_file_without_the_commitment_fails():
@@ -77,9 +77,9 @@ def test_malformed_proof_file_is_rejected(text):
 def test_verification_of_a_proof_file_with_a_changed_byte_fails():
     raw = TEXT.encode()
     for at in range(len(raw)):
-        bent = raw[:at] + bytes([raw[at] ^ 0x01]) + raw[at + 1 :]
+        changed = raw[:at] + bytes([raw[at] ^ 0x01]) + raw[at + 1 :]
         try:
-            text = bent.decode()
+            text = changed.decode()
         except UnicodeDecodeError:
             continue
         assert names_and_verdicts(text, REPORTS[2])[-1][1] is False

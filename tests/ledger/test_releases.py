@@ -68,7 +68,7 @@ def files_of(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **ent
     return files | {contents.SUMS: contents.sums(NAMES, contents.digests_of(files), opening)}
 
 
-def summed_anew(files):
+def with_new_sums(files):
     """Recompute SHA256SUMS, as an attacker who changed a file would."""
     opening = json.loads(files[contents.SUMS].decode().splitlines()[-1].removeprefix(contents.OPENING))
     return files | {contents.SUMS: contents.sums(NAMES, contents.digests_of(files), opening)}
@@ -78,7 +78,7 @@ def changed(name, change, *, sums=True):
     """Return a release in which one file was changed."""
     files = files_of()
     files[name] = change(files[name])
-    return summed_anew(files) if sums else files
+    return with_new_sums(files) if sums else files
 
 
 def without(name):
@@ -103,16 +103,16 @@ def replaced(old, new):
 
 
 def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
-    """Run the command; return its output."""
+    """Run `verify` with the files of a release; return its output and its error."""
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    said = io.StringIO()
+    output = io.StringIO()
     key_options = ["--ledger-key", key] if key else []
     try:
-        call_command("verify", folder / archive, "--json", *key_options, *more, stdout=said, stderr=io.StringIO())
+        call_command("verify", folder / archive, "--json", *key_options, *more, stdout=output, stderr=io.StringIO())
     except CommandError as error:
-        said.write(str(error))
-    return said.getvalue()
+        output.write(str(error))
+    return output.getvalue()
 
 
 def test_unchanged_release_passes_verification(tmp_path):
@@ -162,7 +162,7 @@ TAMPERINGS = {
     "a later time of the commit": (
         lambda: changed(STATEMENT, replaced('"source_date_epoch":0', '"source_date_epoch":1')), "proven",
     ),
-    "a proof of another entry": (lambda: summed_anew(files_of() | {PROOF: anchored(b"else")[0]}), "proven"),
+    "a proof of another entry": (lambda: with_new_sums(files_of() | {PROOF: anchored(b"else")[0]}), "proven"),
     "a truncated proof": (lambda: changed(PROOF, lambda old: old[:-9]), "proven"),
     "a proof of another log with the same name": (lambda: files_of(log=OTHER_LOG), "proven"),
     "a release under another report type": (lambda: files_of(report_type="credit_report"), "opened"),
@@ -171,7 +171,7 @@ TAMPERINGS = {
         "summed",
     ),
     "a foreign proof with its sum": (
-        lambda: summed_anew(files_of() | {PROOF: files_of(report_type="x")[PROOF]}), "opened",
+        lambda: with_new_sums(files_of() | {PROOF: files_of(report_type="x")[PROOF]}), "opened",
     ),
     "another opening": (lambda: changed(SUMS, replaced('"nonce":"00', '"nonce":"01'), sums=False), "opened"),
     "an opening with malformed JSON": (lambda: changed(SUMS, replaced('{"nonce"', '{nonce"'), sums=False), "summed"),
@@ -182,8 +182,8 @@ TAMPERINGS = {
 @pytest.mark.parametrize("name", TAMPERINGS)
 def test_tampered_release_fails_verification(tmp_path, name):
     files, step = TAMPERINGS[name]
-    said, sentence = verify(tmp_path, files()).strip().splitlines()
-    assert (json.loads(said)["verified"], json.loads(said)["failed"]) == (False, step)
+    output, sentence = verify(tmp_path, files()).strip().splitlines()
+    assert (json.loads(output)["verified"], json.loads(output)["failed"]) == (False, step)
     assert sentence.startswith(f"The release does not hold. {step}: ")
 
 
@@ -206,5 +206,5 @@ def test_release_verification_with_a_policy_requires_its_witnesses(tmp_path):
 
 @pytest.mark.parametrize("more", [(), ("--policy", "/nowhere/policy")])
 def test_release_verification_reports_a_missing_key_or_policy(tmp_path, more):
-    said = verify(tmp_path, files_of(), *more, key=None)
-    assert "requires the ledger's key" in said or "/nowhere/policy" in said
+    output = verify(tmp_path, files_of(), *more, key=None)
+    assert "requires the ledger's key" in output or "/nowhere/policy" in output

@@ -18,31 +18,31 @@ from ledger.models import Block, database
 from ledger.proof_file import report_digest
 from tests.ledger.conftest import open_log, seal_reports
 from tests.ledger.test_group_commit import in_threads, submission
-from tests.ledger.test_guard import forget_the_last_block
+from tests.ledger.test_guard import delete_last_block
 
 pytestmark = [pytest.mark.django_db(databases="__all__", transaction=True), pytest.mark.usefixtures("committed_log")]
 
 
 @pytest.fixture
 def lockless(needs_postgresql):
-    """Return a function that disables the lock on the connection of the calling thread; not for the main thread."""
+    """Return a function that disables the lock on the connection of the calling thread, except the main thread."""
     with database().cursor() as cursor:
         cursor.execute("CREATE SCHEMA no_lock")
         cursor.execute(
             "CREATE FUNCTION no_lock.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS 'SELECT NULL::void'"
         )
 
-    def take_the_lock_away():
+    def disable_lock():
         with database().cursor() as cursor:
             cursor.execute("SET search_path = no_lock, pg_catalog, public")
 
-    yield take_the_lock_away
+    yield disable_lock
     with database().cursor() as cursor:
         cursor.execute("DROP SCHEMA no_lock CASCADE")
 
 
 def run_in_thread(work):
-    """Run in a thread with its own connection; return the result."""
+    """Run `work` in a thread with a separate connection; return its result."""
 
     def run():
         try:
@@ -64,7 +64,7 @@ def test_ledger_does_not_extend_a_head_replaced_after_reading(lockless, settings
     def sign_another_second_block():
         lockless()
         with database().cursor() as cursor:
-            forget_the_last_block(cursor)
+            delete_last_block(cursor)
         seal_reports(["another b"])
 
     def take():

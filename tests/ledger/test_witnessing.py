@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 
 
 def waiting_by(sleep):
-    """Return a replacement of `time` for the module alone: other threads sleep as usual."""
+    """Return a replacement of `time` for one module, so that the `sleep` of other threads does not change."""
     return SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
 
 
@@ -59,14 +59,14 @@ def three(tmp_path):
 
 
 def run_round(asker):
-    """Run one round now."""
+    """Run a round for all witnesses, without their pauses."""
     for witness in asker._witnesses:
         witness.not_before = 0.0
     return asker.ask(now=timezone.now())
 
 
 def scripted(*replies):
-    """Return a witness that answers with (status, media type, text), and repeats the last answer."""
+    """Return a witness that returns each (status, media type, text) in order, and repeats the last response."""
     left = list(replies)
 
     def application(environ, start_response):
@@ -129,7 +129,7 @@ def test_log_with_deleted_cosignatures_requests_new_cosignatures(make_asker, thr
 def test_log_without_a_policy_contacts_no_witness(client, monkeypatch):
     anchored = client.anchor("hello").json()
     assert cosigners_of(client.get("/checkpoint").content.decode()) == ["ledger.example/log"]
-    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("it waits for nobody")))
+    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("the request waited")))
     assert_error(client.get(f"/proof/{anchored['hash']}?witnessed=1"), 503, "E7003")
     with pytest.raises(ImproperlyConfigured, match="WITNESS_POLICY is missing"):
         call_command("ask_witnesses", once=True, stdout=StringIO())
@@ -187,10 +187,10 @@ def test_internal_error_for_a_witness_does_not_stop_other_witnesses(make_asker, 
     seal_reports(["a"])
     keep = witnessing.Asker._keep
 
-    def poisoned(asker, one, *arguments):
-        if one.witness.name == asker._witnesses[0].witness.name:
+    def poisoned(asker, state, *arguments):
+        if state.witness.name == asker._witnesses[0].witness.name:
             raise ZeroDivisionError
-        keep(asker, one, *arguments)
+        keep(asker, state, *arguments)
 
     monkeypatch.setattr(witnessing.Asker, "_keep", poisoned)
     assert run_round(make_asker(three)) == {"cosigned": 2, "failed": 1}
@@ -243,9 +243,13 @@ def test_invalid_cosignatures_of_a_witness_are_not_stored(make_asker):
     text = log.read_head().checkpoint.partition("\n\n")[0] + "\n"
     now = int(time.time())
     foreigner = cosigner(6).cosign(text, now).line()
-    lies = [foreigner, cosigner(1).cosign(text + "x\n", now).line(), cosigner(1).cosign(text, now + 4_000).line()]
-    for lie in lies:
-        with serving(scripted((200, "text/plain", lie))) as addresses:
+    bad_lines = [
+        foreigner,
+        cosigner(1).cosign(text + "x\n", now).line(),
+        cosigner(1).cosign(text, now + 4_000).line(),
+    ]
+    for line in bad_lines:
+        with serving(scripted((200, "text/plain", line))) as addresses:
             assert run_round(make_asker(addresses, "1")) == {"cosigned": 0, "failed": 1}
     good = cosigner(1).cosign(text, now - 60).line()
     with serving(scripted((200, "text/plain", foreigner + good))) as addresses:
@@ -334,11 +338,13 @@ def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, clien
 def test_anchor_request_waits_for_a_quorum_outside_of_a_transaction(committed, client, make_asker, three, monkeypatch):
     anchored = client.anchor("first").json()
     make_asker(three)
-    seen = []
+    in_transaction = []
     monkeypatch.setattr(witnessing, "WAIT_SECONDS", 0.3)
-    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: seen.append(connection.in_atomic_block)))
+    monkeypatch.setattr(
+        witnessing, "time", waiting_by(lambda _seconds: in_transaction.append(connection.in_atomic_block))
+    )
     assert_error(client.get(f"/proof/{anchored['hash']}?witnessed=1"), 503, "E7003")
-    assert set(seen) == {False}
+    assert set(in_transaction) == {False}
 
 
 def test_requests_above_the_quorum_wait_limit_are_rejected(client, make_asker, three, monkeypatch):
@@ -346,7 +352,7 @@ def test_requests_above_the_quorum_wait_limit_are_rejected(client, make_asker, t
     make_asker(three)
     for _ in range(witnessing.WAITING_MAX):
         assert witnessing._waiting.acquire(blocking=False)
-    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("too many wait already")))
+    monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("the request waited")))
     try:
         response = client.get(f"/proof/{anchored['hash']}?witnessed=1")
         assert_error(response, 503, "E7003")
@@ -440,7 +446,7 @@ def test_verifiers_with_a_witness_quorum_accept_one_side_of_a_fork(tmp_path, sho
 
     In any order of the requests, one tree gets two of three witnesses, and the other tree never does.
     """
-    trees = {side: [leaf_hash(report_digest(item) + COMMITMENT) for item in these] for side, these in REPORTS.items()}
+    trees = {side: [leaf_hash(report_digest(item) + COMMITMENT) for item in items] for side, items in REPORTS.items()}
     bare = {side: note_of(leaves) for side, leaves in trees.items()}
     notes = dict(bare)
     for number in (1, 2, 3):

@@ -17,7 +17,7 @@ KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def refusal(status, code, message):
+def circle_error(status, code, message):
     """Return an error in Circle's format."""
     return Reply(status=status, content={"code": code, "message": message})
 
@@ -26,7 +26,7 @@ class CircleDouble(HttpDouble):
     """Circle, with one account.
 
     `faults` maps a path prefix to `before` or `after` (the connection is closed before or after the call), or to a
-    Reply. Without `remembers_keys`, idempotency keys are forgotten immediately. With `asks_for_secret`, the entity
+    Reply. Without `remembers_keys`, it immediately forgets idempotency keys. With `requires_secret`, the entity
     secret is required, and each ciphertext is accepted once.
     """
 
@@ -36,13 +36,13 @@ class CircleDouble(HttpDouble):
         self.keys = {}
         self.faults = {}
         self.remembers_keys = True
-        self.asks_for_secret = False
+        self.requires_secret = False
         self.ciphertexts = set()
 
     def answer(self, request: Received) -> Reply:
         if request.headers.get("Authorization") != f"Bearer {API_KEY}":
-            return refusal(401, 401, "Malformed authorization.")
-        fault = next((what for path, what in self.faults.items() if request.path.startswith(path)), None)
+            return circle_error(401, 401, "Malformed authorization.")
+        fault = next((item for path, item in self.faults.items() if request.path.startswith(path)), None)
         if isinstance(fault, Reply):
             return fault
         if fault == "before":
@@ -59,33 +59,33 @@ class CircleDouble(HttpDouble):
             ("GET", "/v1/w3s/wallets"): self._list,
             ("GET", "/v1/w3s/wallets/{id}/balances"): self._balances,
         }
-        return known[route](request) if route in known else refusal(404, -1, "Resource not found")
+        return known[route](request) if route in known else circle_error(404, -1, "Resource not found")
 
     def _public_key(self, _request):
         pem = KEY.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
         return Reply(content={"data": {"publicKey": pem.decode()}})
 
     def _check(self, body):
-        """Reject what Circle rejects in every request that creates something."""
+        """Return Circle's error for an invalid creation request, or None."""
         if not UUID4.fullmatch(str(body.get("idempotencyKey"))):
-            return refusal(400, 2, "API parameter invalid: idempotencyKey")
-        if not self.asks_for_secret:
+            return circle_error(400, 2, "API parameter invalid: idempotencyKey")
+        if not self.requires_secret:
             return None
         ciphertext = body.get("entitySecretCiphertext")
         if ciphertext is None:
-            return refusal(400, 2, "API parameter invalid: entitySecretCiphertext")
+            return circle_error(400, 2, "API parameter invalid: entitySecretCiphertext")
         if ciphertext in self.ciphertexts:
-            return refusal(409, 156015, "Entity secret ciphertext was used before")
+            return circle_error(409, 156015, "Entity secret ciphertext was used before")
         self.ciphertexts.add(ciphertext)
         padder = padding.OAEP(mgf=padding.MGF1(hashes.SHA256()), algorithm=hashes.SHA256(), label=None)
         secret = KEY.decrypt(base64.b64decode(ciphertext), padder)
-        return None if secret.hex() == ENTITY_SECRET else refusal(403, 156013, "Entity secret is invalid")
+        return None if secret.hex() == ENTITY_SECRET else circle_error(403, 156013, "Entity secret is invalid")
 
     def _once(self, body, make):
-        """Return the stored response of an idempotency key; create it at the first use."""
-        refused = self._check(body)
-        if refused is not None:
-            return refused
+        """Return the stored response of an idempotency key. At the first use, create the response with `make`."""
+        error = self._check(body)
+        if error is not None:
+            return error
         key = body["idempotencyKey"]
         if not self.remembers_keys or key not in self.keys:
             self.keys[key] = make()
@@ -102,11 +102,11 @@ class CircleDouble(HttpDouble):
     def _make_wallets(self, request):
         body = request.body
         if body.get("walletSetId") not in self.wallet_sets:
-            return refusal(404, 156001, "Wallet set is not found")
+            return circle_error(404, 156001, "Wallet set is not found")
         if not set(body["blockchains"]) <= set(BLOCKCHAINS.values()) or body["accountType"] not in {"EOA", "SCA"}:
-            return refusal(400, 2, "API parameter invalid")
+            return circle_error(400, 2, "API parameter invalid")
         if len(body.get("metadata", [{}])) != body["count"]:
-            return refusal(400, 155503, "Metadata length does not match the count")
+            return circle_error(400, 155503, "Metadata length does not match the count")
 
         def make():
             created = [
@@ -136,11 +136,11 @@ class CircleDouble(HttpDouble):
     def _balances(self, request):
         identifier = request.path.split("/")[-2]
         if identifier not in self.wallets:
-            return refusal(404, 156001, "Cannot find target wallet in the system")
+            return circle_error(404, 156001, "Cannot find target wallet in the system")
         return Reply(content={"data": {"tokenBalances": self.balances.get(identifier, [])}})
 
 
-def held(amount, symbol="USDC", decimals=6):
+def coin(amount, symbol="USDC", decimals=6):
     """Return an entry of a wallet's balances."""
     token = {"id": str(uuid.uuid4()), "blockchain": "BASE", "symbol": symbol, "decimals": decimals, "isNative": False}
     return {"amount": amount, "token": token, "updateDate": "2026-01-01T00:00:00Z"}

@@ -26,7 +26,7 @@ def scoped_api(user):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Let the worker query the chain again without a wait: only tests create blocks here."""
+    """Remove the worker's pause between queries of the chain, because only tests create blocks here."""
     monkeypatch.setattr("payments.crypto.settlement.LOOK_AGAIN_SECONDS", 0)
 
 

@@ -23,8 +23,8 @@ class StripeDouble(HttpDouble):
         self.plan, self.search_lags, self.hang_seconds = list(plan), search_lags, hang_seconds
         self.choose = choose  # The function returns the behavior of the next charge.
         self.intents, self.answers = {}, {}
-        self.asked = Counter()
-        self.under_way = []  # The gateway timed out for these charges, which can still happen.
+        self.request_counts = Counter()
+        self.in_flight = []  # The gateway timed out for these charges, which can still succeed.
         self._lock = threading.Lock()
 
     @property
@@ -40,13 +40,13 @@ class StripeDouble(HttpDouble):
         self.answers.clear()
 
     def answer(self, request):
-        """Respond with intents, or create a charge."""
-        named = self.intents.get(request.path.removesuffix("/cancel").split("/")[-1])
+        """Return intents, or create or cancel a charge."""
+        intent = self.intents.get(request.path.removesuffix("/cancel").split("/")[-1])
         if request.method == "GET":
-            return Reply(content=named or self._list(request.path, request.query))
+            return Reply(content=intent or self._list(request.path, request.query))
         if request.path.endswith("/cancel"):
-            named["status"] = "canceled"
-            return Reply(content=named)
+            intent["status"] = "canceled"
+            return Reply(content=intent)
         return self._charge(dict(parse_qsl(request.data.decode())), request.headers["Idempotency-Key"])
 
     def _list(self, path, query):
@@ -65,53 +65,53 @@ class StripeDouble(HttpDouble):
 
     def _charge(self, form, key):
         with self._lock:
-            self.asked[key] += 1
+            self.request_counts[key] += 1
             if key in self.answers:
                 return Reply(*self.answers[key])
-            manner = self.choose() if self.choose else (self.plan.pop(0) if self.plan else "ok")
-            if manner == "hang-then-charge":
+            behavior = self.choose() if self.choose else (self.plan.pop(0) if self.plan else "ok")
+            if behavior == "hang-then-charge":
                 pass
-            elif manner not in {"500-before", "reset-before", "504-before"}:
-                self._make(form, key, manner)
-            if manner == "500-before":
+            elif behavior not in {"500-before", "reset-before", "504-before"}:
+                self._make(form, key, behavior)
+            if behavior == "500-before":
                 self.answers[key] = (500, {"error": {"type": "api_error", "message": "We failed."}})
-        if manner == "504-before":
-            self.under_way.append((form, key))
-            return Reply(504, {"error": {"type": "api_error", "message": "Our gateway gave up."}})
-        if manner == "reset-before":
+        if behavior == "504-before":
+            self.in_flight.append((form, key))
+            return Reply(504, {"error": {"type": "api_error", "message": "Our gateway timed out."}})
+        if behavior == "reset-before":
             return HANG_UP
-        if manner == "hang-then-charge":
+        if behavior == "hang-then-charge":
             time.sleep(self.hang_seconds)
             with self._lock:
                 if key not in self.answers:
                     self._make(form, key, "ok")
             return HANG_UP
-        if manner in {"reset-after", "hang-after"}:
-            if manner == "hang-after":
+        if behavior in {"reset-after", "hang-after"}:
+            if behavior == "hang-after":
                 time.sleep(self.hang_seconds)
             return HANG_UP
-        if manner == "500-after":
+        if behavior == "500-after":
             return Reply(500, {"error": {"type": "api_error", "message": "We failed, too late."}})
-        if manner == "html":
+        if behavior == "html":
             return Reply(raw=b"<html>Welcome</html>")
-        if manner == "truncated":
+        if behavior == "truncated":
             return Reply(raw=json.dumps(self.answers[key][1]).encode()[:40])
-        if manner == "redirect":
+        if behavior == "redirect":
             return Reply(302, {}, headers={"Location": f"{self.url}/elsewhere"})
-        if manner in {"wrong-amount", "wrong-currency"}:
+        if behavior in {"wrong-amount", "wrong-currency"}:
             answers = dict(self.answers[key][1])
-            answers |= {"amount": 1} if manner == "wrong-amount" else {"currency": "jpy"}
+            answers |= {"amount": 1} if behavior == "wrong-amount" else {"currency": "jpy"}
             return Reply(content=answers)
         return Reply(*self.answers[key])
 
-    def _make(self, form, key, manner):
-        """Create the intent, and the response that its key returns from now on."""
+    def _make(self, form, key, behavior):
+        """Create the intent, and store the response of its key."""
         metadata = {name[9:-1]: value for name, value in form.items() if name.startswith("metadata[")}
         identifier = f"pi_{len(self.intents) + 1:06d}"
-        declined = manner == "declined" or form["payment_method"] == "pm_declined"
+        declined = behavior == "declined" or form["payment_method"] == "pm_declined"
         action = form["payment_method"] == "pm_requires_action"
         status = "requires_payment_method" if declined else "requires_action" if action else "succeeded"
-        if manner == "processing":
+        if behavior == "processing":
             status = "processing"
         intent = {
             "id": identifier, "object": "payment_intent", "amount": int(form["amount"]),
@@ -129,9 +129,9 @@ class StripeDouble(HttpDouble):
         else:
             self.answers[key] = (200, dict(intent))
 
-    def come_to_the_end(self):
-        """Complete the charges under way, each key once."""
-        for form, key in self.under_way:
+    def complete_in_flight(self):
+        """Complete the in-flight charges, once for each key."""
+        for form, key in self.in_flight:
             if key not in self.answers:
                 self._make(form, key, "ok")
 

@@ -38,8 +38,8 @@ RESULTS = {
 STEPS = st.tuples(st.sampled_from(["finish", "late", "prove", "take over"]), st.sampled_from([*RESULTS]))
 
 
-def begun(user):
-    """Return a payment whose charge was requested."""
+def payment_with_requested_charge(user):
+    """Create a payment whose charge was requested."""
     now = timezone.now()
     return Payment.objects.create(
         user=user, amount_cents=10_000, fee_amount_cents=fee_cents(10_000), currency="usd", payment_method_id="pm",
@@ -49,17 +49,17 @@ def begun(user):
 
 
 def do_step(step, payment, stale):
-    """Do a step as the current or a former holder of the lease."""
-    what, said = step
-    now, result = timezone.now(), RESULTS[said]
-    if what == "take over":
+    """Run a step as the current holder of the lease, or for `late` as the former holder."""
+    action, result_name = step
+    now, result = timezone.now(), RESULTS[result_name]
+    if action == "take over":
         card.take_over(payment, now=now)
-    elif what == "prove":
+    elif action == "prove":
         if result.outcome == cards.SUCCEEDED:
             card.prove_charge(payment.pk, result, now=now)
     else:
         with suppress(card.LeaseLost):
-            card.finish(stale if what == "late" else payment, result, now=now)
+            card.finish(stale if action == "late" else payment, result, now=now)
 
 
 @pytest.mark.django_db
@@ -67,7 +67,7 @@ def test_random_card_payment_steps_follow_the_status_table_and_charge_once():
     @given(st.lists(STEPS, min_size=1, max_size=12))
     @examples(27)
     def walks(steps):
-        payment = begun(UserFactory())
+        payment = payment_with_requested_charge(UserFactory())
         stale = Payment.objects.get(pk=payment.pk)
         fixed = ("amount_cents", "fee_amount_cents", "currency", "processor_key", "user_id", "created_at")
         first = {name: getattr(payment, name) for name in fixed}
@@ -92,7 +92,7 @@ def test_random_card_payment_steps_follow_the_status_table_and_charge_once():
         events = Event.objects.filter(account_id=payment.user_id)
         assert events.filter(type="payment.completed").count() == completed <= 1
         assert completed == any(
-            RESULTS[said].outcome == cards.SUCCEEDED and what != "take over" for what, said in steps
+            RESULTS[name].outcome == cards.SUCCEEDED and action != "take over" for action, name in steps
         )
 
     walks()
@@ -144,7 +144,7 @@ def resolved_payment(api, user, settings):
 
 def test_back_office_shows_requests_and_responses_of_a_card_payment(resolved_payment):
     text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{resolved_payment.pk}/change/"))
-    for shown in (
+    for expected in (
         "Completed",
         "100.00 USD",
         "150 USD",
@@ -152,9 +152,9 @@ def test_back_office_shows_requests_and_responses_of_a_card_payment(resolved_pay
         resolved_payment.processor_key,
         "timeout",
     ):
-        assert shown in text, shown
-    story = text.partition("Requests and responses")[2]
-    places = [story.index(word) for word in ("sent", "unknown", "succeeded")]
+        assert expected in text, expected
+    attempts = text.partition("Requests and responses")[2]
+    places = [attempts.index(word) for word in ("sent", "unknown", "succeeded")]
     assert places == sorted(places)
 
 

@@ -9,11 +9,11 @@ from tests.payments.conftest import TOKEN
 from tests.payments.crypto_support import CHAIN_ID, NETWORK, confirm, initiate
 from tests.payments.http_double import HANG_UP, HTML, Reply
 from tests.payments.node_double import GWEI, METHOD_MISSING, REVERTED
-from tests.payments.test_crypto_transactions import PERSON, hexed, sign
+from tests.payments.test_crypto_transactions import SIGNER_ACCOUNT, sign, to_hex
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected
 
 ZERO = "0x" + "0" * 40
-NOBODYS = [
+KEYLESS_ADDRESSES = [
     ZERO, "0x" + "0" * 39 + "1", "0x" + "0" * 39 + "9", "0x" + "0" * 38 + "0a", "0x" + "0" * 37 + "100",
     "0x" + "0" * 36 + "dead", "0x" + "0" * 36 + "DEAD", checksum_address("0x" + "0" * 36 + "dead"),
     "0x" + "0" * 36 + "ffff", "0x" + "0" * 36 + "1234",
@@ -44,7 +44,7 @@ def pay(api, user):
     return lambda **changes: initiate(api, user, wallet, **changes)
 
 
-@pytest.mark.parametrize("address", NOBODYS)
+@pytest.mark.parametrize("address", KEYLESS_ADDRESSES)
 @pytest.mark.parametrize("simulated", [True, False])
 def test_crypto_recipient_address_without_a_key_is_rejected(pay, request, address, simulated):
     if not simulated:
@@ -133,18 +133,18 @@ def test_rejected_token_transfer_can_be_retried_with_its_key(api, user, node):
     ],
 )
 def test_a_transaction_that_no_block_includes_is_rejected_before_it_is_sent(api, user, node, changes, why):
-    wallet = connected(user, PERSON.address, network=NETWORK)
-    offered = initiate(api, user, wallet).json()
+    wallet = connected(user, SIGNER_ACCOUNT.address, network=NETWORK)
+    payment = initiate(api, user, wallet).json()
     content = {
-        "type": 2, "to": TOKEN, "data": offered["transaction"]["data"], "value": 0, "chainId": CHAIN_ID, "nonce": 7,
+        "type": 2, "to": TOKEN, "data": payment["transaction"]["data"], "value": 0, "chainId": CHAIN_ID, "nonce": 7,
         "gas": 65_000, "maxFeePerGas": 21 * GWEI, "maxPriorityFeePerGas": GWEI,
     }  # fmt: skip
-    refused = confirm(api, offered["payment_id"], hexed(sign({**content, **changes}).raw_transaction))
-    assert why in assert_error(refused, 400, "E3007")["message"]
+    response = confirm(api, payment["payment_id"], to_hex(sign({**content, **changes}).raw_transaction))
+    assert why in assert_error(response, 400, "E3007")["message"]
     assert "eth_sendRawTransaction" not in node.called_methods
     good = sign(content)
-    node.answers["eth_sendRawTransaction"] = hexed(good.hash)
-    assert confirm(api, offered["payment_id"], hexed(good.raw_transaction)).json()["tx_hash"] == hexed(good.hash)
+    node.answers["eth_sendRawTransaction"] = to_hex(good.hash)
+    assert confirm(api, payment["payment_id"], to_hex(good.raw_transaction)).json()["tx_hash"] == to_hex(good.hash)
 
 
 def fees(response):

@@ -23,7 +23,7 @@ from tests.walks import walk
 
 
 def settle(*, minutes=0):
-    """Run the worker as if `minutes` had passed."""
+    """Run the worker with the clock advanced by `minutes`."""
     return crypto.settle_crypto(now=timezone.now() + timedelta(minutes=minutes))
 
 
@@ -91,23 +91,23 @@ def test_random_crypto_payment_steps_make_only_allowed_status_changes():
 
     @given(st.lists(st.sampled_from([*TABLE, "submitted", "broadcasting", "bogus"]), min_size=1, max_size=16))
     @examples(20)
-    def walks(asked):
+    def walks(requested):
         payment = prepare_payment(
             owner=user, wallet_id=str(wallet.pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
             network=NETWORK, now=timezone.now(),
         )  # fmt: skip
         store_payment(payment)
 
-        def move(one, to):
+        def move(item, to):
             signed = {"tx_hash": "0x" + "ab" * 32} if to == "broadcasting" else None
-            one.transition_to(to, actor=Actor(user=user, credential="test"), now=timezone.now(), changes=signed)
+            item.transition_to(to, actor=Actor(user=user, credential="test"), now=timezone.now(), changes=signed)
 
         entered = walk(
-            payment, asked, may=lambda status, to: to in TABLE[status], move=move, refusals=ValueError,
+            payment, requested, may=lambda status, to: to in TABLE[status], move=move, refusals=ValueError,
             history=lambda item: item.history.order_by("position"),
         )  # fmt: skip
         assert (payment.submitted_at is not None) == ("submitted" in entered)
-        assert not {"confirmed", "failed", "expired"} & set(entered[:-1]), "what is final stays"
+        assert not {"confirmed", "failed", "expired"} & set(entered[:-1]), "a final status has changed"
 
     walks()
 

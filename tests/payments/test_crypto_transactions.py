@@ -18,7 +18,7 @@ from payments.chain.transactions import (
 )
 from tests.properties import examples
 
-PERSON = Account.from_key("0x" + "11" * 32)
+SIGNER_ACCOUNT = Account.from_key("0x" + "11" * 32)
 TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 RECIPIENT = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 DATA = transfer_call_data(RECIPIENT, 1_500_000)
@@ -33,36 +33,36 @@ ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 def sign(content):
-    return PERSON.sign_transaction(content)
+    return SIGNER_ACCOUNT.sign_transaction(content)
 
 
 # The transactions are signed once, because signing without a C library is slow.
 SIGNED = [bytes(sign(content).raw_transaction) for content in (DYNAMIC, WITH_LIST, LEGACY)]
 
 
-def hexed(raw):
+def to_hex(raw):
     return "0x" + bytes(raw).hex()
 
 
 @pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY, {**DYNAMIC, "accessList": WITH_LIST["accessList"]}])
 def test_every_supported_transaction_type_is_decoded_as_signed(content):
     signed = sign(content)
-    read = decode_signed(hexed(signed.raw_transaction))
-    assert read.tx_hash == hexed(signed.hash)
-    assert (read.sender, read.to, read.chain_id) == (PERSON.address, TOKEN, 8453)
+    read = decode_signed(to_hex(signed.raw_transaction))
+    assert read.tx_hash == to_hex(signed.hash)
+    assert (read.sender, read.to, read.chain_id) == (SIGNER_ACCOUNT.address, TOKEN, 8453)
     assert (read.nonce, read.value, read.data) == (7, 0, DATA)
-    assert read.raw == hexed(signed.raw_transaction)
+    assert read.raw == to_hex(signed.raw_transaction)
 
 
 @pytest.mark.parametrize("spell", [lambda text: text[2:], str.upper, lambda text: text])
 def test_transaction_hex_is_accepted_without_prefix_and_in_any_case(spell):
-    text = hexed(sign(DYNAMIC).raw_transaction)
-    spelt = "0x" + spell(text)[2:] if spell is str.upper else spell(text)
-    assert decode_signed(spelt).sender == PERSON.address
+    text = to_hex(sign(DYNAMIC).raw_transaction)
+    spelling = "0x" + spell(text)[2:] if spell is str.upper else spell(text)
+    assert decode_signed(spelling).sender == SIGNER_ACCOUNT.address
 
 
 def test_the_value_of_a_transaction_is_decoded():
-    assert decode_signed(hexed(sign({**DYNAMIC, "value": 5}).raw_transaction)).value == 5
+    assert decode_signed(to_hex(sign({**DYNAMIC, "value": 5}).raw_transaction)).value == 5
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_value_of_a_transaction_is_decoded():
 def test_unknown_crypto_transaction_type_is_rejected(content, why):
     content = {name: value for name, value in content.items() if value is not None}
     with pytest.raises(UnreadableTransaction, match=why):
-        decode_signed(hexed(sign(content).raw_transaction))
+        decode_signed(to_hex(sign(content).raw_transaction))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_noncanonical_transaction_encoding_is_rejected(content, change):
         "nested": prefix + rlp.encode([members[0], [members[1]], *members[2:]]),
     }[change]  # fmt: skip
     with pytest.raises(UnreadableTransaction):
-        decode_signed(hexed(changed))
+        decode_signed(to_hex(changed))
 
 
 @pytest.mark.parametrize("position", range(5))
@@ -110,7 +110,7 @@ def test_a_transaction_with_leading_zeros_in_a_number_is_rejected(position):
     members = rlp.decode(raw[1:])
     members[position] = b"\0" + members[position]
     with pytest.raises(UnreadableTransaction, match="invalid encoding"):
-        decode_signed(hexed(raw[:1] + rlp.encode(members)))
+        decode_signed(to_hex(raw[:1] + rlp.encode(members)))
 
 
 def test_malleated_transaction_signature_is_rejected():
@@ -122,7 +122,7 @@ def test_malleated_transaction_signature_is_rejected():
     flipped = b"" if parity else b"\1"
     malleated = raw[:1] + rlp.encode([*content, flipped, r, other.to_bytes(32, "big")])
     with pytest.raises(UnreadableTransaction, match="EIP-2"):
-        decode_signed(hexed(malleated))
+        decode_signed(to_hex(malleated))
 
 
 def resigned(kind, members):
@@ -130,7 +130,7 @@ def resigned(kind, members):
     message = bytes([kind]) + rlp.encode(members)
     signature = keys.PrivateKey(b"\x11" * 32).sign_msg_hash(keccak(message))
     v, r, s = signature.vrs
-    return hexed(bytes([kind]) + rlp.encode([*members, v, r, s]))
+    return to_hex(bytes([kind]) + rlp.encode([*members, v, r, s]))
 
 
 def members_of(raw):
@@ -175,7 +175,7 @@ SLOTS = [
 )  # fmt: skip
 def test_valid_transaction_access_list_is_parsed(entries):
     *members, _ = members_of(SIGNED[0])
-    assert decode_signed(resigned(2, [*members, entries])).sender == PERSON.address
+    assert decode_signed(resigned(2, [*members, entries])).sender == SIGNER_ACCOUNT.address
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_transaction_with_fees_that_no_block_accepts_is_rejected(fees, why):
     chain, nonce, *_, to, value, data, entries = members_of(SIGNED[0])
     payload = resigned(2, [chain, nonce, *fees, to, value, data, entries])
     if why is None:
-        assert decode_signed(payload).sender == PERSON.address
+        assert decode_signed(payload).sender == SIGNER_ACCOUNT.address
         return
     with pytest.raises(UnreadableTransaction, match=why):
         decode_signed(payload)
@@ -212,14 +212,14 @@ def test_a_transaction_with_an_overflowing_price_is_rejected(price, gas):
     for content in (LEGACY, WITH_LIST):
         signed = sign({**content, "gasPrice": price, "gas": gas})
         with pytest.raises(UnreadableTransaction, match="out of range"):
-            decode_signed(hexed(signed.raw_transaction))
+            decode_signed(to_hex(signed.raw_transaction))
 
 
 def test_transaction_value_is_included_in_the_overflow_check():
     content = {**DYNAMIC, "gas": 1, "maxFeePerGas": 2**256 - 2, "value": 1}
-    assert decode_signed(hexed(sign(content).raw_transaction)).value == 1
+    assert decode_signed(to_hex(sign(content).raw_transaction)).value == 1
     with pytest.raises(UnreadableTransaction, match="out of range"):
-        decode_signed(hexed(sign({**content, "value": 2}).raw_transaction))
+        decode_signed(to_hex(sign({**content, "value": 2}).raw_transaction))
 
 
 def test_every_byte_of_an_access_list_affects_the_recovered_sender():
@@ -227,10 +227,10 @@ def test_every_byte_of_an_access_list_affects_the_recovered_sender():
     raw = bytearray(bytes(sign(WITH_LIST).raw_transaction))
     raw[165] ^= 163
     try:
-        sender = decode_signed(hexed(raw)).sender
+        sender = decode_signed(to_hex(raw)).sender
     except UnreadableTransaction:
         return
-    assert sender != PERSON.address
+    assert sender != SIGNER_ACCOUNT.address
 
 
 @examples(130)
@@ -241,17 +241,17 @@ def test_transaction_with_a_changed_byte_has_another_sender_or_is_rejected(data)
     position = data.draw(st.integers(0, len(raw) - 1))
     raw[position] ^= data.draw(st.integers(1, 255))
     try:
-        read = decode_signed(hexed(raw))
+        read = decode_signed(to_hex(raw))
     except UnreadableTransaction:
         return
-    assert read.sender != PERSON.address
+    assert read.sender != SIGNER_ACCOUNT.address
 
 
 @examples(100)
 @given(st.binary(max_size=300))
 def test_transaction_parser_raises_only_unreadable_transaction_for_any_bytes(payload):
     with pytest.raises(UnreadableTransaction):
-        decode_signed(hexed(payload))
+        decode_signed(to_hex(payload))
 
 
 def test_transfer_call_data_matches_the_erc_20_standard():
@@ -260,8 +260,8 @@ def test_transfer_call_data_matches_the_erc_20_standard():
 
 @given(st.integers(0, 2**63 - 1), st.binary(min_size=20, max_size=20))
 def test_encoded_transfer_call_data_decodes_to_the_same_transfer(amount, address):
-    spelt = parse_address(hexed(address))
-    assert read_transfer(transfer_call_data(spelt, amount)) == (spelt, amount)
+    spelling = parse_address(to_hex(address))
+    assert read_transfer(transfer_call_data(spelling, amount)) == (spelling, amount)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_fee_and_net_amount_of_a_quote_sum_to_the_amount(amount):
     assert all(
         type(part) is int for part in (quote["amount_cents"], quote["fee_amount_cents"], quote["net_amount_cents"])
     )
-    assert Fraction(quote["fee_percentage"]) * 100 == fee_bps(amount), "the percentage shown is the rate, exactly"
+    assert Fraction(quote["fee_percentage"]) * 100 == fee_bps(amount), "the percentage must be the exact rate"
 
 
 @given(st.integers(1, INT64_MAX - 1))

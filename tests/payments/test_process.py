@@ -74,7 +74,7 @@ def test_payment_retry_with_the_same_key_returns_the_lost_result(api, user, key)
     assert Event.objects.filter(type="payment.unknown").count() == 1
 
 
-def refused_without_a_key(api, user, **changes):
+def pay_with_unknown_outcome(api, user, **changes):
     """Pay without a key, check the error of an unknown outcome, and return the payment."""
     body = assert_error(process(api, user, **changes), 502, "E5002")
     payment = only_payment()
@@ -84,14 +84,14 @@ def refused_without_a_key(api, user, **changes):
 
 
 def test_payment_timeout_without_a_key_does_not_suggest_a_retry(api, user):
-    payment = refused_without_a_key(api, user, payment_method_id="pm_sandbox_timeout")
+    payment = pay_with_unknown_outcome(api, user, payment_method_id="pm_sandbox_timeout")
     assert api.read(f"/payments/{payment.pk}").json()["status"] == "Unknown"
     reconcile_due(now=timezone.now())
     assert api.read(f"/payments/{payment.pk}").json()["status"] == "Completed"
     assert SandboxCharge.objects.count() == 1
 
 
-def no_outcome_is_written(execute, sql, params, many, context):
+def fail_outcome_updates(execute, sql, params, many, context):
     """Simulate an outage of the database when the outcome is stored."""
     if sql.startswith("UPDATE") and '"status" = ' in sql and Payment._meta.db_table in sql:
         raise OperationalError("the server closed the connection")
@@ -99,13 +99,13 @@ def no_outcome_is_written(execute, sql, params, many, context):
 
 
 def test_database_outage_without_a_payment_key_does_not_suggest_a_retry(api, user):
-    with connection.execute_wrapper(no_outcome_is_written):
-        refused_without_a_key(api, user)
+    with connection.execute_wrapper(fail_outcome_updates):
+        pay_with_unknown_outcome(api, user)
     assert SandboxCharge.objects.count() == 1
 
 
 def test_database_outage_with_a_payment_key_returns_a_retryable_503(api, user, key):
-    with connection.execute_wrapper(no_outcome_is_written):
+    with connection.execute_wrapper(fail_outcome_updates):
         assert_error(process(api, user, key=key), 503, "E5030")
     Payment.objects.update(due_at=timezone.now())
     assert process(api, user, key=key).status_code == 200
@@ -131,9 +131,9 @@ def test_concurrent_payment_request_returns_the_lease_end_as_retry_after(api, us
     """The holder of the lease responds within 25 s, or retains the lease to its end."""
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=lease_left))
-    held = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
-    assert_error(held, 409, "E3010")
-    assert seconds - 10 < int(held.headers["Retry-After"]) <= seconds
+    response = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
+    assert_error(response, 409, "E3010")
+    assert seconds - 10 < int(response.headers["Retry-After"]) <= seconds
 
 
 def test_payment_with_an_always_failing_processor_ends_without_a_charge(api, user, key):
@@ -177,13 +177,13 @@ def test_payment_executes_a_fixed_number_of_statements_and_commits(committed, ap
 
 
 def test_processor_is_called_outside_of_database_transactions(committed, api, user, monkeypatch):
-    seen = []
+    open_transactions = []
     charge = SandboxProcessor.charge
 
-    def watched(self, payment, **how):
-        seen.append(transaction.get_connection().in_atomic_block)
+    def record_and_charge(self, payment, **how):
+        open_transactions.append(transaction.get_connection().in_atomic_block)
         return charge(self, payment, **how)
 
-    monkeypatch.setattr(SandboxProcessor, "charge", watched)
+    monkeypatch.setattr(SandboxProcessor, "charge", record_and_charge)
     assert process(api, user, key=True).status_code == 200
-    assert seen == [False]
+    assert open_transactions == [False]

@@ -58,21 +58,21 @@ def test_required_stripe_action_declines_the_payment_and_cancels_the_intent(db, 
 
 
 @pytest.mark.parametrize(
-    "manner",
+    "behavior",
     ["500-before", "500-after", "reset-before", "reset-after", "html", "truncated", "redirect", "wrong-amount",
      "wrong-currency", "processing"],
 )  # fmt: skip
-def test_retry_after_an_unclear_stripe_response_charges_once(db, double, api, user, key, manner):
-    double.plan = [manner]
+def test_retry_after_an_unclear_stripe_response_charges_once(db, double, api, user, key, behavior):
+    double.plan = [behavior]
     assert_error(pay(api, user, key), 502, "E5002")
     assert only_payment().status == "Unknown"
     assert all(sent.path != "/elsewhere" for sent in double.received), "a redirect is not followed"
-    if manner == "processing":
+    if behavior == "processing":
         intent = next(iter(double.intents.values()))
         intent |= {"status": "succeeded", "amount_received": intent["amount"]}
         double.answers[only_payment().processor_key] = (200, dict(intent))
-    if manner == "500-before":
-        # Stripe replays its own error forever: we search, find no charge, and respond with E5001.
+    if behavior == "500-before":
+        # Stripe replays its error. The platform searches, finds no charge, and returns E5001.
         assert_error(pay(api, user, key), 502, "E5001")
         assert double.charges == []
         return
@@ -101,7 +101,7 @@ def test_failing_stripe_charge_is_sent_at_most_twice(db, double, api, user, key)
     pay(api, user, key)
     pay(api, user, key)
     pay(api, user, key)
-    assert double.asked[only_payment().processor_key] == 2
+    assert double.request_counts[only_payment().processor_key] == 2
     charges = [sent for sent in double.received if sent.method == "POST"]
     assert {sent.headers["Idempotency-Key"] for sent in charges} == {only_payment().processor_key}
 
@@ -129,7 +129,7 @@ def test_idempotency_key_that_stripe_may_have_forgotten_is_not_resent(db, double
         intent["created"] -= 21 * 3600
     final = pay(api, user, key)
     assert final.status_code == 200, final.content
-    assert (len(double.charges), double.asked[payment.processor_key]) == (1, 1)
+    assert (len(double.charges), double.request_counts[payment.processor_key]) == (1, 1)
 
 
 def test_payment_with_a_possible_in_flight_charge_stays_unknown(db, double, api, user, key):
@@ -174,9 +174,9 @@ def test_the_worker_fails_a_processing_charge_that_failed(double, api, user):
     assert (only_payment().status, double.charges) == ("Failed", [])
 
 
-@pytest.mark.parametrize("manner", ["wrong-amount", "wrong-currency"])
-def test_stripe_response_that_contradicts_the_order_is_logged_as_an_error(double, api, user, caplog, manner):
-    double.plan = [manner]
+@pytest.mark.parametrize("behavior", ["wrong-amount", "wrong-currency"])
+def test_stripe_response_that_contradicts_the_order_is_logged_as_an_error(double, api, user, caplog, behavior):
+    double.plan = [behavior]
     assert_error(process(api, user, payment_method_id="pm_1"), 502, "E5002")
     assert only_payment().status == "Unknown"
     assert "contradicts" in caplog.text
@@ -209,8 +209,8 @@ def test_two_gateway_timeouts_do_not_fail_an_in_flight_charge(double, api, user,
     for _ in range(4):
         assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
         pass_time(10)
-    assert double.asked[only_payment().processor_key] == 2
-    double.come_to_the_end()
+    assert double.request_counts[only_payment().processor_key] == 2
+    double.complete_in_flight()
     call_command("reconcile_payments", "--once")
     assert (only_payment().status, len(double.charges)) == ("Completed", 1)
 
@@ -221,7 +221,7 @@ def test_two_gateway_timeouts_without_a_charge_eventually_fail_the_payment(doubl
         assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
     pass_time(70)
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5001")
-    assert (only_payment().failure, double.asked[only_payment().processor_key]) == ("not_charged", 2)
+    assert (only_payment().failure, double.request_counts[only_payment().processor_key]) == ("not_charged", 2)
 
 
 def test_in_flight_time_starts_at_the_last_request_to_stripe(double, api, user, key):
@@ -237,7 +237,7 @@ def test_result_of_an_expired_lease_holder_is_logged_and_ignored(double, api, us
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()
     card.take_over(paused, now=now)
-    assert card.take_over(only_payment(), now=now), "somebody else goes on with it"
+    assert card.take_over(only_payment(), now=now), "another holder takes the lease over"
     with pytest.raises(card.LeaseLost):
         card.finish(paused, ChargeResult(cards.DECLINED, failure="late"), now=now)
     assert only_payment().status == "Processing"

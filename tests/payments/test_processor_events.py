@@ -70,10 +70,10 @@ def test_a_failure_event_after_a_success_changes_nothing(anonymous, unknown, kin
 
 
 def test_success_event_after_a_decline_completes_the_payment_with_the_stored_response(anonymous, api, user, key):
-    refused = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
+    rejected = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
     assert send_event(anonymous, "payment_intent.succeeded", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Completed"
-    assert process(api, user, key=key, payment_method_id="pm_sandbox_declined").content == refused.content
+    assert process(api, user, key=key, payment_method_id="pm_sandbox_declined").content == rejected.content
 
 
 def test_a_failure_event_fails_an_unknown_payment(anonymous, api, user):
@@ -126,7 +126,7 @@ def test_event_about_a_second_charge_for_a_payment_is_logged(anonymous, unknown,
 
 
 def test_processor_event_of_another_installation_is_ignored(anonymous, unknown):
-    intent = intent_of(unknown, metadata={"payment_id": str(unknown.pk), "payment_key": "payment-of-somebody-else"})
+    intent = intent_of(unknown, metadata={"payment_id": str(unknown.pk), "payment_key": "payment-of-another"})
     assert send_event(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert only_payment().status == "Unknown"
     assert ProcessorEvent.objects.get().payment is None
@@ -144,11 +144,11 @@ def test_processor_event_with_an_invalid_signature_returns_401(anonymous, unknow
         "", "nonsense", "v1=00", f"t={now}", f"t={now},v1=", f"t={now},v1={'0' * 64}", f"t={now},v0={'0' * 64}",
         f"t=,v1={'0' * 64}", f"t=\uff11,v1={'0' * 64}", f"t={'9' * 400},v1={'0' * 64}", f"t={now},v1=ü",
     ):  # fmt: skip
-        refused = send_event(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature)
-        assert_error(refused, 401, "E2006")
+        rejected = send_event(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature)
+        assert_error(rejected, 401, "E2006")
     for seconds in (-302, 303, -86_400):
-        refused = send_event(anonymous, "payment_intent.succeeded", intent_of(unknown), at=time.time() + seconds)
-        assert_error(refused, 401, "E2006")
+        rejected = send_event(anonymous, "payment_intent.succeeded", intent_of(unknown), at=time.time() + seconds)
+        assert_error(rejected, 401, "E2006")
     assert only_payment().status == "Unknown"
 
 

@@ -35,8 +35,8 @@ def emit(anonymous, payment):
     """Return a function that sends an event of the processor about the payment and returns the response."""
 
     def send(kind, at=1, *, identifier=None, **members):
-        thing = {"payment_intent": payment.transaction_id, "currency": "usd", **members}
-        event = {"id": identifier or f"evt_{kind}_{at}", "type": kind, "created": at, "data": {"object": thing}}
+        content = {"payment_intent": payment.transaction_id, "currency": "usd", **members}
+        event = {"id": identifier or f"evt_{kind}_{at}", "type": kind, "created": at, "data": {"object": content}}
         body = json.dumps(event).encode()
         signature = sign_event(body, SECRET)
         return anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=signature)
@@ -55,12 +55,12 @@ def refund(name, amount, status):
 
 
 def dispute(status, name="dp_1", amount=AMOUNT):
-    """Return the fields of a dispute; only its intent links it to our payment."""
+    """Return the fields of a dispute, which only its intent links to the payment."""
     return {"id": name, "object": "dispute", "amount": amount, "status": status, "metadata": {}}
 
 
 def refunded_and_disputed(api, payment):
-    """Return (refunded, disputed) as the account reads them."""
+    """Return (refunded, disputed) of the payment from the API."""
     body = api.read(f"/payments/{payment.pk}").json()
     assert body["status"] == "Completed"
     return body["refunded_cents"], body["disputed"]
@@ -119,7 +119,7 @@ def test_dispute_with_another_amount_than_the_payment_is_accepted(api, payment, 
 # Sequences of (type, time, fields), and the final refunded amount.
 STORIES = {
     "two refunds": ([("charge.refunded", 1, charge(1_000)), ("charge.refunded", 2, charge(3_000))], 3_000),
-    "one fails": (
+    "one of two refunds fails": (
         [
             ("charge.refunded", 1, charge(1_000)),
             ("charge.refunded", 2, charge(3_000)),
@@ -127,7 +127,7 @@ STORIES = {
         ],
         2_000,
     ),
-    "one fails, and another comes after": (
+    "a refund after a failed refund": (
         [
             ("charge.refunded", 1, charge(3_000)),
             ("refund.failed", 2, refund("re_1", 3_000, "failed")),
@@ -135,7 +135,7 @@ STORIES = {
         ],
         2_000,
     ),
-    "a failure is told three times": (
+    "three events about one failure": (
         [
             ("charge.refunded", 1, charge(AMOUNT)),
             ("refund.failed", 2, refund("re_1", AMOUNT, "failed")),
@@ -148,7 +148,7 @@ STORIES = {
         [("charge.refunded", 5, charge(700)), ("refund.failed", 5, refund("re_1", 700, "canceled"))],
         0,
     ),
-    "nothing failed": (
+    "a successful refund": (
         [
             ("charge.refunded", 1, charge(500)),
             ("refund.created", 1, refund("re_1", 500, "pending")),
@@ -156,8 +156,8 @@ STORIES = {
         ],
         500,
     ),
-    "a failure alone": ([("refund.failed", 1, refund("re_1", 500, "failed"))], 0),
-    "two fail": (
+    "a failure without a refund": ([("refund.failed", 1, refund("re_1", 500, "failed"))], 0),
+    "two refunds fail": (
         [
             ("charge.refunded", 1, charge(900)),
             ("refund.failed", 2, refund("re_1", 400, "failed")),
@@ -165,11 +165,11 @@ STORIES = {
         ],
         0,
     ),
-    "in one second the larger sum counts": (
+    "the larger amount of one second is used": (
         [("charge.refunded", 1, charge(300)), ("charge.refunded", 1, charge(800)), ("charge.refunded", 1, charge(0))],
         800,
     ),
-    "beside a dispute": (
+    "a refund and a dispute": (
         [("charge.refunded", 1, charge(300)), ("charge.dispute.created", 2, dispute("needs_response"))],
         300,
     ),
@@ -186,7 +186,7 @@ def test_refund_and_dispute_events_in_any_order_have_the_same_result(api, paymen
             for place, (kind, at, members) in order:
                 answer = emit(kind, at, identifier=f"evt_{number}_{place}", **members)
                 assert answer.status_code == 200
-        assert refunded_and_disputed(api, payment) == (refunded, name == "beside a dispute"), order
+        assert refunded_and_disputed(api, payment) == (refunded, name == "a refund and a dispute"), order
 
 
 def test_refund_events_stored_by_version_1_0_are_ignored(api, payment, emit):

@@ -72,7 +72,7 @@ def logged(caplog):
     return caplog
 
 
-def assert_refused(response, logged, *numbers):
+def assert_rejected(response, logged, *numbers):
     """Assert that a request was rejected and that its number is not repeated in any spelling."""
     assert_error(response, 400, "E1012")
     # Times, thread ids and process ids can contain any digits.
@@ -80,27 +80,27 @@ def assert_refused(response, logged, *numbers):
     records = [
         {name: value for name, value in vars(record).items() if name not in numbered} for record in logged.records
     ]
-    heard = response.text + "".join(record.getMessage() for record in logged.records) + repr(records)
+    output = response.text + "".join(record.getMessage() for record in logged.records) + repr(records)
     # The random IDs of the request and its token can contain any digits, too.
     callers = {record.caller for record in logged.records if hasattr(record, "caller")}
     for random_id in (response.json()["request_id"], *callers):
-        heard = heard.replace(random_id, "")
+        output = output.replace(random_id, "")
     for number in numbers:
-        assert number not in heard
-        assert "4242" not in heard.replace(number, "")
+        assert number not in output
+        assert "4242" not in output.replace(number, "")
 
 
 def test_card_number_is_detected_in_any_format_without_repeating_it(api, user, logged, no_rate_limits):
     for number in NUMBERS:
         logged.clear()
-        assert_refused(api.send("/payments/process", order(user, description=number)), logged, number)
+        assert_rejected(api.send("/payments/process", order(user, description=number)), logged, number)
     assert not Payment.objects.exists()
 
 
 @pytest.mark.parametrize("member", ["payment_method_id", "currency", "amount_cents", "unknown"])
 def test_card_number_is_detected_in_any_field(api, user, member, logged):
     for number in ("4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242):
-        assert_refused(api.send("/payments/process", order(user, **{member: number})), logged, "4242424242424242")
+        assert_rejected(api.send("/payments/process", order(user, **{member: number})), logged, "4242424242424242")
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_every_endpoint_rejects_card_numbers_at_any_depth(api, path):
 
 def test_a_card_number_in_a_wallet_label_is_rejected(api, logged):
     body = {"address": "0x" + "ab" * 20, "label": "visa 4242 4242 4242 4242"}
-    assert_refused(api.send("/wallet/connect/walletconnect", body), logged, "4242 4242 4242 4242")
-    assert_refused(api.send("/wallet/connect/circle", {"label": body["label"]}), logged, "4242 4242 4242 4242")
+    assert_rejected(api.send("/wallet/connect/walletconnect", body), logged, "4242 4242 4242 4242")
+    assert_rejected(api.send("/wallet/connect/circle", {"label": body["label"]}), logged, "4242 4242 4242 4242")
     assert not Wallet.objects.exists()
 
 
@@ -135,7 +135,7 @@ def test_a_card_number_in_a_wallet_label_is_rejected(api, logged):
 def test_a_card_number_in_a_path_is_rejected(api, settings, method, path, logged):
     settings.ACCESS_LOG = True
     for number in ("4242424242424242", "4242 4242 4242 4242", WIDE):
-        assert_refused(api.call(method, path.format(quote(number))), logged, number, quote(number))
+        assert_rejected(api.call(method, path.format(quote(number))), logged, number, quote(number))
 
 
 def test_request_body_of_an_operation_without_a_body_is_screened(api):

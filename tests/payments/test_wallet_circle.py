@@ -6,7 +6,7 @@ import pytest
 
 from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import assert_error
-from tests.payments.circle_double import API_KEY, ENTITY_SECRET, UUID4, CircleDouble, held
+from tests.payments.circle_double import API_KEY, ENTITY_SECRET, UUID4, CircleDouble, coin
 from tests.payments.http_double import HTML, Reply
 from tests.payments.wallet_support import custodial
 
@@ -62,7 +62,7 @@ def test_circle_uses_the_configured_wallet_set(api, circle, settings):
 
 
 def test_circle_entity_secret_is_encrypted_separately_for_every_request(api, circle, settings):
-    circle.asks_for_secret = True
+    circle.requires_secret = True
     settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
     assert api.send(PATH, {}).status_code == 200
     assert api.send(PATH, {"label": "second"}).status_code == 200
@@ -72,7 +72,7 @@ def test_circle_entity_secret_is_encrypted_separately_for_every_request(api, cir
 
 
 def test_missing_circle_secret_makes_the_vendor_unavailable(api, circle):
-    circle.asks_for_secret = True
+    circle.requires_secret = True
     assert_error(api.send(PATH, {}), 502, "E5003")
 
 
@@ -126,7 +126,7 @@ def test_error_does_not_contain_a_key_that_circle_rejects(api, circle, settings,
     settings.CIRCLE_API_KEY = "TEST_API_KEY:wrong:very-secret"
     body = assert_error(api.send(PATH, {}), 502, "E5003")
     assert "very-secret" not in str(body) + caplog.text
-    assert "401" in caplog.text  # The log tells the operator about the rejected key.
+    assert "401" in caplog.text  # The log shows the operator that Circle rejected the key.
 
 
 def test_unsupported_circle_network_is_rejected_without_a_call(api, circle):
@@ -139,10 +139,10 @@ def test_unsupported_circle_network_is_rejected_without_a_call(api, circle):
 @pytest.mark.parametrize(
     ("entries", "amount", "units"),
     [
-        ([], "0", 0), ([held("6.62")], "6.62", 6_620_000),
-        ([held("1.5", symbol="ETH", decimals=18), held("0.000001")], "0.000001", 1), ([held("12")], "12", 12_000_000),
-        ([held("1", decimals=18)], "1", 10**18), ([held("1.10000000")], "1.1", 1_100_000),
-        ([held("123456789012345678901234567890.123456")], "123456789012345678901234567890.123456", None),
+        ([], "0", 0), ([coin("6.62")], "6.62", 6_620_000),
+        ([coin("1.5", symbol="ETH", decimals=18), coin("0.000001")], "0.000001", 1), ([coin("12")], "12", 12_000_000),
+        ([coin("1", decimals=18)], "1", 10**18), ([coin("1.10000000")], "1.1", 1_100_000),
+        ([coin("123456789012345678901234567890.123456")], "123456789012345678901234567890.123456", None),
     ],
 )  # fmt: skip
 def test_the_balance_of_a_custodial_wallet_comes_from_circle(api, user, circle, entries, amount, units):
@@ -156,8 +156,8 @@ def test_the_balance_of_a_custodial_wallet_comes_from_circle(api, user, circle, 
 @pytest.mark.parametrize(
     "entry",
     [
-        held("0.0000001"), held("-1"), held("NaN"), held("Infinity"), held("x"), held(None), held("1", decimals="6"),
-        held("1", decimals=-1), held("1", decimals=400), held("1", decimals=True), held("1e999999999"),
+        coin("0.0000001"), coin("-1"), coin("NaN"), coin("Infinity"), coin("x"), coin(None), coin("1", decimals="6"),
+        coin("1", decimals=-1), coin("1", decimals=400), coin("1", decimals=True), coin("1e999999999"),
     ],
 )  # fmt: skip
 def test_invalid_balance_of_circle_returns_502(api, user, circle, entry):

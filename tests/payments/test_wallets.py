@@ -10,7 +10,7 @@ from payments.wallets.services import WalletBalance
 from tests.api import assert_error
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.payments.crypto_support import confirm, initiate
-from tests.payments.test_crypto_offers import NOBODYS
+from tests.payments.test_crypto_offers import KEYLESS_ADDRESSES
 from tests.payments.wallet_support import (
     ADDRESS,
     MISTYPED_ADDRESS,
@@ -125,9 +125,9 @@ def test_disconnecting_a_wallet_returns_an_empty_200(api, user):
     wallet = connected(user)
     response = api.remove(f"/wallet/disconnect/{wallet.pk}")
     assert (response.status_code, response.content) == (200, b"")
-    kept = stored(wallet)
-    assert (kept.status, kept.is_default) == ("disconnected", False)
-    assert kept.disconnected_at is not None
+    row = stored(wallet)
+    assert (row.status, row.is_default) == ("disconnected", False)
+    assert row.disconnected_at is not None
     assert events(user, "wallet.disconnected") == [{"wallet_id": str(wallet.pk), "status": "disconnected"}]
 
 
@@ -224,7 +224,7 @@ def test_wallet_address_in_any_spelling_is_the_same_wallet(api, user):
     assert len(events(user, "wallet.connected")) == 1
 
 
-@pytest.mark.parametrize("address", NOBODYS)
+@pytest.mark.parametrize("address", KEYLESS_ADDRESSES)
 def test_wallet_address_without_an_owner_is_rejected(api, address):
     assert_error(api.send(WALLETCONNECT, {"address": address}), 400, "E1001")
     assert not Wallet.objects.exists()
@@ -239,10 +239,11 @@ def test_wallet_address_on_another_network_is_another_wallet(api):
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"), [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")]
+    ("network", "expected"),
+    [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")],
 )
-def test_wallet_network_is_accepted_as_id_or_alias(api, given, kept):
-    assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": given}).json()["network"] == kept
+def test_wallet_network_is_accepted_as_id_or_alias(api, network, expected):
+    assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": network}).json()["network"] == expected
 
 
 def test_wallet_address_connected_by_another_user_can_be_connected(api, stranger_api):
@@ -275,8 +276,8 @@ MODELS = ("wallet", "custodyaccount", "cryptopayment")
 
 
 @pytest.fixture
-def furnished(api, user):
-    """Return a user with wallets of both kinds and payments in several statuses; returns the submitted payment."""
+def submitted_payment(api, user):
+    """Create wallets of both kinds and payments in several statuses; return the submitted payment."""
     gone = connected(user, OTHER_ADDRESS)
     api.remove(f"/wallet/disconnect/{gone.pk}")
     wallet = connected(user, ADDRESS, label="Jane's phone")
@@ -293,18 +294,18 @@ def page(client, model, pk=None):
     return client.get(address)
 
 
-def test_support_can_view_a_crypto_payment_with_its_history(furnished):
+def test_support_can_view_a_crypto_payment_with_its_history(submitted_payment):
     client = backoffice_client(staff_of("Support"))
     for model in MODELS:
         assert page(client, model).status_code == 200
-    content = page(client, "cryptopayment", furnished.pk).content.decode()
-    assert furnished.tx_hash in content
+    content = page(client, "cryptopayment", submitted_payment.pk).content.decode()
+    assert submitted_payment.tx_hash in content
     assert "broadcasting" in content
     assert "1.500000 USDC" in content
 
 
-def test_back_office_search_finds_a_crypto_payment_by_id_hash_and_user(furnished, user):
+def test_back_office_search_finds_a_crypto_payment_by_id_hash_and_user(submitted_payment, user):
     client = backoffice_client(staff_of("Support"))
-    terms = (furnished.pk, furnished.tx_hash, user.username, user.pk, "0x" + "00" * 32)
+    terms = (submitted_payment.pk, submitted_payment.tx_hash, user.username, user.pk, "0x" + "00" * 32)
     pages = [client.get("/admin/payments/cryptopayment/", {"q": str(term)}).content.decode() for term in terms]
-    assert [str(furnished.pk)[-12:] in page for page in pages] == [True] * 4 + [False]
+    assert [str(submitted_payment.pk)[-12:] in page for page in pages] == [True] * 4 + [False]

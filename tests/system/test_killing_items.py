@@ -16,7 +16,7 @@ from credit.models import Application
 from tests.databases import own_database_url
 from tests.factories import ApplicationFactory
 from tests.processes import PATIENCE_SECONDS, ROOT
-from tests.system.webhooks.conftest import happen, make_endpoint, private_allowed  # noqa: F401  fixtures
+from tests.system.webhooks.conftest import emit, make_endpoint, private_allowed  # noqa: F401  fixtures
 from tests.webhooks.receiver import Receiver
 
 # Runs `expire_applications`, and kills the process while it processes a given application.
@@ -68,7 +68,7 @@ def test_an_application_that_kills_three_processes_becomes_a_dead_letter(committ
 
 
 def test_a_delivery_that_kills_three_processes_becomes_a_dead_letter(
-    committed, private_allowed, make_endpoint, happen, stranger, user
+    committed, private_allowed, make_endpoint, emit, stranger, user
 ):
     workers = []
 
@@ -82,8 +82,8 @@ def test_a_delivery_that_kills_three_processes_becomes_a_dead_letter(
     with Receiver() as receiver, Receiver(received=Kills()) as killing:
         make_endpoint(killing.url, owner=stranger)
         make_endpoint(receiver.url)
-        happen(owner=stranger)
-        events = happen(10)
+        emit(owner=stranger)
+        events = emit(10)
         ends = []
         for _ in range(4):
             workers.append(start("deliver_webhooks", "--once"))

@@ -1,4 +1,4 @@
-"""Fixtures shared by the tests of webhooks: endpoints, a receiver, and a run of the worker."""
+"""Share fixtures between the webhook tests: endpoints, a receiver, events, and the worker."""
 
 import pytest
 from django.utils import timezone
@@ -37,8 +37,8 @@ def make_endpoint(db, user):
 
 
 @pytest.fixture
-def happen(db, user):
-    """Return a function that records events of `user` and returns their ids."""
+def emit(db, user):
+    """Return a function that records events of `user` and returns the event IDs."""
 
     def record(count=1, *, event_type="wallet.connected", owner=user):
         now = timezone.now()
@@ -52,7 +52,7 @@ def happen(db, user):
 
 @pytest.fixture
 def work(db):
-    """Return a function that runs a worker until nothing is due and returns its counts."""
+    """Return a function that runs a worker until no delivery is due and returns its counts."""
 
     def run(**options):
         return Worker(**options).run(once=True)

@@ -33,7 +33,7 @@ DISGUISED = [
 ]  # fmt: skip
 
 # These addresses of public resolvers, root servers, and large sites have the forms of RFC 4291 and RFC 5952.
-SPELT = [
+SPELLINGS = [
     "2001:4860:4860::8888", "2620:FE::FE", "2001:0500:0002:0000:0000:0000:0000:000c", "2001:7fd:0:0:0:0:0:1",
     "2001:7fe::0053", "2606:4700:4700::0.0.17.17", "2801:1B8:10::b", "2a00:1450:4001:80b::200e",
     "2a03:2880:f12f:83:face:b00c:0:25de", "2001:500:9f::42", "2620:0:2d0:200::7",
@@ -76,8 +76,8 @@ def test_ambiguous_webhook_url_is_rejected(url):
 def test_webhook_api_rejects_an_internal_address_on_create_and_update(api, make_endpoint):
     path = f"/webhooks/endpoints/{make_endpoint().pk}"
     for url in ("https://127.0.0.1/hook", "https://[::ffff:a9fe:a9fe]/", "https://user@receiver.example/", "ftp://x/"):
-        for refused in (api.send("/webhooks/endpoints", {"url": url}), api.call("PATCH", path, {"url": url})):
-            assert assert_error(refused, 400, "E1001")["details"][0]["field"] == "url"
+        for response in (api.send("/webhooks/endpoints", {"url": url}), api.call("PATCH", path, {"url": url})):
+            assert assert_error(response, 400, "E1001")["details"][0]["field"] == "url"
     assert Endpoint.objects.get().url == PUBLIC_URL
 
 
@@ -91,8 +91,8 @@ def test_webhook_api_rejects_an_internal_address_on_create_and_update(api, make_
         ("https://8.8.8.8/x", "8.8.8.8", 443, "/x", "8.8.8.8"),
         ("https://[2606:4700::1111]:8443/x", "2606:4700::1111", 8443, "/x", "[2606:4700::1111]:8443"),
         *(
-            (f"https://[{spelt}]/x", address, 443, "/x", f"[{address}]")
-            for spelt, address in zip(SPELT, PUBLIC, strict=True)
+            (f"https://[{spelling}]/x", address, 443, "/x", f"[{address}]")
+            for spelling, address in zip(SPELLINGS, PUBLIC, strict=True)
         ),
         ("http://receiver.example:8080/", "receiver.example", 8080, "/", "receiver.example:8080"),
         ("http://receiver.example/", "receiver.example", 80, "/", "receiver.example"),
@@ -154,11 +154,11 @@ def test_webhook_endpoint_requests_do_not_resolve_the_host(api, make_endpoint, m
     assert requests == []
 
 
-def test_webhook_delivery_to_a_host_with_an_internal_address_is_rejected(api, monkeypatch, happen, work):
+def test_webhook_delivery_to_a_host_with_an_internal_address_is_rejected(api, monkeypatch, emit, work):
     inner = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: inner)
     assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
-    happen()
+    emit()
     work()
     (delivery,) = api.read("/webhooks/deliveries").json()["deliveries"]
     assert delivery["attempts"][0]["error"] == "blocked_address"

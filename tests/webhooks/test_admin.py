@@ -25,11 +25,11 @@ def support(db):
 
 
 @pytest.fixture
-def failed(receiver, make_endpoint, happen, work):
+def failed(receiver, make_endpoint, emit, work):
     """Return a delivery that failed once and is pending."""
     make_endpoint(receiver.url)
     receiver.answers = [(503, {}, b"")]
-    happen()
+    emit()
     work()
     return Delivery.objects.get()
 

@@ -82,7 +82,7 @@ def address_of(listening):
 
 @pytest.mark.django_db
 def test_webhook_host_that_became_private_after_creation_gets_no_packet(
-    settings, listener, make_endpoint, happen, work, monkeypatch
+    settings, listener, make_endpoint, emit, work, monkeypatch
 ):
     port = listener.getsockname()[1]
     monkeypatch.setattr("config.clients.addresses._DEVELOPMENT_PORTS", frozenset({443, port}))
@@ -90,19 +90,17 @@ def test_webhook_host_that_became_private_after_creation_gets_no_packet(
     public = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: public)
     make_endpoint(f"http://receiver.example:{port}/")
-    happen()
+    emit()
     assert work(resolve=lambda _host: answers[1])["retried"] == 1
     assert [attempt["error"] for attempt in Delivery.objects.get().attempts] == ["blocked_address"]
     assert has_no_connection(listener)
 
 
 @pytest.mark.django_db
-def test_stored_internal_webhook_address_gets_no_packet(
-    settings, private_allowed, listener, make_endpoint, happen, work
-):
+def test_stored_internal_webhook_address_gets_no_packet(settings, private_allowed, listener, make_endpoint, emit, work):
     make_endpoint(address_of(listener))
     settings.WEBHOOK_ALLOW_PRIVATE = False
-    happen()
+    emit()
     assert work()["retried"] == 1
     assert Delivery.objects.get().attempts[0]["error"] in {"blocked_port", "blocked_address"}
     assert has_no_connection(listener)
@@ -126,7 +124,7 @@ def test_webhook_host_is_resolved_once_and_the_checked_address_used(private_allo
         return LOCAL if len(requests) == 1 else [ipaddress.ip_address("192.0.2.1")]
 
     def fail(*_arguments, **_options):
-        raise AssertionError("resolved behind our back")
+        raise AssertionError("the host was resolved a second time")
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     with Receiver() as receiver:
@@ -179,7 +177,7 @@ def test_silent_webhook_receiver_is_disconnected_at_the_deadline(private_allowed
 
 @pytest.mark.parametrize(("begin", "status"), [(b"HTTP/1.1 20", None), (b"HTTP/1.1 200 OK\r\nX: ", 200)])
 def test_slow_webhook_receiver_is_disconnected_at_the_deadline(private_allowed, listener, begin, status):
-    """Only the sum of the waits exceeds a timeout."""
+    """Each wait is shorter than the timeout, but the sum of the waits is longer."""
     release = threading.Event()
 
     def drip():

@@ -14,16 +14,16 @@ PATH = "/webhooks/deliveries"
 
 
 @pytest.fixture
-def log(receiver, make_endpoint, happen, work):
+def log(receiver, make_endpoint, emit, work):
     """Return two endpoints: the first with three deliveries, of which one failed temporarily, the second with one."""
     first = make_endpoint(receiver.url, event_types=["wallet.connected"])
     second = make_endpoint(receiver.url, event_types=["wallet.disconnected"])
-    happen(2)
+    emit(2)
     work()
     receiver.answers = [(503, {}, b"")]
-    happen()
+    emit()
     work()
-    happen(event_type="wallet.disconnected")
+    emit(event_type="wallet.disconnected")
     work()
     return first, second
 
@@ -91,12 +91,12 @@ def test_a_redelivery_to_a_disabled_or_deleted_endpoint_is_rejected(api, log):
     assert_error(redeliver(api, delivery), 404, "E4009")
 
 
-def test_prune_deletes_deliveries_after_a_month_without_their_events(receiver, make_endpoint, happen, work):
+def test_prune_deletes_deliveries_after_a_month_without_their_events(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
-    happen(3)
+    emit(3)
     work()
     receiver.status = 500
-    happen(1)
+    emit(1)
     work()
     now = timezone.now()
     young = Delivery.objects.filter(status="delivered").first()

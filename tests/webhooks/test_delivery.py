@@ -19,20 +19,20 @@ def due_now(delivery):
     Delivery.objects.filter(pk=delivery.pk).update(due_at=timezone.now())
 
 
-def test_an_event_is_delivered_to_every_subscribed_endpoint(receiver, make_endpoint, happen, work, stranger):
+def test_an_event_is_delivered_to_every_subscribed_endpoint(receiver, make_endpoint, emit, work, stranger):
     make_endpoint(receiver.url + "?all")
     make_endpoint(receiver.url + "?named", event_types=["wallet.connected", "offer.created"])
     make_endpoint(receiver.url + "?other", event_types=["offer.created"])
     make_endpoint(receiver.url + "?stranger", owner=stranger)
-    (event,) = happen()
+    (event,) = emit()
     assert work() == {"published": 1, "delivered": 2, "retried": 0, "failed": 0, "disabled": 0}
     assert sorted(delivery.path for delivery in receiver.received) == ["/hook?all", "/hook?named"]
     assert receiver.ids == [event, event]
 
 
-def test_webhook_delivery_contains_only_the_event(receiver, make_endpoint, happen, work):
+def test_webhook_delivery_contains_only_the_event(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
-    (event,) = happen()
+    (event,) = emit()
     work()
     (request,) = receiver.received
     stored = Event.objects.get()
@@ -51,9 +51,9 @@ def test_delivered_event_contains_the_id_of_its_request(receiver, make_endpoint,
     assert json.loads(receiver.received[0].body)["request_id"] == sent.headers["X-Request-Id"]
 
 
-def test_accepted_webhook_delivery_is_not_sent_again(receiver, make_endpoint, happen, work):
+def test_accepted_webhook_delivery_is_not_sent_again(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
-    happen()
+    emit()
     work()
     delivery = only_delivery()
     assert (delivery.status, delivery.due_at, delivery.claim) == ("delivered", None, None)
@@ -64,10 +64,10 @@ def test_accepted_webhook_delivery_is_not_sent_again(receiver, make_endpoint, ha
     assert len(receiver.received) == 1
 
 
-def test_failing_webhook_receiver_is_tried_10_times_on_the_schedule(receiver, make_endpoint, happen, work):
+def test_failing_webhook_receiver_is_tried_10_times_on_the_schedule(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
     receiver.status = 500
-    happen()
+    emit()
     waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
     for wait in waits:
         assert work()["retried"] == 1
@@ -84,20 +84,20 @@ def test_failing_webhook_receiver_is_tried_10_times_on_the_schedule(receiver, ma
     assert len({request.body for request in receiver.received}) == 1
 
 
-def test_webhook_redirect_response_is_a_failed_attempt(receiver, make_endpoint, happen, work):
+def test_webhook_redirect_response_is_a_failed_attempt(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
     with Receiver() as elsewhere:
         receiver.answers = [(302, {"Location": elsewhere.url}, b"")]
-        happen()
+        emit()
         assert work()["retried"] == 1
         assert elsewhere.received == []
     assert [(attempt["status_code"], attempt["error"]) for attempt in only_delivery().attempts] == [(302, "redirect")]
 
 
-def test_webhook_response_410_disables_the_endpoint_immediately(receiver, make_endpoint, happen, work):
+def test_webhook_response_410_disables_the_endpoint_immediately(receiver, make_endpoint, emit, work):
     endpoint = make_endpoint(receiver.url)
     receiver.status = 410
-    happen()
+    emit()
     assert (work()["failed"], only_delivery().status) == (1, "failed")
     endpoint.refresh_from_db()
     assert (endpoint.status, endpoint.disabled_reason) == ("disabled", "gone")
@@ -105,18 +105,18 @@ def test_webhook_response_410_disables_the_endpoint_immediately(receiver, make_e
     assert event.object == {"endpoint_id": str(endpoint.pk), "status": "disabled", "reason": "gone"}
 
 
-def test_disabled_event_is_delivered_to_other_endpoints_of_the_account(receiver, make_endpoint, happen, work):
+def test_disabled_event_is_delivered_to_other_endpoints_of_the_account(receiver, make_endpoint, emit, work):
     with Receiver(status=410) as gone:
         make_endpoint(gone.url, event_types=["wallet.connected"])
         make_endpoint(receiver.url, event_types=["webhook.endpoint.disabled"])
-        happen()
+        emit()
         work()
     assert [json.loads(delivery.body)["data"]["object"]["reason"] for delivery in receiver.received] == ["gone"]
 
 
-def test_pending_deliveries_of_a_disabled_webhook_endpoint_are_abandoned(receiver, make_endpoint, happen, work, api):
+def test_pending_deliveries_of_a_disabled_webhook_endpoint_are_abandoned(receiver, make_endpoint, emit, work, api):
     endpoint = make_endpoint(receiver.url)
-    happen()
+    emit()
     receiver.answers = [(500, {}, b"")]
     work()
     api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"status": "disabled"})
@@ -129,72 +129,72 @@ def test_pending_deliveries_of_a_disabled_webhook_endpoint_are_abandoned(receive
 
 
 @pytest.mark.parametrize("status", [429, 503, 500])
-def test_retry_after_of_a_receiver_delays_the_next_attempt(receiver, make_endpoint, happen, work, status):
+def test_retry_after_of_a_receiver_delays_the_next_attempt(receiver, make_endpoint, emit, work, status):
     make_endpoint(receiver.url)
     receiver.answers = [(status, {"Retry-After": "3600"}, b"")]
-    happen()
+    emit()
     work()
     seconds = (only_delivery().due_at - timezone.now()).total_seconds()
     assert 3590 < seconds <= 3600
 
 
-def test_webhook_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_endpoint, happen, work):
+def test_webhook_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_endpoint, emit, work):
     endpoint = make_endpoint(receiver.url)
     receiver.status = 500
-    happen()
+    emit()
     work()
     endpoint.refresh_from_db()
     assert endpoint.failing_since is not None
     Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119, minutes=59))
-    happen()
+    emit()
     assert work()["disabled"] == 0
     Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=120, minutes=1))
-    happen()
+    emit()
     assert work()["disabled"] == 1
     endpoint.refresh_from_db()
     assert (endpoint.status, endpoint.disabled_reason) == ("disabled", "failing")
     assert Event.objects.get(type="webhook.endpoint.disabled").object["reason"] == "failing"
 
 
-def test_successful_delivery_resets_the_failure_time_of_the_endpoint(receiver, make_endpoint, happen, work):
+def test_successful_delivery_resets_the_failure_time_of_the_endpoint(receiver, make_endpoint, emit, work):
     endpoint = make_endpoint(receiver.url)
     Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119))
-    happen()
+    emit()
     work()
     endpoint.refresh_from_db()
     assert endpoint.failing_since is None
 
 
-def test_unreachable_webhook_receiver_is_a_failed_attempt(receiver, make_endpoint, happen, work):
+def test_unreachable_webhook_receiver_is_a_failed_attempt(receiver, make_endpoint, emit, work):
     make_endpoint("http://127.0.0.1:9/hook")
-    happen()
+    emit()
     assert work()["retried"] == 1
     assert [(attempt["status_code"], attempt["error"]) for attempt in only_delivery().attempts] == [(None, "connect")]
 
 
-def test_webhook_connection_is_reused_for_many_deliveries(receiver, make_endpoint, happen, work):
+def test_webhook_connection_is_reused_for_many_deliveries(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
-    events = happen(50)
+    events = emit(50)
     assert work()["delivered"] == 50
     assert receiver.connections == 1
     assert sorted(receiver.ids) == sorted(events)
 
 
-def test_delivery_on_a_closed_connection_is_retried_on_a_new_connection(receiver, make_endpoint, happen, work):
+def test_delivery_on_a_closed_connection_is_retried_on_a_new_connection(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
     receiver.answers = [(200, {"Connection": "close"}, b"")] * 3
-    happen(3)
+    emit(3)
     assert work()["delivered"] == 3
     assert (receiver.connections, len(receiver.received)) == (3, 3)
     assert all(len(delivery.attempts) == 1 for delivery in Delivery.objects.all())
 
 
-def test_slow_deliveries_of_one_account_do_not_block_others(receiver, make_endpoint, happen, work, stranger):
+def test_slow_deliveries_of_one_account_do_not_block_others(receiver, make_endpoint, emit, work, stranger):
     with Receiver(seconds=0.05) as slow:
         make_endpoint(slow.url)
         make_endpoint(receiver.url, owner=stranger)
-        happen(12)
-        happen(40, owner=stranger)
+        emit(12)
+        emit(40, owner=stranger)
         assert work()["delivered"] == 52
     assert len(receiver.received) == 40
     assert sorted(set(slow.ids)) == sorted(slow.ids)
@@ -204,12 +204,12 @@ HOSTILE = ["Wed, 21 Oct 99999999999999999999 07:28:00 GMT", "9" * 5000, "\x7f"]
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_retry_after_does_not_block_other_receivers(receiver, make_endpoint, happen, work, stranger, value):
+def test_hostile_retry_after_does_not_block_other_receivers(receiver, make_endpoint, emit, work, stranger, value):
     with Receiver(answers=[(429, {"Retry-After": value}, b"")]) as hostile:
         make_endpoint(hostile.url, owner=stranger)
         make_endpoint(receiver.url)
-        happen(owner=stranger)
-        happen()
+        emit(owner=stranger)
+        emit()
         counts = work()
     assert (counts["delivered"], counts["retried"], len(receiver.received)) == (1, 1, 1)
     assert Delivery.objects.get(account=stranger).attempts[0]["status_code"] == 429

@@ -74,28 +74,28 @@ def test_new_webhook_url_resets_the_failure_time(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_events_before_an_endpoint_change_use_the_old_settings(api, make_endpoint, happen):
+def test_events_before_an_endpoint_change_use_the_old_settings(api, make_endpoint, emit):
     endpoint = make_endpoint(event_types=["offer.created"])
-    happen()
+    emit()
     patch(api, endpoint, {"event_types": ["*"]})
-    (event,) = happen()
+    (event,) = emit()
     patch(api, endpoint, {"status": "disabled"})
-    happen()
+    emit()
     api.read("/webhooks/events")
     assert [str(delivery.event_id) for delivery in Delivery.objects.all()] == [event]
 
 
-def test_new_webhook_endpoint_gets_no_earlier_events(make_endpoint, happen, api):
-    happen(3)
+def test_new_webhook_endpoint_gets_no_earlier_events(make_endpoint, emit, api):
+    emit(3)
     make_endpoint()
-    (event,) = happen()
+    (event,) = emit()
     api.read("/webhooks/events")
     assert [str(delivery.event_id) for delivery in Delivery.objects.all()] == [event]
 
 
-def test_deleting_a_webhook_endpoint_deletes_its_secret(api, make_endpoint, happen):
+def test_deleting_a_webhook_endpoint_deletes_its_secret(api, make_endpoint, emit):
     endpoint = make_endpoint()
-    happen()
+    emit()
     api.read("/webhooks/events")
     response = api.remove(path_of(endpoint))
     assert (response.status_code, response.content) == (200, b"")
@@ -176,25 +176,25 @@ def app(user):
     return app_of(user, "Budget app")
 
 
-def made_by(caller):
+def create_as(caller):
     return caller.send(PATH, {"url": PUBLIC_URL}).json()["id"]
 
 
-def listed(caller):
+def endpoint_ids_of(caller):
     return {endpoint["id"] for endpoint in caller.read(PATH).json()["endpoints"]}
 
 
 def test_app_lists_only_its_webhook_endpoints_and_the_user_all(api, user, app):
     other, _ = app_of(user, "Other app")
-    persons, ours, theirs = made_by(api), made_by(app[0]), made_by(other)
-    assert (listed(app[0]), listed(other)) == ({ours}, {theirs})
-    assert listed(api) == {persons, ours, theirs}
+    of_user, of_app, of_other_app = create_as(api), create_as(app[0]), create_as(other)
+    assert (endpoint_ids_of(app[0]), endpoint_ids_of(other)) == ({of_app}, {of_other_app})
+    assert endpoint_ids_of(api) == {of_user, of_app, of_other_app}
 
 
-@pytest.mark.parametrize("maker", ["person", "other app"])
-def test_webhook_endpoints_of_another_account_return_404(api, user, app, maker):
-    whose = api if maker == "person" else app_of(user, "Other app")[0]
-    path = f"{PATH}/{made_by(whose)}"
+@pytest.mark.parametrize("creator", ["user", "other app"])
+def test_webhook_endpoints_of_another_account_return_404(api, user, app, creator):
+    owner = api if creator == "user" else app_of(user, "Other app")[0]
+    path = f"{PATH}/{create_as(owner)}"
     answers = [
         app[0].read(path), app[0].call("PATCH", path, {"status": "disabled"}),
         app[0].call("PATCH", path, {"url": PUBLIC_URL}), app[0].send(f"{path}/rotate-secret"),
@@ -202,28 +202,28 @@ def test_webhook_endpoints_of_another_account_return_404(api, user, app, maker):
     ]  # fmt: skip
     for answer in answers:
         assert_error(answer, 404, "E4009")
-    assert whose.read(path).json()["status"] == "enabled"
+    assert owner.read(path).json()["status"] == "enabled"
 
 
 def test_app_can_list_and_redeliver_only_its_own_deliveries(api, app):
-    ours, persons = made_by(app[0]), made_by(api)
-    sent = {item: api.send(f"{PATH}/{item}/test").json()["delivery_id"] for item in (ours, persons)}
-    assert [delivery["id"] for delivery in app[0].read("/webhooks/deliveries").json()["deliveries"]] == [sent[ours]]
+    of_app, of_user = create_as(app[0]), create_as(api)
+    sent = {item: api.send(f"{PATH}/{item}/test").json()["delivery_id"] for item in (of_app, of_user)}
+    assert [delivery["id"] for delivery in app[0].read("/webhooks/deliveries").json()["deliveries"]] == [sent[of_app]]
     assert len(api.read("/webhooks/deliveries").json()["deliveries"]) == 2
-    assert_error(app[0].send(f"/webhooks/deliveries/{sent[persons]}/redeliver"), 404, "E4001")
-    assert app[0].send(f"/webhooks/deliveries/{sent[ours]}/redeliver").status_code == 200
+    assert_error(app[0].send(f"/webhooks/deliveries/{sent[of_user]}/redeliver"), 404, "E4001")
+    assert app[0].send(f"/webhooks/deliveries/{sent[of_app]}/redeliver").status_code == 200
     assert Delivery.objects.filter(is_redelivery=True).count() == 1
 
 
 def test_app_can_change_its_own_webhook_endpoint(app):
-    path = f"{PATH}/{made_by(app[0])}"
+    path = f"{PATH}/{create_as(app[0])}"
     assert app[0].call("PATCH", path, {"description": "Ours"}).json()["description"] == "Ours"
     assert app[0].send(f"{path}/rotate-secret").status_code == 200
     assert app[0].remove(path).status_code == 200
 
 
 def test_revoking_app_access_disables_the_apps_webhook_endpoints(api, user, app):
-    persons, ours = made_by(api), made_by(app[0])
+    of_user, of_app = create_as(api), create_as(app[0])
     browser = browser_of(user)
     page = browser.get("/oauth/grants")
     fields = {"client_id": app[1].client_id, "csrfmiddlewaretoken": page.context["csrf_token"]}
@@ -231,7 +231,7 @@ def test_revoking_app_access_disables_the_apps_webhook_endpoints(api, user, app)
     forget_credentials()
     assert app[0].read(PATH).status_code == 401
     states = {str(item.pk): (item.status, item.disabled_reason) for item in Endpoint.objects.all()}
-    assert states == {persons: ("enabled", None), ours: ("disabled", "disabled_by_owner")}
+    assert states == {of_user: ("enabled", None), of_app: ("disabled", "disabled_by_owner")}
     assert Event.objects.filter(type="webhook.endpoint.disabled").count() == 1
 
 
@@ -249,9 +249,9 @@ def test_a_test_event_is_delivered_only_to_its_endpoint(api, receiver, make_endp
     assert body["data"]["object"] == {"endpoint_id": str(tested.pk)}
 
 
-def test_webhook_test_event_is_in_the_event_feed(api, make_endpoint, happen):
+def test_webhook_test_event_is_in_the_event_feed(api, make_endpoint, emit):
     endpoint = make_endpoint()
-    happen(2)
+    emit(2)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     types = [event["type"] for event in api.read("/webhooks/events").json()["events"]]
     assert types == ["wallet.connected", "wallet.connected", "webhook.test"]

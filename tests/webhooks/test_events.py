@@ -41,8 +41,8 @@ def test_event_of_a_change_is_in_the_feed_when_the_request_returns(api, user):
     assert event["data"]["object"]["application_id"] == response.json()["id"]
 
 
-def test_event_feed_continues_after_a_sequence_number(api, happen):
-    happen(25)
+def test_event_feed_continues_after_a_sequence_number(api, emit):
+    emit(25)
     first = api.read(PATH).json()
     assert ([event["sequence"] for event in first["events"]], first["has_more"]) == (list(range(1, 21)), True)
     rest = api.read(f"{PATH}?after=20").json()
@@ -51,31 +51,31 @@ def test_event_feed_continues_after_a_sequence_number(api, happen):
     assert sequences(api, "?after=3&limit=2") == [4, 5]
 
 
-def test_every_account_has_separate_event_sequence_numbers(api, stranger_api, happen, stranger):
-    happen(2)
-    happen(3, owner=stranger)
-    happen(1)
+def test_every_account_has_separate_event_sequence_numbers(api, stranger_api, emit, stranger):
+    emit(2)
+    emit(3, owner=stranger)
+    emit(1)
     assert sequences(api) == [1, 2, 3]
     assert sequences(stranger_api) == [1, 2, 3]
 
 
-def test_event_feed_and_delivery_contain_the_same_bytes(api, receiver, make_endpoint, happen, work):
+def test_event_feed_and_delivery_contain_the_same_bytes(api, receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
-    happen()
+    emit()
     work()
-    shown = api.read(PATH).content
-    assert receiver.received[0].body in shown
+    feed = api.read(PATH).content
+    assert receiver.received[0].body in feed
 
 
-def test_reading_the_event_feed_publishes_only_the_requested_backlog(api, user, happen):
-    happen(1_200)
+def test_reading_the_event_feed_publishes_only_the_requested_backlog(api, user, emit):
+    emit(1_200)
     assert sequences(api, "?limit=100") == list(range(1, 101))
     assert EventFeed.objects.get().last_sequence == 500
     assert sequences(api, "?after=1100&limit=100") == list(range(1101, 1201))
 
 
-def test_event_feed_after_the_last_event_is_empty(api, happen):
-    happen()
+def test_event_feed_after_the_last_event_is_empty(api, emit):
+    emit()
     assert sequences(api, "?after=9223372036854775807") == []
 
 
@@ -148,16 +148,16 @@ def test_event_feed_has_no_gap_during_concurrent_writes_and_publishing(
     assert Delivery.objects.count() == count * writers
 
 
-def test_reading_the_event_feed_ends_during_continuous_writes(user, happen, monkeypatch):
+def test_reading_the_event_feed_ends_during_continuous_writes(user, emit, monkeypatch):
     publish, batches = publishing._publish, []
 
     def publish_while_an_event_is_written(*arguments, **options):
         batches.append(publish(*arguments, **options))
-        assert len(batches) < 5, "it goes on as long as events are written"
-        happen()
+        assert len(batches) < 5, "the feed publishes as long as events are written"
+        emit()
         return batches[-1]
 
-    happen(3)
+    emit(3)
     monkeypatch.setattr(publishing, "_publish", publish_while_an_event_is_written)
     events, _has_more = feed_page(account_id=user.pk, after=0, limit=20, now=timezone.now())
     assert [event["sequence"] for event in events] == [1, 2, 3]

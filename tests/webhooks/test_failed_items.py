@@ -17,22 +17,22 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def neighbors(receiver, make_endpoint, happen, user, stranger):
+def neighbors(receiver, make_endpoint, emit, user, stranger):
     """Queue an event of `stranger`, then one of `user`, to the same receiver; return the endpoint of `stranger`."""
     poisoned = make_endpoint(receiver.url, owner=stranger)
     make_endpoint(receiver.url)
-    happen(owner=stranger)
-    happen()
+    emit(owner=stranger)
+    emit()
     return poisoned
 
 
-def assert_the_neighbor_was_served(user, stranger):
+def assert_only_the_neighbor_was_served(user, stranger):
     assert Delivery.objects.get(account=user).status == "delivered"
     assert not Delivery.objects.filter(account=stranger, status="delivered").exists()
     assert not WorkMark.objects.exists()
 
 
-def refusing(original, is_poisoned, error=ValueError):
+def raising(original, is_poisoned, error=ValueError):
     """Return a wrapper of `original` that raises for poisoned arguments."""
 
     def call(*arguments, **options):
@@ -44,10 +44,10 @@ def refusing(original, is_poisoned, error=ValueError):
 
 
 def test_unpublishable_event_does_not_delay_other_events(neighbors, user, stranger, work, monkeypatch):
-    is_told = refusing(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, KeyError)
+    is_told = raising(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, KeyError)
     monkeypatch.setattr(publishing, "_is_told", is_told)
     assert work()["published"] == 1
-    assert_the_neighbor_was_served(user, stranger)
+    assert_only_the_neighbor_was_served(user, stranger)
     failed = FailedItem.objects.get()
     assert (failed.kind, failed.key, failed.error) == ("event", str(Event.objects.get(account=stranger).pk), "KeyError")
     assert work()["published"] == 0
@@ -58,13 +58,13 @@ def test_unreadable_event_does_not_delay_other_events(neighbors, user, stranger,
     with connection.cursor() as cursor:
         cursor.execute("UPDATE webhooks_event SET object = '{' WHERE account_id = %s", [stranger.pk])
     work()
-    assert_the_neighbor_was_served(user, stranger)
+    assert_only_the_neighbor_was_served(user, stranger)
     assert FailedItem.objects.get(kind="event").error == "JSONDecodeError"
 
 
-def test_event_that_kills_three_workers_becomes_a_dead_letter(neighbors, happen, user, stranger, work, monkeypatch):
+def test_event_that_kills_three_workers_becomes_a_dead_letter(neighbors, emit, user, stranger, work, monkeypatch):
     poisoned = Event.objects.get(account=stranger)
-    is_told = refusing(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, Killed)
+    is_told = raising(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, Killed)
     with monkeypatch.context() as patched:
         patched.setattr(publishing, "_is_told", is_told)
         for _ in range(3):
@@ -72,14 +72,14 @@ def test_event_that_kills_three_workers_becomes_a_dead_letter(neighbors, happen,
                 killed.setattr(FailedItems, "end", lambda _items, _marks: None)
                 with pytest.raises(Killed):
                     work()
-            let_leases_end()
+            expire_leases()
         work()
-        assert_the_neighbor_was_served(user, stranger)
+        assert_only_the_neighbor_was_served(user, stranger)
         dead = dead_letters().get()
         assert (dead.kind, dead.key, dead.kills, dead.error) == ("event", str(poisoned.pk), 3, KILLED)
         # A request for the feed publishes events in the same way.
         publishing.publish_account(stranger.pk, now=timezone.now())
-    later = happen(owner=stranger)
+    later = emit(owner=stranger)
     events, _has_more = publishing.feed_page(account_id=stranger.pk, after=0, limit=20, now=timezone.now())
     assert [event["id"] for event in events] == later
 
@@ -92,42 +92,42 @@ def test_delivery_with_an_unreadable_endpoint_does_not_delay_other_deliveries(ne
     Delivery.objects.filter(account=stranger).update(due_at=timezone.now())
     publishing.publish_account(user.pk, now=timezone.now())
     work()
-    assert_the_neighbor_was_served(user, stranger)
+    assert_only_the_neighbor_was_served(user, stranger)
     assert FailedItem.objects.get(kind="delivery").key == str(Delivery.objects.get(account=stranger).pk)
 
 
 def test_event_body_that_cannot_be_rendered_fails_only_its_delivery(neighbors, user, stranger, work, monkeypatch):
-    render = refusing(queue.event_body, lambda event: event.account_id == stranger.pk)
+    render = raising(queue.event_body, lambda event: event.account_id == stranger.pk)
     monkeypatch.setattr(queue, "event_body", render)
     work()
-    assert_the_neighbor_was_served(user, stranger)
+    assert_only_the_neighbor_was_served(user, stranger)
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
 
 
 def test_failing_delivery_does_not_stop_other_deliveries_of_its_endpoint(
-    receiver, make_endpoint, happen, work, monkeypatch
+    receiver, make_endpoint, emit, work, monkeypatch
 ):
     make_endpoint(receiver.url)
-    poisoned, other = happen(2)
-    monkeypatch.setattr(queue, "event_body", refusing(queue.event_body, lambda event: str(event.pk) == poisoned))
+    poisoned, other = emit(2)
+    monkeypatch.setattr(queue, "event_body", raising(queue.event_body, lambda event: str(event.pk) == poisoned))
     assert work()["delivered"] == 1
     assert Delivery.objects.get(status="delivered").event_id == UUID(other)
 
 
 def test_error_of_a_delivery_lane_fails_only_its_deliveries(neighbors, user, stranger, work, monkeypatch):
     Endpoint.objects.filter(pk=neighbors.pk).update(url="http://poisoned.example")
-    channel = refusing(worker.Channel, lambda url: "poisoned" in url)
+    channel = raising(worker.Channel, lambda url: "poisoned" in url)
     monkeypatch.setattr(worker, "Channel", channel)
     assert work()["delivered"] == 1
-    assert_the_neighbor_was_served(user, stranger)
+    assert_only_the_neighbor_was_served(user, stranger)
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
 
 
 def test_unstorable_delivery_outcome_does_not_lose_other_outcomes(neighbors, user, stranger, work, monkeypatch):
-    entry = refusing(queue.Outcome.entry, lambda outcome: outcome.task.endpoint.pk == neighbors.pk)
+    entry = raising(queue.Outcome.entry, lambda outcome: outcome.task.endpoint.pk == neighbors.pk)
     monkeypatch.setattr(queue.Outcome, "entry", entry)
     assert work()["delivered"] == 1
-    assert_the_neighbor_was_served(user, stranger)
+    assert_only_the_neighbor_was_served(user, stranger)
     failed = FailedItem.objects.get()
     assert (failed.kind, failed.key) == ("delivery", str(Delivery.objects.get(account=stranger).pk))
 
@@ -137,8 +137,8 @@ class Killed(BaseException):
 
 
 def kill(monkeypatch, *, key=None):
-    """Kill a worker while it processes a delivery: this one, or any one by default."""
-    dispatch = refusing(Worker._dispatch, lambda _worker, taken, _lanes: taken and key in {None, *keys(taken)}, Killed)
+    """Kill a worker while it processes the delivery `key`, or without a key any delivery."""
+    dispatch = raising(Worker._dispatch, lambda _worker, taken, _lanes: taken and key in {None, *keys(taken)}, Killed)
     with monkeypatch.context() as patched:
         patched.setattr(Worker, "_dispatch", dispatch)
         with pytest.raises(Killed):
@@ -149,7 +149,7 @@ def keys(tasks):
     return {task.delivery.pk for task in tasks}
 
 
-def let_leases_end():
+def expire_leases():
     past = timezone.now() - timedelta(seconds=1)
     WorkMark.objects.update(ends_at=past)
     Delivery.objects.filter(status="pending").update(due_at=past)
@@ -161,20 +161,20 @@ def test_delivery_that_kills_three_workers_becomes_a_dead_letter(neighbors, user
     poisoned = Delivery.objects.get(account=stranger)
     kill(monkeypatch)
     for _ in range(2):
-        let_leases_end()
+        expire_leases()
         kill(monkeypatch, key=poisoned.pk)
-    let_leases_end()
+    expire_leases()
     work()
-    assert_the_neighbor_was_served(user, stranger)
+    assert_only_the_neighbor_was_served(user, stranger)
     dead = dead_letters().get()
     assert (dead.kind, dead.key, dead.kills, dead.error) == ("delivery", str(poisoned.pk), 3, KILLED)
 
 
-def test_deliveries_of_a_killed_worker_are_sent_one_by_one(receiver, make_endpoint, happen, user, work, monkeypatch):
+def test_deliveries_of_a_killed_worker_are_sent_one_by_one(receiver, make_endpoint, emit, user, work, monkeypatch):
     make_endpoint(receiver.url)
-    happen(3)
+    emit(3)
     kill(monkeypatch)
-    let_leases_end()
+    expire_leases()
     batches, begin = [], FailedItems.begin
     monkeypatch.setattr(FailedItems, "begin", lambda self, keys: batches.append(len(keys)) or begin(self, keys))
     assert work()["delivered"] == 3

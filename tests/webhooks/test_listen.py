@@ -29,7 +29,7 @@ def listen(user, *arguments):
     return lines, json.loads(last)
 
 
-def happen(user, count=1):
+def emit(user, count=1):
     now = timezone.now()
     return [
         str(record_event("api_key.created", account_id=user.pk, now=now, api_key_id=f"key{n}")) for n in range(count)
@@ -41,19 +41,19 @@ class TestListenOnce:
     pytestmark = pytest.mark.django_db
 
     def test_listen_prints_events_in_order(self, user):
-        ids = happen(user, 3)
+        ids = emit(user, 3)
         lines, counts = listen(user, "--after", "0")
         assert [line.split()[1:3] for line in lines] == [["api_key.created", item] for item in ids]
         assert lines[0].endswith('{"api_key_id":"key0"}')
         assert counts == {"events": 3, "accepted": 0, "failed": 0}
 
     def test_listen_starts_after_the_newest_event_by_default(self, user):
-        happen(user, 3)
+        emit(user, 3)
         assert listen(user)[1]["events"] == 0
         assert listen(user, "--after", "2")[1]["events"] == 1
 
     def test_listen_forwards_events_signed_like_deliveries(self, user):
-        (event_id,) = happen(user)
+        (event_id,) = emit(user)
         with Receiver() as receiver:
             lines, counts = listen(user, "--after", "0", "--forward-to", receiver.url)
         secret = re.search(r"whsec_\S+", lines[0])[0]
@@ -69,20 +69,20 @@ class TestListenOnce:
             assert listen(user, "--forward-to", receiver.url)[0] != listen(user, "--forward-to", receiver.url)[0]
 
     def test_listen_prints_an_error_status_and_continues(self, user):
-        happen(user, 2)
+        emit(user, 2)
         with Receiver(answers=[(500, {}, b"")]) as receiver:
             lines, counts = listen(user, "--after", "0", "--forward-to", receiver.url)
         assert [line.rpartition(" -> ")[2] for line in lines[1:]] == ["500", "200"]
         assert counts == {"events": 2, "accepted": 1, "failed": 1}
 
     def test_listen_prints_an_unreachable_receiver(self, user):
-        happen(user)
+        emit(user)
         lines, counts = listen(user, "--after", "0", "--forward-to", f"http://localhost:{free_port()}/")
         assert lines[1].endswith(" -> connect")
         assert counts["failed"] == 1
 
     def test_listen_prints_only_events_of_its_account(self, user, stranger):
-        happen(stranger, 2)
+        emit(stranger, 2)
         assert listen(user, "--after", "0")[1]["events"] == 0
 
     def test_listen_rejects_a_remote_address_by_default(self, user):
@@ -110,6 +110,6 @@ class TestListenOnce:
 
     def test_listen_is_rejected_in_production(self, user, settings):
         settings.PRODUCTION = True
-        happen(user)
+        emit(user)
         with pytest.raises(CommandError, match="for development"):
             listen(user, "--after", "0")

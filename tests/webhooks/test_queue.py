@@ -19,13 +19,13 @@ LEASE = timedelta(seconds=60)
 
 
 @pytest.fixture
-def queued(make_endpoint, happen, user):
+def queued(make_endpoint, emit, user):
     """Return a function that makes deliveries due."""
 
     def queue(count):
         if not Endpoint.objects.exists():
             make_endpoint()
-        happen(count)
+        emit(count)
         publish_account(user.pk, now=timezone.now())
 
     return queue

@@ -37,11 +37,11 @@ def signed_by(request, secret):
 
 
 @pytest.fixture
-def deliver_event(receiver, happen, work):
+def deliver_event(receiver, emit, work):
     """Return a function that records an event, delivers it, and returns the request."""
 
     def send():
-        happen()
+        emit()
         work()
         return receiver.received[-1]
 
@@ -152,14 +152,14 @@ def test_webhook_secrets_survive_a_rotation_of_the_encryption_key(settings, make
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_every_delivery_can_be_verified_during_secret_rotations(api, receiver, make_endpoint, happen, work):
+def test_every_delivery_can_be_verified_during_secret_rotations(api, receiver, make_endpoint, emit, work):
     """A receiver that tries all its secrets accepts every delivery."""
     endpoint = make_endpoint(receiver.url)
     known = [endpoint.secret]
     for _ in range(5):
-        happen(3)
+        emit(3)
         known.append(rotate(api, endpoint).json()["secret"])
-        happen(3)
+        emit(3)
         work()
         for request in receiver.received:
             assert any(signed_by(request, secret) == {"service", "standard"} for secret in known[-3:])

@@ -22,7 +22,7 @@ BODIES = DOCUMENTS.map(lambda document: json.dumps(document).encode())
 IDS = st.text("abcdef0123456789-_", min_size=1, max_size=36)
 
 
-def received(headers, body, secret):
+def accepts(headers, body, secret):
     """Return whether a receiver with the third-party library accepts a delivery."""
     try:
         standardwebhooks.Webhook(secret).verify(body, {name.lower(): value for name, value in headers.items()})
@@ -31,7 +31,7 @@ def received(headers, body, secret):
     return True
 
 
-def delivered(body, secrets, *, message_id="m"):
+def sign_delivery(body, secrets, *, message_id="m"):
     return signature_headers(
         message_id=message_id, timestamp=int(time.time()), body=body, header_secret=secrets[0], live_secrets=secrets
     )
@@ -40,10 +40,10 @@ def delivered(body, secrets, *, message_id="m"):
 @given(BODIES, st.lists(SECRETS, min_size=1, max_size=2, unique=True), IDS)
 @examples(30)
 def test_webhook_signature_verifies_only_with_live_secrets(body, secrets, message_id):
-    headers = delivered(body, secrets, message_id=message_id)
-    assert all(received(headers, body, secret) for secret in secrets)
+    headers = sign_delivery(body, secrets, message_id=message_id)
+    assert all(accepts(headers, body, secret) for secret in secrets)
     other = "whsec_" + base64.b64encode(hmac.digest(secrets[0].encode(), b"other", "sha256")).decode()
-    assert not received(headers, body, other)
+    assert not accepts(headers, body, other)
     assert headers["X-Service-Signature"] == hmac.new(secrets[0].encode(), body, "sha256").hexdigest()
 
 
@@ -61,7 +61,7 @@ def test_changed_byte_invalidates_both_webhook_signatures(body, secret, place, f
 @given(BODIES, SECRETS, IDS, st.sampled_from(["webhook-id", "webhook-timestamp", "webhook-signature"]))
 @examples(30)
 def test_changed_header_invalidates_the_standard_webhook_signature(body, secret, message_id, name):
-    headers = delivered(body, [secret], message_id=message_id)
+    headers = sign_delivery(body, [secret], message_id=message_id)
     if name == "webhook-timestamp":
         changed = str(int(headers[name]) + 1)
     elif name == "webhook-id":
@@ -71,13 +71,13 @@ def test_changed_header_invalidates_the_standard_webhook_signature(body, secret,
         changed = f"{version},{base64.b64encode(base64.b64decode(digest)[::-1]).decode()}"
         if changed == headers[name]:
             return
-    assert not received({**headers, name: changed}, body, secret)
+    assert not accepts({**headers, name: changed}, body, secret)
 
 
 @given(SECRETS, st.text("abc019-", min_size=1, max_size=9), st.integers(0, 10**10), BODIES, st.data())
 @examples(50)
 def test_different_deliveries_have_different_signed_strings(secret, message_id, timestamp, body, data):
-    """An id contains no full stop and a time only digits, so `id.time.body` has a single reading."""
+    """IDs contain no full stop and times contain only digits, so `id.time.body` can be split in only one way."""
     text = f"{message_id}.{timestamp}.".encode() + body
     cut = data.draw(st.integers(0, len(text)))
     other_id, rest = text[:cut], text[cut + 1 :]
@@ -101,7 +101,7 @@ def test_webhook_signatures_equal_the_results_of_other_libraries(body):
 
 
 def test_webhook_signature_schemes_use_different_hmac_keys():
-    """One scheme uses the secret's text as key, the other its decoded bytes."""
+    """One scheme uses the text of the secret as its key, and the other scheme uses the decoded bytes."""
     body, decoded = b"{}", bytes(range(32))
     assert service_signature(SECRET, body) != hmac.new(decoded, body, hashlib.sha256).hexdigest()
     expected = base64.b64encode(hmac.digest(decoded, b"m.1.{}", "sha256")).decode()
@@ -109,10 +109,10 @@ def test_webhook_signature_schemes_use_different_hmac_keys():
 
 
 @pytest.fixture
-def delivery(receiver, make_endpoint, happen, work):
+def delivery(receiver, make_endpoint, emit, work):
     """Return the secret, headers, and body of a received delivery."""
     endpoint = make_endpoint(receiver.url)
-    happen()
+    emit()
     work()
     (request,) = receiver.received
     return endpoint.secret, {name.lower(): value for name, value in request.headers.items()}, request.body

@@ -18,9 +18,9 @@ from tests.webhooks.receiver import Receiver
 
 
 @pytest.mark.django_db
-def test_deliver_webhooks_once_sends_due_deliveries_and_prints_counts(receiver, make_endpoint, happen):
+def test_deliver_webhooks_once_sends_due_deliveries_and_prints_counts(receiver, make_endpoint, emit):
     make_endpoint(receiver.url)
-    happen(5)
+    emit(5)
     receiver.answers = [(500, {}, b"")]
     out = StringIO()
     call_command("deliver_webhooks", "--once", "--json", stdout=out)
@@ -32,9 +32,9 @@ def test_deliver_webhooks_once_sends_due_deliveries_and_prints_counts(receiver, 
 
 
 @pytest.mark.django_db
-def test_events_of_accounts_without_endpoints_are_published_without_deliveries(happen, work, stranger):
-    happen(3)
-    happen(2, owner=stranger)
+def test_events_of_accounts_without_endpoints_are_published_without_deliveries(emit, work, stranger):
+    emit(3)
+    emit(2, owner=stranger)
     assert work()["published"] == 5
     assert not Delivery.objects.exists()
 
@@ -47,10 +47,10 @@ def test_signal_handlers_are_restored_after_deliver_webhooks(db):
 
 
 @pytest.mark.django_db
-def test_stopped_webhook_worker_finishes_attempts_and_releases_other_deliveries(private_allowed, make_endpoint, happen):
+def test_stopped_webhook_worker_finishes_attempts_and_releases_other_deliveries(private_allowed, make_endpoint, emit):
     with Receiver(seconds=0.1) as receiver:
         make_endpoint(receiver.url)
-        happen(30)
+        emit(30)
         worker = Worker()
 
         def stop_after_the_first():
@@ -70,9 +70,9 @@ def test_stopped_webhook_worker_finishes_attempts_and_releases_other_deliveries(
 
 
 @pytest.mark.django_db
-def test_sent_webhook_deliveries_are_stored_after_a_database_outage(receiver, make_endpoint, happen, monkeypatch):
+def test_sent_webhook_deliveries_are_stored_after_a_database_outage(receiver, make_endpoint, emit, monkeypatch):
     make_endpoint(receiver.url)
-    happen(3)
+    emit(3)
     monkeypatch.setattr(worker_module, "_DATABASE_PAUSE_SECONDS", 0)
     monkeypatch.setattr(worker_module.connection, "close", lambda: None)
     original, faults = worker_module.store_outcomes, [OperationalError("gone")] * 3
@@ -89,12 +89,12 @@ def test_sent_webhook_deliveries_are_stored_after_a_database_outage(receiver, ma
 
 @pytest.mark.django_db
 def test_hanging_webhook_receiver_is_disconnected_after_a_quarter_of_the_lease(
-    settings, private_allowed, make_endpoint, happen, work
+    settings, private_allowed, make_endpoint, emit, work
 ):
     settings.WEBHOOK_LEASE_SECONDS = 2
     with Receiver(seconds=1.5) as receiver:
         make_endpoint(receiver.url)
-        happen()
+        emit()
         assert work()["retried"] == 1
     (attempt,) = Delivery.objects.get().attempts
     assert (attempt["status_code"], attempt["error"]) == (None, "timeout")
@@ -103,7 +103,7 @@ def test_hanging_webhook_receiver_is_disconnected_after_a_quarter_of_the_lease(
 
 @pytest.mark.django_db
 def test_hanging_webhook_receivers_do_not_delay_a_fast_receiver(
-    settings, private_allowed, receiver, make_endpoint, happen, work, stranger
+    settings, private_allowed, receiver, make_endpoint, emit, work, stranger
 ):
     """Uses 16 hanging endpoints of one account, with more deliveries than the worker has lanes."""
     settings.WEBHOOK_LEASE_SECONDS = 2  # Each attempt takes half a second.
@@ -111,8 +111,8 @@ def test_hanging_webhook_receivers_do_not_delay_a_fast_receiver(
         for _ in range(16):
             make_endpoint(hanging.url)
         make_endpoint(receiver.url, owner=stranger)
-        happen(4)
-        happen(20, owner=stranger)
+        emit(4)
+        emit(20, owner=stranger)
         thread = threading.Thread(target=stop_when, args=(worker := Worker(), lambda: len(receiver.received) >= 20))
         thread.start()
         worker.run()

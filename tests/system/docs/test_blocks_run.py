@@ -135,8 +135,8 @@ def test_block_of_a_guide_prints_the_expected_field(demo, paste, guide, member):
 
 
 def test_blocks_of_the_sandbox_guide_expire_applications(demo, paste):
-    happen, advance = runnable(page("guides/sandbox.md"))
-    printed = paste(f"{happen}\n{advance}", {})
+    resend, advance = runnable(page("guides/sandbox.md"))
+    printed = paste(f"{resend}\n{advance}", {})
     assert '"login_required":true' in printed
     answer = json.loads(printed[printed.index('{"advanced_seconds"') :])
     assert (answer["advanced_seconds"], answer["done"]["applications_expired"] > 0) == (31 * 86_400, True)

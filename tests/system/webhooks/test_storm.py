@@ -53,7 +53,7 @@ def nursery(committed):
 
 
 def test_every_event_is_delivered_despite_killed_workers(
-    needs_postgresql, private_allowed, nursery, make_endpoint, happen
+    needs_postgresql, private_allowed, nursery, make_endpoint, emit
 ):
     chance = random.Random()
     accounts = [UserFactory() for _ in range(ACCOUNTS)]
@@ -64,7 +64,7 @@ def test_every_event_is_delivered_despite_killed_workers(
         workers = [nursery() for _ in range(WORKERS)]
         for _ in range(KILLS):
             for account in accounts:
-                events += happen(EVENTS // ACCOUNTS // KILLS, owner=account)
+                events += emit(EVENTS // ACCOUNTS // KILLS, owner=account)
             time.sleep(chance.uniform(0.1, 0.5))
             killed = workers.pop(chance.randrange(WORKERS))
             os.kill(killed, signal.SIGKILL)

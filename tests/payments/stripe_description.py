@@ -14,38 +14,38 @@ FORM = "application/x-www-form-urlencoded"
 UNDESCRIBED = {f"{INTENTS}/search"}
 
 
-class Judge:
-    """Validates forms, queries and responses; each result is a list of errors."""
+class StripeDescription:
+    """Validates forms, queries, and responses, and returns lists of errors."""
 
     def __init__(self):
         if not DESCRIPTION.exists():
-            pytest.skip("needs ../shared/openapi/stripe.json, Stripe's description of its interface")
+            pytest.skip("needs ../shared/openapi/stripe.json, Stripe's OpenAPI description")
         self.description = json.loads(DESCRIPTION.read_text())
 
-    def of_request(self, method, path, query, headers, body):
+    def request_errors(self, method, path, query, headers, body):
         """Return the errors of a request."""
         operation = self._operation(method, path)
         if method == "GET":
             known = {parameter["name"] for parameter in operation.get("parameters", [])}
-            return [f"{name} is no parameter" for name in nested(query) if name not in known]
+            return [f"{name} is not a parameter" for name in nested(query) if name not in known]
         if headers.get("Content-Type", FORM) != FORM:
-            return [f"{headers['Content-Type']} is no form"]
+            return [f"{headers['Content-Type']} is not a form"]
         schema = operation["requestBody"]["content"][FORM]["schema"]
         document = typed(schema, nested(dict(parse_qsl(body.decode(), keep_blank_values=True))))
-        return self._complaints(OAS30WriteValidator, schema, document)
+        return self._errors(OAS30WriteValidator, schema, document)
 
-    def of_answer(self, method, path, status, document):
+    def response_errors(self, method, path, status, document):
         """Return the errors of a response."""
         responses = self._operation(method, path)["responses"]
         schema = responses.get(str(status), responses["default"])["content"]["application/json"]["schema"]
-        return self._complaints(OAS30ReadValidator, schema, document)
+        return self._errors(OAS30ReadValidator, schema, document)
 
     def _operation(self, method, path):
         parts = path.removeprefix(INTENTS).strip("/").split("/")
         template = "/".join([INTENTS, "{intent}", *parts[1:]]) if parts[0] else INTENTS
         return self.description["paths"][template][method.lower()]
 
-    def _complaints(self, validator, schema, document):
+    def _errors(self, validator, schema, document):
         whole = {**schema, "components": self.description["components"]}
         return [error.message for error in validator(whole).iter_errors(document)]
 
@@ -56,8 +56,8 @@ def nested(form):
     for name, value in form.items():
         *above, last = name.replace("]", "").split("[")
         where = whole
-        for member in above:
-            where = where.setdefault(member, {})
+        for item in above:
+            where = where.setdefault(item, {})
         where[last] = value
     return whole
 
@@ -65,8 +65,8 @@ def nested(form):
 def typed(schema, value):
     """Convert a form's strings to the types of the schema; a string that can't be converted stays a string."""
     if isinstance(value, dict):
-        members = schema.get("properties", {})
-        return {name: typed(members.get(name, {}), member) for name, member in value.items()}
+        properties = schema.get("properties", {})
+        return {name: typed(properties.get(name, {}), item) for name, item in value.items()}
     if schema.get("type") == "integer" and value.isascii() and value.lstrip("-").isdigit():
         return int(value)
     return value == "true" if schema.get("type") == "boolean" and value in {"true", "false"} else value
