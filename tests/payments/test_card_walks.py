@@ -147,7 +147,7 @@ def test_back_office_shows_requests_and_responses_of_a_card_payment(resolved_pay
     for expected in (
         "Completed",
         "100.00 USD",
-        "150 USD",
+        "1.50 USD",
         resolved_payment.transaction_id,
         resolved_payment.processor_key,
         "timeout",
