@@ -291,8 +291,8 @@ class ProofViewSet(LedgerViewSet):
     def verify(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Verify a proof file.
 
-        The ledger checks the file against a report or its hash, and returns each step. The body has at most 32 MiB. For
-        a larger report, send its hash.
+        The ledger checks the file against a report or its hash, and returns each step. A report has at
+        most 10 MiB, and the body at most 32 MiB. For a larger report or body, send the hash of the report.
         """
         digest = body.get("hash")
         report_hash = read_hash(digest) if digest is not None else report_digest(body["report_data"])
