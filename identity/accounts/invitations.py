@@ -12,9 +12,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from config.core import audit
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError, ValidationFailed
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, audit_actor
 from config.mail.addresses import comparable
 from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
@@ -150,7 +151,8 @@ def _still_counts(invitation: Invitation) -> bool:
 
 
 def _note(verb: str, invitation: Invitation, actor: Actor, now: datetime) -> None:
-    if invitation.invited_by_id is None:
+    if invitation.invited_by_id is None:  # a command sent it, so no account has a history of it
+        audit.emit(f"invitation.{verb}", actor=audit_actor(actor), entity=audit.entity("invitation", invitation.pk))
         return
     inviter_id, details = invitation.invited_by_id, {"role": invitation.role}
     AccountHistory.note(

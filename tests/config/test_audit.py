@@ -243,6 +243,7 @@ def test_commands_for_accounts_keys_and_apps_write_audit_lines_and_history(db, l
         client = run_json(
             "create_oauth_client", "Shop", "--redirect-uri", "https://a.example", "--scope", "offers:read"
         )
+        invitation = run_json("invite", "jane@example.org")
     expected = [
         ("account.created", "create_user", account_id), ("api_key.created", "create_api_key", key),
         ("api_key.rotated", "rotate_api_key", successor), ("api_key.revoked", "revoke_api_key", successor),
@@ -250,6 +251,7 @@ def test_commands_for_accounts_keys_and_apps_write_audit_lines_and_history(db, l
         ("account.second_factor_removed", "reset_second_factor", account_id),
         ("account.disabled", "disable_user", account_id),
         ("oauth_client.created", "create_oauth_client", client["client_id"]),
+        ("invitation.created", "invite", invitation["id"]),
     ]  # fmt: skip
     assert [
         (event["metadata"]["event_code"], event["actor"]["app_name"], event["entity"]["uid"])
@@ -258,7 +260,7 @@ def test_commands_for_accounts_keys_and_apps_write_audit_lines_and_history(db, l
     checked(lines)
     history = AccountHistory.objects.filter(account_id=account_id).order_by("id")
     assert list(history.values_list("action", "credential")) == [
-        (kind, f"command:{command}") for kind, command, _uid in expected[:-1]
+        (kind, f"command:{command}") for kind, command, _uid in expected[:-2]
     ]
 
 
