@@ -74,6 +74,8 @@ def identify(meta: Mapping[str, Any]) -> Caller | None:
     if authorization is not None:
         callers.append(_by_authorization(authorization))
     if key is not None:
+        if "," in key:  # a server may join repeated headers with a comma
+            raise AmbiguousCredentials("Send one X-API-Key header.")
         callers.append(_by_key(key))
     if len({caller.label for caller in callers}) > 1:
         raise AmbiguousCredentials

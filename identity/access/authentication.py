@@ -163,6 +163,8 @@ class CredentialAuthentication(BaseAuthentication):
             return by_header
         if not key.isascii():
             raise credentials.InvalidToken("The API key is unknown.")
+        if "," in key:  # Gunicorn joins repeated headers with a comma
+            raise credentials.AmbiguousCredentials("Send one X-API-Key header.")
         by_key = _remember(key, _check_key).caller
         if by_header is not None and by_header[1].user_id != by_key[1].user_id:
             raise credentials.AmbiguousCredentials

@@ -51,6 +51,12 @@ def test_request_with_two_authorization_headers_is_rejected(user):
         assert_error(with_authorization(f"Bearer {token}{between}Bearer {token}"), 400, "E1015")
 
 
+def test_request_with_two_api_key_headers_is_rejected(user):
+    key = issue(user).key
+    for between in (",", ", "):
+        assert_error(with_key(f"{key}{between}{key}"), 400, "E1015")
+
+
 def test_a_token_and_a_key_of_the_same_account_are_accepted_together(user, stranger):
     def with_both(key):
         return ApiClient(bearer=bearer_of(user), api_key=key).read("/auth/me")

@@ -189,6 +189,7 @@ def test_two_different_credentials_in_one_request_are_rejected(client, settings)
     both = {**bearer(token(settings)), "x-api-key": MACHINE_KEY}
     assert_error(client.anchor("hello", **both), 400, "E1015")
     assert_error(client.anchor("hello", authorization=f"Bearer {token(settings)}, Bearer x"), 400, "E1015")
+    assert_error(client.anchor("hello", **{"x-api-key": f"{MACHINE_KEY},{MACHINE_KEY}"}), 400, "E1015")
 
 
 def test_same_ledger_key_in_both_headers_is_accepted(client):
