@@ -9,7 +9,7 @@ TABLES = {
         none("id", "owner", "key", "status", "created_at", "subject", "permanent"),
         subject="owner",
         purpose="repeated requests",
-        retention="24 hours",
+        retention="72 hours, except for card payments",
     ),
     "api.RateCounter": table(
         none("id", "bucket", "window", "used"),
