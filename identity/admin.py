@@ -137,7 +137,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     ) -> tuple[QuerySet[Any], bool]:
         matching_rows, has_duplicates = super().get_search_results(request, queryset, search_term)
         if search_term.strip():
-            matching_rows |= queryset.filter(pk__in=people.found_people(search_term, request.user))
+            matching_rows |= queryset.filter(pk__in=people.find_people(search_term, request.user))
         return matching_rows, has_duplicates
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:

@@ -18,6 +18,6 @@ def audit_entry(instance: Any, **_signal: Any) -> None:
     model = ContentType.objects.get_for_id(instance.content_type_id)
     audit.emit(
         _KINDS[instance.action_flag],
-        actor={"user": audit.person(instance.user_id, "session")},
+        actor={"user": audit.ocsf_user(instance.user_id, "session")},
         entity=audit.entity(f"{model.app_label}.{model.model}", instance.object_id),
     )

@@ -53,7 +53,7 @@ VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
 
 
 class HistoryAdmin(ReadOnlyAdmin):
-    """Admin for rows about an account's record. `about` is the foreign key to the record.
+    """Admin for rows about an account's record, such as its history. `about` is the foreign key to the record.
 
     The rows are masked like the record.
     """
@@ -68,13 +68,13 @@ class HistoryAdmin(ReadOnlyAdmin):
         return record, self.admin_site.get_model_admin(type(record))
 
     def subject_of(self, record: Any) -> int | None:
-        told_of, its_admin = self.of_record(record)
-        subject: int | None = its_admin.subject_of(told_of)
+        owner_record, its_admin = self.of_record(record)
+        subject: int | None = its_admin.subject_of(owner_record)
         return subject
 
-    def knows_person(self, request: HttpRequest, record: Any) -> bool:
-        told_of, its_admin = self.of_record(record)
-        return bool(its_admin.knows_person(request, told_of))
+    def works_on_record(self, request: HttpRequest, record: Any) -> bool:
+        owner_record, its_admin = self.of_record(record)
+        return bool(its_admin.works_on_record(request, owner_record))
 
     when = column(moment, "changed_at", "when")
     transition = column(chip, "status", "transition")

@@ -34,7 +34,7 @@ def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Li
     return [line for lines in registered_lines for line in lines.source(person_id, viewer)]
 
 
-def found_people(typed: str, viewer: Any) -> set[int]:
+def find_people(typed: str, viewer: Any) -> set[int]:
     """Return the ids of accounts with this name, e-mail address, or phone number in records that the viewer may see.
 
     Staff also find accounts by the account's own e-mail address.

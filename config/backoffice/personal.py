@@ -92,7 +92,7 @@ class PersonalData(LargeListAdmin):
         """Return the id of the record's data subject, or None."""
         return None
 
-    def knows_person(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
+    def works_on_record(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
         """Check whether the viewer works on the record, so that the record is not masked."""
         return False
 
@@ -108,7 +108,7 @@ class PersonalData(LargeListAdmin):
             return False
         if self.is_erased(request, record):
             return True
-        return not may(request.user, VIEW) and not self.knows_person(request, record)
+        return not may(request.user, VIEW) and not self.works_on_record(request, record)
 
     def is_erased(self, request: HttpRequest, record: Any) -> bool:
         """Check whether the account of a record is erased. This needs at most one query per record and request."""

@@ -29,7 +29,7 @@ from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, code, column, record_link, without_link
 from config.backoffice.lists import neighbours_of
-from config.backoffice.people import found_people
+from config.backoffice.people import find_people
 from config.backoffice.personal import UNMASKED_SECONDS, UnmaskForm
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
@@ -323,7 +323,7 @@ class OwnedRecords(ReadOnlyAdmin):
             if console_of(request.user) is not None:
                 users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
             people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
-            people |= found_people(term, request.user)
+            people |= find_people(term, request.user)
         wanted = Q(**{f"{self.owner}_id__in": people})
         part = _PART_OF_ID.fullmatch(term.lower()) if isinstance(self.opts.pk, UUIDField) else None
         if part is not None:

@@ -77,7 +77,7 @@ class Transitions(OwnedRecords):
     def get_ordering(self, request: HttpRequest) -> Any:
         return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
 
-    def knows_person(self, request: HttpRequest, record: Any) -> bool:
+    def works_on_record(self, request: HttpRequest, record: Any) -> bool:
         return self.may_review(request, record)
 
     def actor_of(self, request: HttpRequest) -> Actor:

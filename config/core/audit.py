@@ -93,7 +93,7 @@ KINDS: dict[str, Kind] = {
 }
 
 
-def person(user_id: Any, credential: str = "") -> dict[str, str]:
+def ocsf_user(user_id: Any, credential: str = "") -> dict[str, str]:
     """Return an account as OCSF's `user`: the account's id, and the public id of the credential that was used."""
     return {"uid": str(user_id), **({"credential_uid": credential} if credential else {})}
 

@@ -1,4 +1,4 @@
-"""Work on records: the access log of personal data, assignments, notes, reply templates and saved lists.
+"""Models for work on records: the access log of personal data, assignments, notes, reply templates, and saved lists.
 
 These models reference records of all apps by kind (`credit.application`) and id, as text. Services write some of the
 models, so this module is in the core, below the back office that displays them. The tables belong to the app
@@ -35,7 +35,7 @@ def _side() -> Any:
     )
 
 
-def _person(**options: Any) -> Any:
+def _account_key(**options: Any) -> Any:
     """Return a foreign key that prevents the deletion of the account. Each model declares its own indexes."""
     return models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False, **options
@@ -60,8 +60,8 @@ class DataAccess(RecordNamed):
     PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
 
     provider = _side()
-    viewer = _person()
-    subject = _person(null=True, help_text="The data subject; empty for a list of many.")
+    viewer = _account_key()
+    subject = _account_key(null=True, help_text="The data subject; empty for a list of many.")
     action = models.CharField(max_length=16, choices=[(word, word) for word in (PAGE, LIST, UNMASKED, EXPORT, REFUSED)])
     was_masked = models.BooleanField(default=False)
     reason = models.TextField(blank=True)
@@ -94,7 +94,7 @@ class DataAccess(RecordNamed):
         about = {"subject": row.subject_id, "provider": row.provider, "masked": row.was_masked}
         audit.emit(
             f"personal_data.{action}",
-            actor={"user": audit.person(row.viewer_id)},
+            actor={"user": audit.ocsf_user(row.viewer_id)},
             entity=audit.entity(kind, row.record_id),
             unmapped={name: value for name, value in about.items() if value},
         )
@@ -109,8 +109,8 @@ class Assignment(RecordNamed):
     """The assignee of a record: at most one staff member of the platform, and one member of the lender."""
 
     provider = _side()
-    assignee = _person()
-    assigned_by = _person()
+    assignee = _account_key()
+    assigned_by = _account_key()
     assigned_at = models.DateTimeField()
 
     class Meta:
@@ -141,8 +141,8 @@ class Note(RecordNamed):
     """A note about a record, visible either to the platform's staff or to the lender's members. Append-only."""
 
     provider = _side()
-    author = _person()
-    mentioned = _person(null=True)
+    author = _account_key()
+    mentioned = _account_key(null=True)
     text = models.TextField()
     at = models.DateTimeField()
 

@@ -54,7 +54,10 @@ def to_units(minor_units: int | None, currency: str | None) -> Decimal | None:
 
 
 def to_minor_units(units: Decimal, currency: str | None) -> Decimal:
-    """Convert units to minor units. An amount with more decimal places than the currency gives a fraction."""
+    """Convert units to minor units.
+
+    If the amount has more decimal places than the currency, the result is a fraction.
+    """
     return units.scaleb(exponent_of(currency))
 
 

@@ -157,7 +157,7 @@ def log_away(error: BaseException) -> None:
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Return whether a statement failed because the database's disk is full."""
+    """Check whether a statement failed because the database's disk is full."""
     cause = error.__cause__
     return getattr(cause, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(cause, "sqlstate", "") == "53100"
 

@@ -132,7 +132,7 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
         except UnicodeDecodeError as error:
             raise MalformedJSON("The body must be UTF-8.") from error
         containers = body.count(b"[") + body.count(b"{")
-        # A container that is not empty has one value more than commas.
+        # In a container that is not empty, the number of values is the number of commas plus 1.
         may_be_large = containers + body.count(b",") > members_max
         if may_be_large or containers > DEPTH_MAX:
             _check_extent(body, members_max)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 from django.db import models, transaction
 
-from config.core.audit import person
+from config.core.audit import ocsf_user
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
@@ -72,7 +72,7 @@ def audit_actor(actor: Actor) -> dict[str, Any]:
     """Return an actor in the format of the audit stream: an account with its credential, a command, or a model."""
     if actor.user is None:
         return {"app_name": actor.credential}
-    return {"user": person(actor.user.pk, actor.credential)}
+    return {"user": ocsf_user(actor.user.pk, actor.credential)}
 
 
 def actor_of(request: Any) -> Actor:

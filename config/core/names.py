@@ -59,7 +59,7 @@ _SCRIPTS_WITH_JOINERS = {
 # Keyboards for these scripts insert a zero-width space between words, which is never visible.
 _SCRIPTS_WITHOUT_SPACES = {"KHMER", "LAO", "MYANMAR", "THAI"}
 _ZERO_WIDTH_SPACE = "\u200b"
-_LIKE_A_SPACE = "\u2800\u3164\uffa0"  # fillers that people type for a space
+_LIKE_A_SPACE = "\u2800\u3164\uffa0"  # users type these fillers in place of a space
 _RA_YAPHALA = "\u09b0\u200d\u09cd\u09af"  # Bengali RA, JOINER, VIRAMA, YA: the spelling of Unicode, chapter 12
 
 

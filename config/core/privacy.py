@@ -43,7 +43,7 @@ AUDIT_LOG = Keep("audit_log", "5 years from the erasure, for legal claims: 15 U.
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """The kind of a field (`personal`, `about_staff` or `none`), and the treatment of personal data."""
+    """The kind of a field (`personal`, `about_staff`, or `none`), and the treatment of personal data in it."""
 
     kind: str
     erase: str = ""

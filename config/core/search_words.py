@@ -39,7 +39,7 @@ def folded(text: str) -> str:
 def spellings_of(name: str) -> list[str]:
     """Return a name and its other usual spellings.
 
-    These are `Mueller` for `Müller`, the Arabic letters for Persian ones, and East Asian names without a space.
+    Examples are `Mueller` for `Müller`, Arabic letters for Persian letters, and East Asian names without a space.
     """
     composed = unicodedata.normalize("NFC", name)
     joined = "".join(composed.split())

@@ -120,7 +120,7 @@ def _write_answer(record: IdempotencyRecord, content: bytes) -> None:
     record.save(update_fields=["body"])
 
 
-# Of the responses under an Idempotency-Key, those with secrets or personal data are encrypted.
+# Responses under an Idempotency-Key are encrypted if they contain secrets or personal data.
 ANSWERS = Column(
     kind="a response under an Idempotency-Key",
     rows=IdempotencyRecord.objects.only("owner_id", "key", "body"),

@@ -35,12 +35,12 @@ def follow() -> None:
 
 
 def _log_in(user: Any, **_signal: Any) -> None:
-    audit.emit("log_in", user=audit.person(user.pk, _SESSION))
+    audit.emit("log_in", user=audit.ocsf_user(user.pk, _SESSION))
 
 
 def _log_out(user: Any, **_signal: Any) -> None:
     if user is not None:
-        audit.emit("log_out", user=audit.person(user.pk, _SESSION))
+        audit.emit("log_out", user=audit.ocsf_user(user.pk, _SESSION))
 
 
 def _change_account(signal: Any, user: Any, **_signal: Any) -> None:
@@ -61,4 +61,4 @@ def _change_groups(*, instance: Any, action: str, reverse: bool, pk_set: set[int
         groups = instance.groups.all() if pk_set is None else Group.objects.filter(pk__in=pk_set)
         pairs = [(instance.pk, name) for name in groups.order_by("name").values_list("name", flat=True)]
     for user_id, name in pairs:
-        audit.emit(kind, user=audit.person(user_id), group={"name": name})
+        audit.emit(kind, user=audit.ocsf_user(user_id), group={"name": name})

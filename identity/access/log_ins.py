@@ -60,7 +60,7 @@ def login_attempt(
         mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
         logger.info("log-in %s from %s, name %s", outcome, address, mark)
         if outcome in {"failed", "refused"}:
-            audit.emit_now("log_in.failed", user=audit.person(f"name:{mark}"), status_detail=outcome)
+            audit.emit_now("log_in.failed", user=audit.ocsf_user(f"name:{mark}"), status_detail=outcome)
     _give_back(counted)
 
 

@@ -41,7 +41,7 @@ class NamedUserManager(UserManager["User"]):
 
 
 class User(AbstractUser):
-    """A person or a system with an account. The `user_id` of the API is its id in decimal."""
+    """An account of a user or a system. The API's `user_id` is the account's id in decimal."""
 
     # Tokens that were issued before this time are invalid.
     credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -126,7 +126,7 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
             give_consent(user.pk, APP, family.pk, scope=scope, text_sha256=text, now=now)
         refresh = issue_refresh_token(family=family, now=now)
         used = {} if family.client_id is None else {"unmapped": {"client": str(family.client_id)}}
-        audit.emit("log_in", user=audit.person(user.pk, f"jwt:{family.pk}"), is_mfa=family.second_factor, **used)
+        audit.emit("log_in", user=audit.ocsf_user(user.pk, f"jwt:{family.pk}"), is_mfa=family.second_factor, **used)
     return TokenPair(issue_access_token(user=user, family=family), refresh)
 
 
@@ -218,4 +218,4 @@ def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None
     live = TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client, revoked_at__isnull=True)
     for family in live:
         TokenFamily.objects.filter(pk=family.pk).revoke(now=now)
-        audit.emit("log_out", user=audit.person(family.user_id, f"jwt:{family.pk}"))
+        audit.emit("log_out", user=audit.ocsf_user(family.user_id, f"jwt:{family.pk}"))

@@ -152,5 +152,5 @@ def _failed(request: HttpRequest, failure: SignInFailed) -> HttpResponse:
 
 def _refused(request: HttpRequest, word: str, text: str, status: int) -> HttpResponse:
     logger.warning("log-in at the issuer failed: %s", word)
-    audit.emit_now("log_in.failed", user=audit.person("issuer"), status_detail=word)
+    audit.emit_now("log_in.failed", user=audit.ocsf_user("issuer"), status_detail=word)
     return render(request, "account/refused.html", {"text": gettext(text)}, status=status)

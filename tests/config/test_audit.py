@@ -289,10 +289,10 @@ def test_changes_of_credentials_on_the_pages_write_audit_lines(transactional_db,
 
 def test_rolled_back_event_writes_no_audit_line(committed, lines):
     with transaction.atomic():
-        audit.emit("log_out", user=audit.person(7))
+        audit.emit("log_out", user=audit.ocsf_user(7))
         transaction.set_rollback(True)
     with transaction.atomic():
-        audit.emit("log_out", user=audit.person(8))
+        audit.emit("log_out", user=audit.ocsf_user(8))
         assert not lines.texts
     assert [event["user"]["uid"] for event in lines.events()] == ["8"]
 
@@ -300,18 +300,18 @@ def test_rolled_back_event_writes_no_audit_line(committed, lines):
 def test_audit_lines_of_concurrent_threads_form_one_hash_chain(lines):
     def write():
         for number in range(250):
-            audit.emit_now("log_out", user=audit.person(number))
+            audit.emit_now("log_out", user=audit.ocsf_user(number))
 
     run_concurrently(*[write] * 8)
     assert len(checked(lines)) == 2_000
 
 
 def test_forked_process_starts_a_new_audit_hash_chain(lines):
-    audit.emit_now("log_out", user=audit.person(1))
+    audit.emit_now("log_out", user=audit.ocsf_user(1))
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        audit.emit_now("log_out", user=audit.person(2))
+        audit.emit_now("log_out", user=audit.ocsf_user(2))
         os.write(writer, lines.texts[-1].encode())
         os._exit(0)
     os.waitpid(child, 0)
@@ -334,7 +334,7 @@ def test_audit_handler_writes_each_line_to_standard_error_and_counts_it(monkeypa
     handler.setFormatter(logging.Formatter("%(message)s"))
     monkeypatch.setattr("config.ops.logs.sys.stderr", type("Stream", (), {"closed": False, "fileno": lambda _s: 2})())
     monkeypatch.setattr(audit.logger, "handlers", [handler])
-    audit.emit_now("log_out", user=audit.person("7%s"))
+    audit.emit_now("log_out", user=audit.ocsf_user("7%s"))
     assert json.loads(capfd.readouterr().err)["user"]["uid"] == "7%s"
     assert counted == [1]
 
@@ -356,7 +356,7 @@ def test_documentation_lists_each_audit_kind_with_class_and_activity():
 def log(lines, tmp_path):
     """Return a log with ten audit lines between other lines, as a container runtime stores it."""
     for number in range(10):
-        audit.emit_now("log_out", user=audit.person(number))
+        audit.emit_now("log_out", user=audit.ocsf_user(number))
     texts = [f"2026-11-28T20:00:0{number}Z stderr F {text}" for number, text in enumerate(lines.texts)]
     other = '{"time":"2026-11-28","logger":"platform.access","message":"GET / 200"}'
     file = tmp_path / "log"
@@ -431,5 +431,5 @@ def test_readable_audit_line_contains_only_the_event(monkeypatch):
     handler = logging.Handler()
     handler.emit = lines.append
     monkeypatch.setattr(audit.logger, "handlers", [handler])
-    audit.emit_now("log_in.failed", user=audit.person("7%s"))
+    audit.emit_now("log_in.failed", user=audit.ocsf_user("7%s"))
     assert re.fullmatch(r"\d\d:\d\d:\d\d audit    log_in\.failed", ReadableLines().format(lines[0]))

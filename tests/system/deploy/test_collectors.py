@@ -24,9 +24,9 @@ def lines(monkeypatch):
     monkeypatch.setattr(audit.logger, "handlers", [handler])
     audit.CHAIN.reset()
     members = {
-        audit.AUTHENTICATION: {"user": audit.person(7, "jwt:1")},
+        audit.AUTHENTICATION: {"user": audit.ocsf_user(7, "jwt:1")},
         audit.ENTITY: {"entity": audit.entity("credit.application", 5)},
-        audit.GROUP: {"user": audit.person(7), "group": {"name": "Support"}},
+        audit.GROUP: {"user": audit.ocsf_user(7), "group": {"name": "Support"}},
         audit.LIFECYCLE: {"app": {"name": "credit-platform"}},
     }
     kinds = list(audit.KINDS)
