@@ -63,8 +63,8 @@ GUARDS = (
     ),
     Guard(
         "fault-of-one-mail", "config/mail/delivery.py",
-        "except Exception as error:  # noqa: BLE001  adapters raise kinds of their own, and",
-        "except OSError as error:  # noqa: BLE001  adapters raise kinds of their own, and", "mail/test_outgoing.py",
+        "except Exception as error:  # noqa: BLE001  adapters raise their own errors, and a",
+        "except OSError as error:  # noqa: BLE001  adapters raise their own errors, and a", "mail/test_outgoing.py",
     ),
     Guard(
         "fault-of-one-item", "config/ops/failed_items.py",
@@ -319,7 +319,7 @@ GUARDS = (
     ),
     Guard(
         "address-while-notices-are-owed", "credit/offers/providers.py",
-        "if removed and _owes_notices(provider):", "if False:", "credit/test_provider_decisions.py",
+        "if removed and _has_due_notices(provider):", "if False:", "credit/test_provider_decisions.py",
     ),
     Guard(
         "bundle-for-who-decides", "credit/api/scoring/score_views.py",

@@ -25,7 +25,7 @@ from credit.models import Application, Offer, ProviderLogo
 from credit.my.content import Row, offer_to_edit
 from credit.my.forms import ApplicationForms
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
-from credit.my.words import said
+from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
 from credit.scoring.explanation import describe_automation
@@ -53,7 +53,7 @@ class OffersPage(MyPage, ListView):  # type: ignore[type-arg]
     paginate_by = 20
 
     def get_queryset(self) -> QuerySet[Offer]:
-        return _with_number(_offers(self.request).shown())
+        return _with_number(_offers(self.request).matching())
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
@@ -113,7 +113,7 @@ class _FormPage(MyPage):
             consume("write", str(request.user.pk))
             stored = _store(request, offer, application, changes)
         except ApiError as refusal:
-            messages.error(request, said(refusal))
+            messages.error(request, error_message(refusal))
             return _show(request, typed, application)
         done = gettext("Check what you will send.") if is_complete else gettext("Your draft is saved.")
         messages.success(request, done)

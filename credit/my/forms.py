@@ -24,7 +24,7 @@ from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
 from credit.models import Offer
 from credit.my.content import SHARED, title_of, value_in_words
-from credit.my.words import lacks
+from credit.my.words import describe_missing
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
@@ -362,9 +362,9 @@ class ApplicationForms:
             name = item.pointer.rpartition("/")[2]
             if name not in self.data.fields:
                 if is_complete or item.why != REQUIRED:
-                    self.data.add_error(None, lacks(item))
+                    self.data.add_error(None, describe_missing(item))
             elif item.why != REQUIRED:
-                self.data.add_error(name, lacks(item))
+                self.data.add_error(name, describe_missing(item))
             elif is_complete:
                 self.data.add_missing(name)
         if is_complete:
@@ -377,7 +377,7 @@ class ApplicationForms:
             for item in self._due(person=person):
                 path = ".".join(item.pointer.split("/")[3:])
                 if item.pointer.startswith("/applicants") and path not in form.errors:
-                    form.add_error(path, _MISSING if item.why == REQUIRED else lacks(item))
+                    form.add_error(path, _MISSING if item.why == REQUIRED else describe_missing(item))
         elif form is self.first:
             country = {"address": {"country": form.cleaned_data.get("address.country") or None}}
             for path in dict.fromkeys((*applicant_schema.DUE, *self.requirements.applicant)):

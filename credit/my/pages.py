@@ -40,7 +40,7 @@ from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
 from credit.my import content
-from credit.my.words import lacks, of_status, reason_in_words, said, standing_of
+from credit.my.words import describe_missing, error_message, of_status, reason_in_words, standing_of
 from credit.notices import services as notices
 from credit.notices.services import STATEMENT_MAX
 from credit.requirements.services import of_application
@@ -147,7 +147,7 @@ class ApplicationPage(MyPage):
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
         does = _BUTTONS.get(request.POST.get("do", ""))
-        return answered(request, application_id, "write", lambda: does and does(request, application_id))
+        return run_action(request, application_id, "write", lambda: does and does(request, application_id))
 
 
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
@@ -169,7 +169,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     return {
         "application": application,
         "heading": _heading(application),
-        "due": [lacks(requirement) for requirement in due if requirement.type != "document"],
+        "due": [describe_missing(requirement) for requirement in due if requirement.type != "document"],
         "documents": documents,
         "edits": content.offer_to_edit(application) is not None,
         "uploads": application.status not in states.FROZEN,
@@ -202,7 +202,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     }
 
 
-def answered(
+def run_action(
     request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any], *, field: str = ""
 ) -> HttpResponse:
     """Run a form's action, and redirect to the application's page with the result.
@@ -220,7 +220,7 @@ def answered(
 
 
 def _refused(request: HttpRequest, application_id: str, refusal: ApiError, field: str) -> HttpResponse:
-    messages.error(request, said(refusal), extra_tags=field)
+    messages.error(request, error_message(refusal), extra_tags=field)
     address = reverse("my_application", args=[application_id])
     return HttpResponseRedirect(f"{address}#{quote(field)}" if field else address)
 
@@ -235,12 +235,12 @@ def _withdraw(request: HttpRequest, application_id: str) -> str:
     return _move(request, application_id, states.WITHDRAWN, gettext("The application was withdrawn."))
 
 
-def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:
+def _move(request: HttpRequest, application_id: str, to: str, message: str) -> str:
     actor = actor_on(request)
     options: dict[str, Any] = {"actor": actor, "changed_by": actor.name, "reason": None, "metadata": None}
     with transaction.atomic():
         change_status(application_id, to, **options, now=timezone.now())
-    return said
+    return message
 
 
 def _ask_again(request: HttpRequest, application_id: str) -> str:
@@ -271,7 +271,7 @@ class UploadPage(View):
         if not request.user.is_authenticated:
             return HttpResponseRedirect(reverse("my"))
 
-        def hand_in() -> str:
+        def upload() -> str:
             file = request.FILES.get("file")
             if file is None:
                 raise ValidationFailed(gettext("Choose a file first."))
@@ -281,7 +281,7 @@ class UploadPage(View):
                 add_file(application_id, document_id, received, actor=actor, now=now)
             return gettext("The file was uploaded.")
 
-        return answered(request, application_id, "upload", hand_in, field=_field(document_id))
+        return run_action(request, application_id, "upload", upload, field=_field(document_id))
 
 
 def _field(document_id: str) -> str:
@@ -334,5 +334,5 @@ class ConsentPage(MyPage):
             elif request.POST.get("do") == "withdraw":
                 notices.withdraw_consent(actor=actor, now=now)
         except ApiError as refusal:
-            messages.error(request, said(refusal))
+            messages.error(request, error_message(refusal))
         return HttpResponseRedirect(reverse("my_consent"))

@@ -21,7 +21,7 @@ from credit.core.figures import date_in_words
 from credit.models import Application, DocumentFile
 from credit.my.content import Row, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
-from credit.my.words import said
+from credit.my.words import error_message
 from credit.scoring import corrections
 from credit.scoring.explanation import explain
 
@@ -60,7 +60,7 @@ class ExplanationPage(MyPage):
             consume("write", str(request.user.pk))
             _report(request, application)
         except ApiError as refusal:
-            messages.error(request, said(refusal))
+            messages.error(request, error_message(refusal))
         else:
             messages.success(request, gettext("A reviewer answers within 30 days."))
         return redirect("my_explanation", application_id)

@@ -24,7 +24,7 @@ from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
-from credit.my.words import said
+from credit.my.words import error_message
 from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable, form_of_link, provide
 from credit.terms.agreement import agreement_of, agreement_of_link, lender_of
@@ -87,10 +87,10 @@ class AcceptPage(MyPage):
             consume("write", str(request.user.pk))
             messages.success(request, answer(request, application_id))
         except TermsChanged as refusal:
-            messages.error(request, said(refusal))
+            messages.error(request, error_message(refusal))
             return redirect("my_accept", application_id)
         except ApiError as refusal:
-            messages.error(request, said(refusal))
+            messages.error(request, error_message(refusal))
         return redirect("my_application", application_id)
 
 
@@ -232,7 +232,7 @@ class WithdrawalPage(MyPage):
             withdrawals.declare(application_id, actor=actor_on(request), now=timezone.now())
             messages.success(request, gettext("You withdrew from the contract. We sent a receipt to each borrower."))
         except ApiError as refusal:
-            messages.error(request, said(refusal))
+            messages.error(request, error_message(refusal))
         return redirect("my_withdrawal", application_id)
 
 

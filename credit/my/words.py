@@ -88,7 +88,7 @@ def of_status(status: str) -> Standing:
     return BY_STATUS.get(status) or Standing(status, "")
 
 
-def said(refusal: ApiError) -> str:
+def error_message(refusal: ApiError) -> str:
     known = (words for kind, words in _REFUSALS.items() if isinstance(refusal, kind))
     return gettext(str(next(known, refusal)))
 
@@ -103,7 +103,7 @@ def reason_in_words(move: ApplicationHistory) -> str:
     return "; ".join(gettext(text_of(reason)) for reason in reasons) + "."
 
 
-def lacks(due: Due) -> str:
+def describe_missing(due: Due) -> str:
     """Describe a missing or invalid item with the title from the offer."""
     if due.coming is not None:
         words = gettext("Each applicant must be at least %(years)s years old. You can apply from %(day)s.")

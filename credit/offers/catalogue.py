@@ -107,14 +107,14 @@ class CatalogueFilter:
         outside = Q(ab_test_variant=None) | Q(ab_test_allocation=None)
         return outside | Q(ab_test_allocation__gt=ab_bucket(self.user_id))
 
-    def shown(self) -> QuerySet[Offer]:
+    def matching(self) -> QuerySet[Offer]:
         return active_offers().filter(*self.rules.values())
 
     def visible(self) -> QuerySet[Offer]:
         """Return the offers that the caller can see without filters. Other variants of A/B tests are excluded."""
         return active_offers().filter(self.rules["inactive_variant"])
 
-    def hidden(self) -> list[dict[str, Any]]:
+    def excluded(self) -> list[dict[str, Any]]:
         """Return the latest HIDDEN_MAX excluded offers. Each entry contains the first unmet rule."""
         excluded = active_offers().annotate(rule=_first_unmet(self.rules)).exclude(rule="")
         return [{"offer_id": pk, "rule": rule} for pk, rule in excluded.values_list("pk", "rule")[:HIDDEN_MAX]]
@@ -161,6 +161,6 @@ class CataloguePage(NamedTuple):
 
 def catalogue_page(filters: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
     """Return a page of the catalog, newest offer first. With `explain`, add the excluded offers and the unmet rules."""
-    shown = filters.shown()
-    total, page = shown.count(), list(shown[offset : offset + limit])
-    return CataloguePage(page, total, offset + len(page) < total, filters.hidden() if explain else None)
+    matching = filters.matching()
+    total, page = matching.count(), list(matching[offset : offset + limit])
+    return CataloguePage(page, total, offset + len(page) < total, filters.excluded() if explain else None)

@@ -112,7 +112,7 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
     for field, value in columns.items():
         setattr(provider, field, value)
     removed = [member for member in provider.lacks_for_notices if member not in before]
-    if removed and _owes_notices(provider):
+    if removed and _has_due_notices(provider):
         raise ValidationFailed.of_member(
             removed[0], "Must not be removed while applicants wait for a notice, which must contain it."
         )
@@ -158,7 +158,7 @@ def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
     return check_keys(Provider.objects.all())
 
 
-def _owes_notices(provider: Provider) -> bool:
+def _has_due_notices(provider: Provider) -> bool:
     """Return whether the lender must still send a notice, because a notice is due or a clock is running."""
     submitted = Application.objects.filter(sent_to(provider.pk, provider.created_at))
     notices = Notice.objects.filter(application__in=submitted, status=DUE)

@@ -96,7 +96,7 @@ def request_report(
 def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
     """Request a stored report from the vendor. Raises ReportVendorError if the request certainly had no effect."""
     try:
-        _ask(vendor, report, now=now, is_first=True)
+        _call_vendor(vendor, report, now=now, is_first=True)
     except ProviderError as error:
         if not error.outcome_unknown:
             finish(report, VendorReport(FAILED), now=now)
@@ -197,24 +197,24 @@ def collect(*, now: datetime) -> dict[str, int]:
     open_reports = Report.objects.filter(status=REQUESTED, look_at__lte=now).order_by("look_at")
     items = FailedItems("report", open_reports, lease=_LEASE)
 
-    def look(report: Report) -> None:
+    def process_report(report: Report) -> None:
         Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _LEASE)
         if now - report.requested_at > LATEST or vendor is None or vendor.name != report.vendor:
             finish(report, VendorReport(FAILED), now=now)
         else:
             try:
-                _ask(vendor, report, now=now, is_first=False)
+                _call_vendor(vendor, report, now=now, is_first=False)
             except ProviderError as error:
                 logger.warning("report %s is not available yet (%s)", report.pk, error.word)
         counts["waiting" if report.status == REQUESTED else "finished"] += 1
         pause = min(max(_PAUSE, (now - report.requested_at) / 4), _LONGEST_PAUSE)
         Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + pause)
 
-    failed = items.process(look, now=now)
+    failed = items.process(process_report, now=now)
     return {**counts, "failed": failed}
 
 
-def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
+def _call_vendor(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
     persons: list[Any] = list(report.application.applicants or ())
     if not report.is_about(report.application):
         # The applicant's data changed, so the report could be about another person.

@@ -324,7 +324,7 @@ def test_failing_payment_does_not_stop_other_reconciliations(api, user, raise_fo
         process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
     poisoned, good = Payment.objects.order_by("pk")
     Payment.objects.update(due_at=timezone.now() - timedelta(minutes=1))
-    raise_for_row(reconciliation.card, "ask", poisoned.pk)
+    raise_for_row(reconciliation.card, "charge_or_find", poisoned.pk)
     failing("reconcile_payments", "1 payments or events failed", "payment", str(poisoned.pk))
     assert Payment.objects.get(pk=good.pk).status == "Completed"
     Payment.objects.update(due_at=timezone.now() - timedelta(minutes=1))

@@ -96,7 +96,7 @@ class Asked:
             condition &= Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=self.low_cents)
         if self.high_cents is not None:
             condition &= Q(loan_amount_min_cents=None) | Q(loan_amount_min_cents__lte=self.high_cents)
-        return self.visitor.shown().filter(condition)
+        return self.visitor.matching().filter(condition)
 
     def found(self) -> QuerySet[Any]:
         """Select the offers that match any of the words, with their `rank`."""

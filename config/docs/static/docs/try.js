@@ -1,6 +1,6 @@
 "use strict";
-// Swagger UI. A log-in is kept over a reload; where the page knows the key of the demo and nobody has logged in, that is
-// the log-in. Requests go where this page is, under whichever name: no other host is let in by its policy.
+// Swagger UI keeps the log-in when the page is reloaded. If the page contains the key of the demo and the user has not
+// logged in, that key is used. The content security policy allows only requests to the host that serves this page.
 
 const place = document.getElementById("viewer");
 
@@ -11,7 +11,7 @@ function dress() {
 darkness.addEventListener("change", dress);
 dress();
 
-// Names for what Swagger UI leaves without one, or calls by another word than it shows.
+// Set accessible names that Swagger UI omits, and remove names that differ from the displayed text.
 function name() {
   for (const field of place.querySelectorAll("tr[data-param-name] select:not([aria-label])"))
     field.setAttribute("aria-label", field.closest("tr").dataset.paramName);
@@ -20,8 +20,8 @@ function name() {
 }
 new MutationObserver(name).observe(place, { childList: true, subtree: true });
 
-// A button must hold no link, which is what the path of an operation would be; and this page has its own head and one
-// server.
+// Show the path of an operation as text, because a button must not contain a link. Hide Swagger UI's header and its list
+// of servers, because this page has its own header and a single server.
 function adaptation({ React }) {
   const nothing = () => () => null;
   return {
@@ -45,8 +45,8 @@ async function show() {
     deepLinking: true,
     docExpansion: "none",
     filter: true,
-    syntaxHighlight: { activated: false }, // its colours are hard to read
-    defaultModelsExpandDepth: -1, // the schemas stand in the reference
+    syntaxHighlight: { activated: false }, // the colors of the highlighting are hard to read
+    defaultModelsExpandDepth: -1, // the reference contains the schemas
     persistAuthorization: true,
     onComplete() {
       const key = place.dataset.demoKey;
