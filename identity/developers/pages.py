@@ -1,5 +1,5 @@
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.urls import reverse
 from django.utils import timezone
 
+from config.core.errors import ValidationFailed
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.ops.serializers import RequestFilter, RequestQuery
 from config.webhooks.endpoints import endpoints_of
@@ -96,7 +97,7 @@ class KeysPage(DeveloperPage):
             "name": form.get("name", ""),
             "expires_days": parse_number(form.get("expires_days", "")),
         }
-        fields["scopes"] = None if form.get("reach") == "all" else form.getlist("scopes")
+        fields["scopes"] = _scopes_in(form)
         body = ApiKeyRequestSerializer.read(fields)
         return _show_key(request, keys.create_own_key(actor_on(request), **body, now=timezone.now()))
 
@@ -119,12 +120,25 @@ class KeysPage(DeveloperPage):
         return "The key was revoked. Requests with it are rejected within 5 s."
 
 
+def _scopes_in(form: QueryDict) -> list[str] | None:
+    """Return the checked scopes, or None for an unrestricted key. Raises ValidationFailed if the choices conflict."""
+    scopes = form.getlist("scopes")
+    if form.get("reach") != "all":
+        if not scopes:
+            raise ValidationFailed("Check at least one scope, or choose “All your rights”.")
+        return scopes
+    if scopes:
+        raise ValidationFailed("The key would have all your rights. Choose “Only the selected scopes”, or clear them.")
+    return None
+
+
 def _show_key(request: HttpRequest, issued: IssuedKey) -> HttpResponse:
     secrets: dict[str, str | None] = {"Key": issued.key, "Secret, for signed requests": issued.secret}
     facts = {
         "command": f"curl {settings.BASE_URL}/auth/me -H 'X-API-Key: {issued.key}'",
         "ends_at": moment_text(issued.record.expires_at),
         "old_ends_at": issued.old_expires_at and moment_text(issued.old_expires_at),
+        "key_scopes": issued.record.scopes,
         "back": reverse("developers_keys"),
     }
     return show_secrets(request, f"The key “{issued.record.name}”", secrets, **facts)
@@ -141,7 +155,23 @@ def _client_fields(request: HttpRequest) -> dict[str, Any]:
 
 def _show_client(request: HttpRequest, client: OAuthClient) -> HttpResponse:
     secrets = {"Client id": client.client_id, "Client secret": client.plain_secret}
-    return show_secrets(request, f"The client “{client.name}”", secrets, back=reverse("developers_clients"))
+    client_page = reverse("developers_client", args=[client.client_id])
+    facts = {"back": reverse("developers_clients"), "client_page": client_page}
+    return show_secrets(request, f"The client “{client.name}”", secrets, **facts)
+
+
+def _consent_url(client: OAuthClient) -> str:
+    """Return the address of the consent page for all scopes. Public clients have to add their challenge."""
+    query = {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": client.addresses[0],
+        "scope": " ".join(client.scopes),
+        "state": "example",
+    }
+    if client.is_public:
+        query |= {"code_challenge_method": "S256"}
+    return f"{settings.HOST_ROOT}/oauth/authorize?{urlencode(query, quote_via=quote)}"
 
 
 class ClientsPage(DeveloperPage):
@@ -166,7 +196,13 @@ class ClientPage(DeveloperPage):
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:
         client = clients.load_own_client(request.user, parts["client_id"])
         chosen = request.POST.getlist("scopes") if "scopes" in request.POST else client.scopes
-        return {"client": client, "scopes": SCOPES, "chosen": chosen}
+        return {
+            "client": client,
+            "scopes": SCOPES,
+            "chosen": chosen,
+            "consent_url": _consent_url(client),
+            "token_url": f"{settings.BASE_URL}/oauth/token",
+        }
 
     def change(self, request: HttpRequest, client_id: str) -> str:
         changes = OAuthClientChangeRequestSerializer.read(_client_fields(request))

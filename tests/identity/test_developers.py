@@ -5,6 +5,7 @@ import re
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
@@ -90,7 +91,8 @@ class TestKeys:
         assert key not in again
         assert record.secret not in again
         assert not [item for item in Session.objects.all() if key in str(item.get_decoded())]
-        made_key(browser, reach="all", scopes=[], name="everything")
+        assert "Permissions: <code>offers:read</code>" in page
+        assert "all your rights" in made_key(browser, reach="all", scopes=[], name="everything")
         assert ApiKey.objects.exclude(pk=record.pk).get().scopes is None, "it may do everything"
 
     def test_api_keys_created_in_two_tabs_are_both_shown(self, browser):
@@ -107,6 +109,15 @@ class TestKeys:
         for fields in ({"name": ""}, {"scopes": []}, {"scopes": ["x"]}, {"expires_days": "soon"}):
             assert "E1001" in press_button(browser, "/keys", "make", 400, **{**KEY, **fields})
         assert not ApiKey.objects.exists()
+
+    def test_api_key_page_rejects_checked_scopes_for_an_unrestricted_key(self, browser):
+        page = press_button(browser, "/keys", "make", 400, **{**KEY, "reach": "all"})
+        assert "The key would have all your rights." in page
+        assert 'value="offers:read" checked' in page
+        assert not ApiKey.objects.exists()
+
+    def test_api_key_page_requires_a_scope_for_a_scoped_key(self, browser):
+        assert "Check at least one scope" in press_button(browser, "/keys", "make", 400, **{**KEY, "scopes": []})
 
     def test_api_key_page_rotates_a_key_with_overlap_and_revokes_it(self, browser):
         old = secret_in(made_key(browser), "ck_test_")
@@ -153,6 +164,21 @@ class TestClients:
         assert "Client secret" not in page
         assert "E3004" in press_button(browser, f"/clients/{OAuthClient.objects.get().client_id}", "rotate", 400)
 
+    def test_oauth_client_page_has_the_address_of_its_consent_page(self, browser):
+        assert "#consent" in press_button(browser, "/clients", "make", **self.FIELDS)
+        client = OAuthClient.objects.get()
+        page = read_page(browser, f"/clients/{client.client_id}")
+        address = html.unescape(re.search(r'href="([^"]+/oauth/authorize[^"]+)"', page)[1])
+        consent = browser.get(address.removeprefix(settings.HOST_ROOT)).content.decode()
+        assert "requests to act on your behalf" in consent
+        assert f"<code>POST {settings.BASE_URL}/oauth/token</code>" in page
+
+    def test_public_oauth_client_page_requires_a_code_challenge(self, browser):
+        press_button(browser, "/clients", "make", **self.FIELDS, public="yes")
+        page = read_page(browser, f"/clients/{OAuthClient.objects.get().client_id}")
+        assert "Add your <code>code_challenge</code>." in page
+        assert "Open the consent page" not in page
+
     def test_oauth_client_form_with_an_invalid_uri_retains_its_values(self, browser):
         page = press_button(browser, "/clients", "make", 400, **{**self.FIELDS, "redirect_uris": "ftp://x"})
         assert 'value="Budget app"' in page
@@ -197,7 +223,7 @@ class TestWebhooks:
         Delivery.objects.update(attempts=[attempt])
         page = read_page(browser, path)
         assert "webhook.test" in page
-        assert "2026-01-31T12:00:00: 503, status, 12 ms" in page
+        assert "2026-01-31 12:00:00: HTTP 503, status, 12 ms" in page
         press_button(browser, path, "redeliver", delivery_id=str(sent.pk))
         assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
 
