@@ -145,7 +145,12 @@ def root(request: HttpRequest) -> HttpResponse:
     """Return the start page in the browser's language. API clients get 404."""
     addresses = {"docs": reverse("docs:front"), "reference": reverse("docs"), "back_office": reverse("admin:index")}
     if request.method in SAFE_METHODS and _is_a_person(request):
-        pages = {"apply": reverse("my_apply"), "my": reverse("my"), "provider_name": settings.PROVIDER_NAME}
+        pages = {
+            "apply": reverse("my_apply"),
+            "my": reverse("my"),
+            "developers": reverse("developers"),
+            "provider_name": settings.PROVIDER_NAME,
+        }
         with override(get_language_from_request(request)):
             response = HttpResponse(render_to_string("docs/root.html", {**addresses, **pages}))
     else:
@@ -163,12 +168,13 @@ def _reference_frame() -> dict[str, Any]:
 
 def _frame(link: tuple[str, str]) -> dict[str, Any]:
     home = reverse("docs:front")
+    errors = reverse("docs:page", args=["reference/errors.html"])
     return {
         "name": settings.PROVIDER_NAME,
         "home": home,
         "icon": "backoffice/icon.svg",
         "document": reverse("openapi"),
-        "links": [("Documentation", home), ("Error codes", reverse("docs:page", args=["reference/errors.html"])), link],
+        "links": [("Documentation", home), ("Error codes", errors), link, ("API keys", reverse("developers_keys"))],
     }
 
 

@@ -164,7 +164,7 @@ class TestHeaders:
         for address in re.findall(r'href="([^"]+)"', page.content.decode()):
             assert anonymous.generic("GET", address).status_code in {200, 302}
         assert re.findall(r'<a href="([^"]+)"', page.content.decode()) == [
-            "/my/apply", "/my", "/docs", "/v1/docs", "/admin/",
+            "/my/apply", "/my", "/docs", "/v1/docs", "/developers", "/admin/",
         ]  # fmt: skip
 
     def test_root_url_returns_programs_an_error_that_lists_the_pages(self, anonymous):
