@@ -71,6 +71,11 @@ class Problem:
     slug: str
     message: str
 
+    @property
+    def text(self) -> SafeString:
+        """The message as HTML."""
+        return inline(self.message)
+
 
 @dataclass
 class Operation:
@@ -161,6 +166,11 @@ class Reference:
                     has_phrase = query.casefold() in operation.words["summary"]
                     ranked.append((-sum(ranks) - _PHRASE * has_phrase, len(ranked), page, operation))
         return [(page, operation) for _, _, page, operation in sorted(ranked, key=lambda row: row[:2])]
+
+    def error_code(self, query: str) -> str:
+        """Return the error code that a query consists of, otherwise an empty string."""
+        code = query.upper()
+        return code if code in self._messages else ""
 
     def _page(self, name: str, text: str, operations: Iterable[tuple[str, str, dict[str, Any]]]) -> Page:
         objects: dict[str, Group] = {}

@@ -24,7 +24,8 @@ def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
     shown = reference(settings.ROOT_URLCONF)
     query = request.GET.get("q", "").strip()[:QUERY_MAX]
     results = shown.search(query) if query else []
-    text = _render("api/reference_overview.html", frame, reference=shown, query=query, results=results)
+    found = {"query": query, "results": results, "error_code": shown.error_code(query)}
+    text = _render("api/reference_overview.html", frame, reference=shown, **found)
     return HttpResponse(text, headers=_HEADERS)
 
 

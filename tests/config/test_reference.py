@@ -98,3 +98,17 @@ def test_examples_have_the_code_of_the_error_and_its_page(client):
     examples = set(re.findall(r"&quot;code&quot;: &quot;(E\d{4})&quot;", text))
     assert examples
     assert examples <= codes
+
+
+def test_a_search_for_an_error_code_links_to_the_page_of_the_code(client):
+    assert '<a href="/docs/errors/E1020">E1020: cause and fix</a>' in text_of(client, "/v1/docs?q=e1020")
+    assert "cause and fix" not in text_of(client, "/v1/docs?q=E9999")
+
+
+def test_error_messages_have_html_code_instead_of_backticks(client):
+    text = text_of(client, "/v1/docs/applications")
+    assert "<code>terms_sha256</code> must be the hash of the current terms." in text
+
+
+def test_the_reference_links_to_the_page_of_api_keys(client):
+    assert '<a href="/developers/keys">API keys</a>' in text_of(client, "/v1/docs")
