@@ -10,8 +10,9 @@ var Scorer = {
   score: ([page, title, , , score, , kind]) => {
     const query = stems(new URLSearchParams(window.location.search).get("q") ?? "");
     const names = stems(title);
+    const path = page.replace(/^operate\//, ""); // "operations" has the same stem as this folder
     const matched = [...query].filter((word) => names.has(word));
-    const inPath = [...query].filter((word) => !names.has(word) && stems(page).has(word));
+    const inPath = [...query].filter((word) => !names.has(word) && stems(path).has(word));
     const kindOfPage = page === "changelog" ? -10 : page.startsWith("reference/") ? 2 : 0;
     const part = (some, all) => some / Math.max(all, 1);
     return (
