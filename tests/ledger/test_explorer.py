@@ -102,3 +102,14 @@ def test_explorer_times_are_valid_html(client):
     seal_reports(["report"])
     text = page(client, f"?hash={report_digest('report')}")
     assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0
+
+
+def test_explorer_names_the_block_in_its_title_and_opens_blocks_by_number(client):
+    seal_reports(["report"])
+    text = page(client, "?block=1")
+    assert "<title>Block 1 · Anchoring ledger</title>" in text
+    assert re.search(r'<input id="block-number" name="block" type="number" min="1" max="1"', text)
+
+
+def test_explorer_states_what_a_proof_proves(client):
+    assert "A proof does not prove that the report is true" in page(client)
