@@ -38,7 +38,7 @@ class Payment(models.Model):
     provider_account_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
     processor = models.CharField(max_length=16)
     processor_key = models.CharField(max_length=80, unique=True, help_text="The processor's id of the charge.")
-    method_token = EncryptedTextField(help_text="The amount that the processor charges.")
+    method_token = EncryptedTextField(help_text="The token that the processor charges.")
     idempotency_key = models.UUIDField(null=True)
     status = models.CharField(
         max_length=16,
