@@ -24,7 +24,7 @@ Stream = Callable[[Facts, str, int], Requests]
 
 @dataclass(frozen=True)
 class Workload:
-    """A kind of request. `goals` has, by reference, the maximum of our CPU time per request divided by its CPU time."""
+    """A kind of request. `goals` maps each reference to the maximum ratio of our CPU time to the reference's."""
 
     name: str
     label: str

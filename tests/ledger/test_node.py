@@ -9,7 +9,7 @@ from config.ops.health import Checkup
 from ledger import guard, log, status
 from tests.ledger.conftest import seal_reports
 
-# The health check runs in its own thread, which reads only committed rows.
+# The health check runs in a separate thread, which reads only committed rows.
 pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.urls("ledger.urls")]
 
 

@@ -55,7 +55,7 @@ def run_in_thread(work):
 
 
 def test_ledger_does_not_extend_a_head_replaced_after_reading(lockless, settings, tmp_path):
-    """A process has read block 2; the database is reset to block 1, and another machine signs its own block 2."""
+    """After a process has read block 2, the database is reset to block 1, and another machine signs another block 2."""
     seal_reports(["a"])
     machine, other_machine = settings.LEDGER_GUARD_FILE, tmp_path / "other"
     other_machine.write_bytes(machine.read_bytes())

@@ -16,7 +16,7 @@ TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 @pytest.fixture
 def scoped_api(user):
-    """Return a client whose API key has scopes, but not for payments."""
+    """Return a client whose API key has scopes, but no scope for payments."""
     now = timezone.now()
     issued = keys.create_api_key(
         owner=user, name="scoped", scopes=["wallet:read", "offers:read"], now=now, expires_at=now + timedelta(days=60)

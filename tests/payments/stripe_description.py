@@ -1,4 +1,4 @@
-"""Validate the requests to Stripe and its responses against Stripe's own OpenAPI description."""
+"""Validate requests to Stripe and responses of Stripe against Stripe's OpenAPI description."""
 
 import json
 from pathlib import Path

@@ -128,7 +128,7 @@ def test_card_reconciliation_skips_a_payment_until_its_lease_expires(db, api, us
 
 @pytest.fixture
 def resolved_payment(api, user, settings):
-    """Return a payment whose outcome was unknown and then found, a saved method, and a waiting event."""
+    """Return a payment with a resolved unknown outcome. Its user has a saved method, and its event is stored."""
     settings.PAYMENT_METHODS = "persistent"
     key = "0193e5a0-0000-7000-8000-00000000000a"
     for _ in range(2):

@@ -41,7 +41,7 @@ def has_no_connection(listening):
 
 
 def read_request(connected):
-    """Read the whole request of `post`: closing a socket with unread bytes resets its connection."""
+    """Read the complete request of `post`, because closing a socket with unread bytes resets the connection."""
     request = b""
     while not request.endswith(b"{}") and (received := connected.recv(65536)):
         request += received

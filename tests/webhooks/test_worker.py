@@ -106,7 +106,7 @@ def test_hanging_webhook_receivers_do_not_delay_a_fast_receiver(
     settings, private_allowed, receiver, make_endpoint, emit, work, stranger
 ):
     """Uses 16 hanging endpoints of one account, with more deliveries than the worker has lanes."""
-    settings.WEBHOOK_LEASE_SECONDS = 2  # Each attempt takes half a second.
+    settings.WEBHOOK_LEASE_SECONDS = 2  # Each attempt takes 0.5 s.
     with Receiver(seconds=2) as hanging:
         for _ in range(16):
             make_endpoint(hanging.url)

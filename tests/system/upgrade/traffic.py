@@ -82,7 +82,7 @@ def _restart_in_turn(stack: contextlib.ExitStack, stand: Stand, *servers: Server
 
 
 def _stand(own: Cluster, var: Path, old: Path) -> Stand:
-    """Create a stand with an account, with the old program."""
+    """Create a stand that runs the old program, and an account."""
     stand = Stand(own, var, program=old)
     stand.environment = {
         "PATH": os.environ["PATH"], "DATABASE_URL": own.address(), "VAR_DIR": str(var), "PYTHONWARNINGS": "ignore",
