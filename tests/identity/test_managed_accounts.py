@@ -23,7 +23,7 @@ from tests.factories import ProviderFactory, UserFactory
 from tests.identity.oauth_support import browser_of, code_for, exchange, make_client
 from tests.identity.support import issue
 from tests.identity.test_invitations import token_of
-from tests.payments.test_card_walks import begun
+from tests.payments.test_card_walks import payment_with_requested_charge
 
 PATH = "/accounts"
 EMAIL = "jane@example.org"
@@ -142,7 +142,7 @@ class TestAccounts:
 
     def test_managed_account_with_an_in_flight_payment_cannot_be_disabled(self, shop, account):
         held, path = acting(shop, account), f"{PATH}/{account['id']}"
-        payment = begun(person_of(account))
+        payment = payment_with_requested_charge(person_of(account))
         assert_error(shop.remove(path), 400, "E3004")
         assert held.read("/auth/me").status_code == 200
         Payment.objects.filter(pk=payment.pk).update(status="Failed")
