@@ -279,8 +279,8 @@ def refuse_providers() -> None:
 def application_secrets(var_dir: Path, *, production: bool, service: str) -> tuple[str, list[str]]:
     """Return `(SECRET_KEY, FIELD_ENCRYPTION_KEYS)`.
 
-    In production, the environment must contain both, and weak values are rejected. In development, both are created
-    once and stored in `development-secrets.json` in `var_dir`, which only its owner can read.
+    In production, the environment must contain the keys, and weak keys are rejected. In development, the keys are
+    created once and stored in `development-secrets.json` in `var_dir`, which only its owner can read.
 
     The ledger has neither sessions nor encrypted columns, so it requires neither of the keys in production.
     """

@@ -280,7 +280,7 @@ API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "productio
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"
-# The people who can sign up: everyone ("open"), people with an invitation ("invited"), or no one ("closed").
+# Sign-up is open to all people ("open"), open to people with an invitation ("invited"), or closed ("closed").
 SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
 ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {

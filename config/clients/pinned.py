@@ -35,7 +35,7 @@ class Reply:
 
 
 class Channel:
-    """A connection to a receiver for consecutive requests. It stays open as long as the receiver allows."""
+    """A connection to a receiver for consecutive requests. The connection stays open as long as the receiver allows."""
 
     def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, allow_private: bool | None = None) -> None:
         """Store the receiver's URL. `post` opens the connection.

@@ -1,6 +1,6 @@
 """The queue of outgoing mails.
 
-Call `queue_mail` in the transaction that causes the mail, so that either both are committed or neither.
+Call `queue_mail` in the transaction that causes the mail, so that the mail is queued only if the transaction commits.
 """
 
 import json

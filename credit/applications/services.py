@@ -301,7 +301,7 @@ def change_application(
 
 
 def consent_to_sharing(application: Application, now: datetime) -> None:
-    """Store the consent to share data with the lender. The applicant gives it with the submission."""
+    """Store the applicant's consent to share data with the lender. The submission is the consent."""
     if application.share:
         scope = f"{application.pk}: {', '.join(application.share)} to lender {application.provider_id}"
         give_consent(application.consumer_id, LENDER_SHARING, application.pk, scope=scope, now=now)

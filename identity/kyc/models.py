@@ -96,7 +96,7 @@ class KycVerification(StatefulModel):
         return self.status in OPEN
 
     def is_same_session(self, *, template_id: str | None, redirect_uri: str | None) -> bool:
-        """Return whether the applicant can continue this session. After the submission, both parameters are ignored."""
+        """Return whether the applicant can continue this session. A submitted session ignores the parameters."""
         wanted = (template_id, redirect_uri)
         return self.is_open and (self.status == PROCESSING or (self.template_id, self.redirect_uri) == wanted)
 

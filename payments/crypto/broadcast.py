@@ -1,7 +1,7 @@
 """Initiate crypto payments, and validate and send the transactions that the user's wallet signs.
 
 The platform has no keys and never signs. It stores the requested transfer, requires that a signed transaction is
-exactly this transfer, and sends the transaction.
+exactly this transfer, and sends the signed transaction.
 
 # Note [At most one transaction]
 
