@@ -48,5 +48,6 @@ def make_accessible(_app: Any, _page: str, _template: str, context: dict[str, An
 
 
 def setup(app: Any) -> None:
-    app.connect("html-page-context", make_accessible, priority=900)  # after the theme
+    # Run this handler after the theme's handler.
+    app.connect("html-page-context", make_accessible, priority=900)
     app.connect("build-finished", write_list_of_pages)

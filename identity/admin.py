@@ -127,7 +127,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             ),
             consequences=lambda person: [
                 f"The authenticator of {person} stops working.",
-                "The next log-in requires a new one: verify that the request comes from the account's owner.",
+                "The next log-in requires a new authenticator: verify that the request comes from the account's owner.",
             ],
         ),
     )
@@ -284,7 +284,7 @@ def _is_revoked(key: ApiKey) -> str:
 
 def _why_not_rotated(key: ApiKey) -> str:
     if key.collect_grace_days is not None and not key.revoked_at:
-        return "The owner has not collected this key. To create another, revoke this one."
+        return "The owner has not collected this key. To create another key, revoke this key."
     return _is_revoked(key)
 
 
@@ -320,7 +320,7 @@ class ApiKeyAdmin(NamedRecords):
                 ),
                 "Otherwise, the owner logs in, and collects the key once with POST /v1/auth/keys/{id}/collect.",
                 (
-                    "The old key works until the owner collects the new one, and then for the chosen"
+                    "The old key works until the owner collects the new key, and then for the chosen"
                     " days. It never works past its expiry."
                 ),
                 "The owner gets the event api_key.rotated.",

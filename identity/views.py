@@ -25,7 +25,7 @@ WRONG_LOG_IN = (
 )
 
 WRONG_CODE = (
-    "The code is unknown, used, or older than 2 minutes, or its session has ended. Create a new one at /account/."
+    "The code is unknown, used, or older than 2 minutes, or its session has ended. Create a new code at /account/."
 )
 
 
@@ -126,7 +126,7 @@ class AuthViewSet(ApiViewSet):
         the new value and secret.
 
         The event `api_key.rotated` has the id. The old key is valid until this call and for the grace period after it.
-        A second call returns 404, unless it has the Idempotency-Key of the first one.
+        If a second call has another Idempotency-Key than the first call, the API returns 404.
         """
         return collect_api_key(actor_of(request), identifier=key_id, now=timezone.now())
 

@@ -264,8 +264,8 @@ class ProofViewSet(LedgerViewSet):
     def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> log.Proof:
         """Get the inclusion proof of a hash.
 
-        The proof is for the earliest entry, or for the one at `index`. With `witnessed=1` it is for the newest
-        checkpoint that has the quorum of the witnesses. The ledger waits up to 20 s for one.
+        The proof is for the earliest entry, or for the entry at `index`. With `witnessed=1`, the proof is for the
+        newest checkpoint that has the quorum of the witnesses. The ledger waits up to 20 s for such a checkpoint.
         """
         return self._prove(report_hash, query)
 

@@ -31,7 +31,7 @@ class ApiClient(Client):
     def call(
         self, method: str, path: str, body: Any = None, *, key: Any = None, raw: Any = None, **headers: Any
     ) -> Any:
-        """Send a request. `body` is sent as JSON, `raw` unchanged; `key` is the Idempotency-Key (True: a new one).
+        """Send a request. `body` is sent as JSON, `raw` unchanged. `key` is the Idempotency-Key (True: a new key).
 
         Headers are keyword arguments with underscores: `content_type="text/plain"`.
         """

@@ -34,8 +34,8 @@ SECRETS = frozenset(
     {"access_token", "client_secret", "code_verifier", "key", "link_token", "password", "refresh_token", "secret",
      "token"}
 )  # fmt: skip
-# IDs, times, hashes, and signatures are words with a digit, or with a capital letter after a small one, except for the
-# demo's ids.
+# IDs, times, hashes, and signatures are words with a digit, or with a capital letter after a lower-case letter. The
+# demo's IDs are exceptions.
 CHANGING = re.compile(r"[^\s\",]*(?:\d|[a-z][A-Z])[^\s\",]*")
 KNOWN = "01900000-0000-7000-8000-"
 # Signed values and keys are found by field name, as the last line of a checkpoint, or by the form of a verifier key.
@@ -72,7 +72,7 @@ def test_record_the_examples(demo):
                 if name not in EXCEPTIONS:
                     credential = headers(name) if urlconf == PLATFORM else {}
                     response = answer(method, path, operation, example, demo, credential)
-                    # A new demo lacks some records: an empty list is less useful than the recorded one.
+                    # A new demo lacks some records: an empty list is less useful than the recorded list.
                     if not is_empty(response) or "response" not in example:
                         example = {key: value for key, value in example.items() if key != "response"}
                         example |= {} if response is None else {"response": response}
@@ -129,7 +129,7 @@ def _text(part: Any) -> str:
 
 
 def _is_equivalent(example: dict[str, Any], recorded: dict[str, Any] | None) -> bool:
-    """Return whether request and response equal the recorded ones, except for values that change."""
+    """Return whether an example equals the recorded example, except for values that change."""
     if recorded is None:
         return False
     return _request_without_proof(example) == _request_without_proof(recorded) and _form(

@@ -20,7 +20,7 @@ _TEMPLATE = pytest.StashKey[str]()
 
 
 def configure(config, database):
-    """Set the location of the test database in Django's settings of the real one."""
+    """Set the location of the test database in Django's settings of the real database."""
     if "sqlite" in database["ENGINE"]:
         # A file, as in production: connections to an in-memory database share a cache and lock each other out.
         folder = tempfile.mkdtemp(prefix="credit-platform-tests-")

@@ -1,7 +1,7 @@
 """The number of examples of property tests.
 
-`make test` draws a share, `make test-all` all, always the same ones. HYPOTHESIS_PROFILE=thorough draws 100 times as
-many new ones.
+`make test` draws a share of the examples, and `make test-all` draws all. The examples are the same in every run.
+HYPOTHESIS_PROFILE=thorough draws 100 times as many new examples.
 """
 
 import os

@@ -97,7 +97,7 @@ class Endpoint(models.Model):
     )
     url = models.TextField(help_text="The https address that events are sent to; outside of production also http.")
     event_types: Any = JsonTextField(
-        help_text="The event types that the endpoint receives. `*` is every type, including future ones."
+        help_text="The event types that the endpoint receives. `*` is every type, including future types."
     )
     description = models.TextField(
         blank=True, default="", help_text="The purpose of the endpoint, in its owner's words."

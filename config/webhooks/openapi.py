@@ -17,11 +17,12 @@ _HEADERS = {
     "X-Service-Signature": "HMAC-SHA256 of the body in lower-case hex. The key is the whole secret as a string.",
     "webhook-id": "The event's id, which is the same in all deliveries and attempts. Use it to detect repetitions.",
     "webhook-timestamp": "The time of the attempt's signature, in Unix seconds.",
-    "webhook-signature": "`v1,` and the signature in base64. During a rotation: several, separated by spaces.",
+    "webhook-signature": "`v1,` and the signature in base64. During a rotation of the secret, the header contains "
+    "several such signatures, separated by spaces.",
 }
 _SENT = (
-    "The API sends the event to the enabled endpoints that subscribe to its type, of the account that has the event in "
-    "its feed. Standard Webhooks defines the signature in `webhook-signature`."
+    "If an account's feed contains the event, the API sends the event to each enabled endpoint of the account that "
+    "subscribes to the event type. Standard Webhooks defines the signature in `webhook-signature`."
 )
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
 _ANSWER = (

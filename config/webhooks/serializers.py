@@ -15,7 +15,7 @@ def _event_types(**options: Any) -> Any:
         child=serializers.OneOfField(("*", *event_types())),
         min_length=1,
         max_length=len(event_types()) + 1,
-        help_text='Names of event types, or ["*"] for all types, including future ones.',
+        help_text='Names of event types, or ["*"] for all types, including future types.',
         **options,
     )
 

@@ -76,7 +76,7 @@ class CorrectionAdmin(OfApplication):
             seen=lambda correction: correction.status,
             consequences=lambda _correction: [
                 (
-                    "A corrected value creates a new score, which replaces the earlier one."
+                    "A corrected value creates a new score, which replaces the earlier score."
                     " The earlier score stays visible."
                 ),
                 "The applicant reads the answer and your reason. If the score changes, decide the application again.",
@@ -308,7 +308,7 @@ def _seen(application: Application) -> str:
 def _effects_of_score(_application: Application) -> list[str]:
     return [
         "The champion of the model scores the application with its current facts.",
-        "The new score replaces the earlier one, which stays visible. Reviewers decide the application.",
+        "The new score replaces the earlier score, which stays visible. Reviewers decide the application.",
     ]
 
 

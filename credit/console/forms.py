@@ -202,7 +202,7 @@ class ApplicationTransitionForm(TransitionForm):
             cleaned["documents"] = self.read_documents()
         cleaned["reason"] = cleaned.get("reason") or self.template_text("reason_template")
         if self.reason_is_required and not cleaned["reason"]:
-            raise forms.ValidationError("Enter a reason, or select one.")
+            raise forms.ValidationError("Enter a reason, or select a principal reason.")
         if (OTHER in map(cleaned.get, _CODES)) != bool(cleaned.get("other")):
             raise forms.ValidationError("Enter the other reason, and select it as a principal reason.")
         if len(texts := [text_of(reason) for reason in self.reasons()]) != len(set(texts)):

@@ -15,7 +15,7 @@ from credit.models import ApplicationHistory, ApplicationRevision, DecisionAncho
 
 
 class OfApplication(ReadOnlyAdmin):
-    """The base admin of records that belong to an application, whose applicant is the data subject."""
+    """The base admin of an application's records. The data subject is the applicant."""
 
     is_about_people = True
     list_select_related: ClassVar[Any] = ("application",)

@@ -315,7 +315,7 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
     else:
         lines.append("It scores each application for comparison with the champion, without an effect on decisions.")
         if champion is not None and champion.pk == version.pk:
-            lines.append("The model then has no champion. It scores no applications until you publish one.")
+            lines.append("The model then has no champion. It scores no applications until you publish a champion.")
     lines += warnings_of(version)
     anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
     return [*lines, f"The history records the publication with your name{anchored}."]
@@ -324,5 +324,5 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
 def _retiring(version: ModelVersion) -> list[str]:
     lines = ["The version scores no more applications, and can't be published again. Its scores remain."]
     if version.role == CHAMPION:
-        lines.append("The model then has no champion. It scores no applications until you publish one.")
+        lines.append("The model then has no champion. It scores no applications until you publish a champion.")
     return [*lines, "The history records the retirement with your name."]

@@ -87,7 +87,7 @@ class TermsChanged(ApiError):
 
 class InvalidApplicationTransition(InvalidTransition):
     error, code, stored = "invalid_application_transition", "E3001", True
-    message = "The application's status does not allow this change. `details.allowed` lists the possible ones."
+    message = "The application's status does not allow this change. `details.allowed` lists the allowed statuses."
 
 
 def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
@@ -100,7 +100,7 @@ class RequirementsDue(ApiError):
     """The application does not meet the offer's requirements yet. `details` has each missing item by JSON pointer."""
 
     error, code, stored = "requirements_due", "E1020", True
-    message = "The application lacks requirements of its offer. `details` lists each one."
+    message = "The application lacks requirements of its offer. `details` lists each missing item."
 
     @classmethod
     def of_each(cls, due: Iterable["Due"]) -> Self:
@@ -260,4 +260,4 @@ class InvalidVersionTransition(InvalidTransition):
     """The version of the scoring model is retired, or was never published."""
 
     error, code, stored = "invalid_version_transition", "E3014", True
-    message = "The version's status does not allow this change. `details.allowed` lists the possible ones."
+    message = "The version's status does not allow this change. `details.allowed` lists the allowed statuses."

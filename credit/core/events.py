@@ -18,7 +18,9 @@ FAMILIES = (
                 "document_id": said(UUID, "The id of the document. Only in `application.document_received`."),
                 "counteroffer_id": said(UUID, "The counteroffer's id. Only in events about a counteroffer."),
                 "correction_id": said(UUID, "The correction's id. Only in events about a correction."),
-                "review_request_id": said(UUID, "The id of the request for reconsideration. Only in events about one."),
+                "review_request_id": said(
+                    UUID, "The id of the request for reconsideration. Only events about such a request contain it."
+                ),
             },
         ),
         {

@@ -127,7 +127,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     fact = "application_data.monthly_income_cents"
     models.Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
-    # The feed is long, so numbering its events during a request would make the request slow.
+    # Number the events now. Otherwise the first request for this long feed would number them, and be slow.
     publish_account(consumer.pk, now=now)
 
 

@@ -73,7 +73,7 @@ class Application(DecisionRules):
         max_length=64, null=True, help_text="Hash of the applicants, with a nonce. It stays when they are erased."
     )
     applicant_index = models.TextField(null=True, editable=False)  # noqa: DJ001  null without applicants
-    notes = models.TextField(null=True, help_text="Notes for people. Null if there are none.")  # noqa: DJ001
+    notes = models.TextField(null=True, help_text="Human-readable notes. Null if there are none.")  # noqa: DJ001
     share: Any = JsonTextField(
         default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."
     )
@@ -157,7 +157,10 @@ class Application(DecisionRules):
 
     @cached_property
     def draft_currency(self) -> str | None:
-        """The currency of the application's EU offer, or None for other offers. Lists annotate it: `WITH_CURRENCY`."""
+        """The currency of the application's EU offer, or None for other offers.
+
+        List queries annotate this value with `WITH_CURRENCY`, so that no row needs a separate query.
+        """
         offers = Offer.objects.filter(pk=self.offer_id, jurisdiction=EU)
         return offers.values_list("currency", flat=True).first()
 

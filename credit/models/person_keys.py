@@ -26,9 +26,10 @@ class Applicant(User):
 
 
 class PersonKey(models.Model):
-    """A keyed hash of an applicant's name and birth date, e-mail address, or phone number.
+    """A keyed hash of an identifier of an applicant.
 
-    The hash's input includes the lender, so hashes of the same applicant differ between lenders.
+    An identifier is the name with the birth date, the e-mail address, or the phone number. The hash's input includes
+    the lender, so hashes of the same applicant differ between lenders.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -72,7 +72,7 @@ def role_of(provider: Provider, user: Any) -> str | None:
 def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
     """Create a lender that the actor owns. Its number is unused by lenders and submitted applications.
 
-    `columns` contains further fields of the lender. The lender can't read existing drafts with its number. Raises
+    `columns` sets other fields of the lender. The lender can't read existing drafts with its number. Raises
     InsufficientScope without the permission, and SecondFactorRequired. Raises ValidationFailed if the name resembles
     the name of another lender.
     """

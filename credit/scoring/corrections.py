@@ -61,8 +61,8 @@ def request_correction(
     """Store the applicant's report that a fact is wrong. A reviewer must answer the report within DAYS.
 
     Raises ApplicationNotFound or NotCorrectable. Raises RecordNotEditable while another report about the fact is open.
-    Raises ValidationFailed if the value has the wrong type, or if the file is unknown. Claims require no file. For
-    other facts, a missing file also raises ValidationFailed.
+    Raises ValidationFailed if the value has the wrong type, or if the file is unknown. Reports about the applicant's
+    own claims require no file. For other facts, a missing file also raises ValidationFailed.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -105,9 +105,9 @@ def answer_correction(
     """Answer a correction: either correct the fact, which creates a new score with the claimed value, or refuse.
 
     Raises the errors of `load_for`, SecondFactorRequired, and NotFound. Raises RecordNotEditable if the correction is
-    already answered. Raises ReviewerRequired for the applicant, and under `four_eyes` for the only reviewer. With
-    `corrected`, also raises the errors of `refuse_new_score`, and RecordNotEditable if the application is withdrawn or
-    expired.
+    already answered. Raises ReviewerRequired if the actor is the applicant. With `four_eyes`, also raises it if no
+    other reviewer exists. With `corrected`, also raises the errors of `refuse_new_score`, and RecordNotEditable if the
+    application is withdrawn or expired.
     """
     with transaction.atomic(savepoint=False):
         visible = load_for(application_id, actor)

@@ -183,7 +183,10 @@ def _characteristics(
             yield f"{here}/input", "Must be the name of an input."
             continue
         if declared["input"] in used:
-            yield f"{here}/input", "This input already has a characteristic. An input can have one."
+            yield (
+                f"{here}/input",
+                "This input already has a characteristic. An input can have at most one characteristic.",
+            )
         names.add(declared["name"])
         used.add(declared["input"])
         yield from _bins(declared, inputs[declared["input"]], here)
@@ -267,7 +270,7 @@ def _prices(outcome: Mapping[str, Any], here: str) -> Iterator[Refusal]:
         yield here, "Only `approve` can have prices."
     for number, (higher, lower) in enumerate(pairwise(prices), start=1):
         if lower["from_total"] >= higher["from_total"]:
-            yield f"{here}/{number}/from_total", "Must be below the previous one."
+            yield f"{here}/{number}/from_total", "Must be below the previous `from_total`."
     for number, price in enumerate(prices):
         rate = Decimal(price["rate_percent"])
         if not 0 <= rate <= RATE_MAX_PERCENT or rate != round(rate, PLACES):
@@ -280,7 +283,10 @@ def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:
     limits = definition.get("range")
     for number, outcome in enumerate(outcomes):
         if ("from" in outcome) == (number == len(outcomes) - 1):
-            yield f"/outcomes/{number}", "Every outcome except the last one must have `from`. The last one must not."
+            yield (
+                f"/outcomes/{number}",
+                "Every outcome except the last outcome must have `from`. The last outcome must not have `from`.",
+            )
             return
     ranks = [("approve", "refer", "decline").index(outcome["outcome"]) for outcome in outcomes]
     if ranks != sorted(set(ranks)):
@@ -288,11 +294,11 @@ def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:
     for member, bounds in (("outcomes", outcomes[:-1]), ("segments", segments)):
         for number, (higher, lower) in enumerate(pairwise(bounds), start=1):
             if lower["from"] >= higher["from"]:
-                yield f"/{member}/{number}/from", "Must be below the previous one."
+                yield f"/{member}/{number}/from", "Must be below the previous `from`."
     names = [segment["name"] for segment in segments]
     if len(set(names)) != len(names):
         yield "/segments", "Each segment must have its own name."
     if limits is not None and limits[0] >= limits[1]:
-        yield "/range", "Must be the lowest total and a higher one."
+        yield "/range", "Must be the lowest total, followed by a higher total."
     if outcomes[-1]["outcome"] == APPROVE:
         yield "/outcomes", "Every application would be approved. Add an outcome `refer` or `decline`."

@@ -161,6 +161,8 @@ FACTS = (
     _report("as_of", "text", "The day of the credit report's data, such as `2026-01-31`."),
     _report("income_monthly_cents", "number", "Income per month, of the newest income report.", _CENTS, "income_day"),
     _person(
-        "accounts", "From how many accounts the same person applied to the lender, with this one.", "accounts"
+        "accounts",
+        "The number of accounts from which the same person applied to the lender, including this account.",
+        "accounts",
     ),
 )  # fmt: skip

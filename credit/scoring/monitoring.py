@@ -51,7 +51,7 @@ def newest_overrides(limit: int, *, using: str) -> Overrides:
 
 
 def _count(scores: QuerySet[Score]) -> Overrides:
-    """Count by the last decision that a person made about each application. Exclude applications without one."""
+    """Count by the last decision of a person about each application. Exclude applications without such a decision."""
     by_people = ApplicationHistory.objects.filter(
         application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
     )

@@ -176,7 +176,7 @@ def _succeed(record: ApiKey, *, now: datetime, **columns: Any) -> IssuedKey:
     """Lock a key, create its successor, and record the event."""
     old = ApiKey.objects.select_for_update().get(pk=record.pk)
     if old.revoked_at is not None:
-        raise ValidationError("A revoked key can't be rotated. Create a new one.")
+        raise ValidationError("A revoked key can't be rotated. Create a new key.")
     if old.collect_grace_days is not None:
         raise ValidationError("The key was not collected yet. Revoke it before you rotate again.")
     if "collect_grace_days" in columns and old.replaced_by.filter(collect_grace_days__isnull=False, revoked_at=None):
@@ -271,7 +271,7 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
         old = find_own_key(actor.user, key_id)
         if old.state_at(now) != "active":
             raise RecordNotEditable(
-                f"Only keys in the state `active` can be rotated. This key is `{old.state_at(now)}`: create a new one."
+                f"Only keys in the state `active` can be rotated. This key is `{old.state_at(now)}`: create a new key."
             )
         try:
             issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days), second_factor=actor.second_factor)

@@ -39,7 +39,7 @@ class ApiKeyViewSet(ApiViewSet):
         """Create an API key.
 
         Only this response, and a retry with its Idempotency-Key, contain the key and its secret. If the account has a
-        second factor, the log-in requires it. An account has at most 20 keys.
+        second factor, you must have logged in with it. An account has at most 20 keys.
         """
         return keys.create_own_key(actor_of(request), **body, now=timezone.now())
 

@@ -89,9 +89,10 @@ class AccountConsentViewSet(ApiViewSet):
         """End a consent.
 
         The effect depends on `kind`. For an app, the API revokes its tokens and disables its webhook endpoints. For a
-        bank, it unlinks the bank and removes it at the vendor. For notices by mail and for data shared with a lender,
-        it stops them. For a credit report, the lender can't request it with the applicant's instructions again. The
-        data of earlier decisions remain. Idempotent.
+        bank, the API unlinks the bank and removes it at the vendor. For notices by mail, the API stops the mails. For
+        data shared with a lender, the API stops the sharing. If you end a consent to a credit report, the lender can't
+        request this report for the application with `written_instructions` again. The data of earlier decisions remain.
+        Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 
@@ -113,8 +114,8 @@ class AccountErasureViewSet(ApiViewSet):
         """Request the erasure of your account.
 
         The erasure starts after 14 days, and is due within 30 days of the request. An obstacle delays it. You can
-        cancel it before it starts. If the account has a second factor, the log-in requires it. A second request returns
-        the first erasure.
+        cancel it before it starts. If the account has a second factor, you must have logged in with it. A second
+        request returns the first erasure.
 
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists each obstacle, and when
         it ends.
@@ -188,9 +189,9 @@ class AccountExportViewSet(ApiViewSet):
     def create(self, request: ApiRequest, **account: str) -> Export:
         """Request a copy of your data.
 
-        The log-in must be at most 10 minutes old. If the account has a second factor, the log-in requires it. A worker
-        writes the zip. Poll until `status` is `ready`. A second request within 24 hours returns the first export,
-        unless it failed.
+        The log-in must be at most 10 minutes old. If the account has a second factor, you must have logged in with it.
+        A worker writes the zip. Poll until `status` is `ready`. A second request within 24 hours returns the first
+        export, unless it failed.
         """
         actor, user = self.account_of(request, **account, is_copied=True)
         return exports.request_export(actor, user.pk, now=timezone.now())

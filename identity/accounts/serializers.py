@@ -154,7 +154,8 @@ class AccountConsentSerializer(serializers.ModelResponseSerializer):
     )
     application_reference = serializers.TextField(
         allow_null=True,
-        help_text="The reference of the application, such as `A-1B2C3D4E`; null unless the consent is about one.",
+        help_text="The reference of the application, such as `A-1B2C3D4E`. Null if the consent is not about an "
+        "application.",
     )
 
     class Meta:

@@ -56,10 +56,10 @@ class AccountInvitationViewSet(ApiViewSet):
         The API emails a link that works once, within 7 days, for that address. An account has at most 50 open
         invitations.
 
-        If the account has a second factor, the log-in requires it. Owners of a lender invite its members. Accounts
-        that can change users invite staff. Other invitations require the permission to invite. The response is the same
-        for known and unknown addresses. Your account can send 100 mails per hour to addresses that it enters. After
-        that, the API returns 429 `E6001` with `Retry-After`.
+        If the account has a second factor, you must have logged in with it. Owners of a lender invite its members.
+        Accounts that can change users invite staff. Other invitations require the permission to invite. The response is
+        the same for known and unknown addresses. Your account can send 100 mails per hour to addresses that it enters.
+        After that, the API returns 429 `E6001` with `Retry-After`.
         """
         return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
 
@@ -101,9 +101,9 @@ class ManagedAccountViewSet(ApiViewSet):
 
         If an account with this `external_id` exists, the API returns it with 200.
 
-        Requires a partner: an account that was invited as one, or that staff added to the group `Partner`. If the
+        Requires a partner: an account that was invited as a partner, or that staff added to the group `Partner`. If the
         request has `email`, the API sends the customer a link to claim the account. Until the customer claims it, a
-        repeated request sends a new link if the last one has expired or went to another address. Your account can send
+        repeated request sends a new link if the last link has expired or went to another address. Your account can send
         100 mails per hour to addresses that it enters. After that, the API returns 429 `E6001` with `Retry-After`, and
         creates no account.
         """

@@ -190,7 +190,7 @@ class OAuthClientViewSet(ApiViewSet):
         """Register an OAuth client.
 
         Only this response, and a retry with its Idempotency-Key, contain the secret. If the account has a second
-        factor, the log-in requires it. An account has at most 20 clients.
+        factor, you must have logged in with it. An account has at most 20 clients.
         """
         return clients.create_own_client(actor_of(request), **body, now=timezone.now())
 

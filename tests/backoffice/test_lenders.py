@@ -100,7 +100,7 @@ def probes(own_lender, other_lender):
 
 
 def body_of(other_lender, *, foreign):
-    """Return a form with foreign ids (or missing ones) in every field that accepts an id."""
+    """Return a form with a foreign (or missing) ID in every field that accepts an ID."""
     if foreign:
         pk, person = other_lender.application.pk, other_lender.people["reviewer"].pk
     else:

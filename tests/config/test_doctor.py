@@ -215,7 +215,7 @@ def test_doctor_fails_if_static_files_are_not_collected(settings, tmp_path):
     assert f"1 static files are missing in {settings.STATIC_ROOT}, and pages return 500" in why("static_files")
     assert examine()[0] == 78
     call_command("collectstatic", interactive=False, verbosity=0)
-    settings.STORAGES = settings.STORAGES | {}  # The check reads the manifest again.
+    settings.STORAGES = settings.STORAGES | {}  # The new value makes the check read the manifest again.
     assert why("static_files") == "1 collected"
 
 

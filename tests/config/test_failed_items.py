@@ -73,7 +73,7 @@ def raising(error, *, for_item):
 @pytest.mark.parametrize(("batch", "marks"), [(1, 20), (7, 3), (20, 1)])
 def test_work_item_processing_executes_two_mark_statements_per_batch(queued, django_assert_num_queries, batch, marks):
     queued(20)
-    # The statements are for the review, the keys, the rows, and the marks.
+    # The review executes 2 statements, reading the keys 1, reading the rows 20, and each mark 2.
     with django_assert_num_queries(2 + 1 + 20 + 2 * marks):
         assert items().process(id, now=NOW, batch=batch) == 0
     assert not WorkMark.objects.exists()

@@ -68,7 +68,8 @@ VALUES += [
 
 def _answer(text, **options):
     document = provider.ProviderAnswer(200, {}, _encoded(text)).json(**options)
-    json.dumps(document, ensure_ascii=False, default=str).encode()  # A column and a response can contain the value.
+    # The value must be encodable as UTF-8, because a column or a response can contain it.
+    json.dumps(document, ensure_ascii=False, default=str).encode()
 
 
 def _transport(text):

@@ -124,7 +124,7 @@ class TestMismatch:
 
 
 class TestStoredResponses:
-    def test_rejected_transition_is_stored_and_replayed_for_its_key(self, api, user):
+    def test_rejected_transition_is_replayed_for_the_same_idempotency_key(self, api, user):
         application = ApplicationFactory(consumer=user)
         path, members = f"{PATH}/{application.id}/status", {"status": "approved", "updated_by": "me"}
         first = api.replace(path, members, key=KEY)
@@ -132,7 +132,7 @@ class TestStoredResponses:
         Application.objects.update(status="under_review")
         same(first, api.replace(path, members, key=KEY))
 
-    def test_not_found_response_is_stored_and_replayed_for_its_key(self, api, user):
+    def test_not_found_response_is_replayed_for_the_same_idempotency_key(self, api, user):
         identifier = str(uuid.uuid4())
         path, members = f"{PATH}/{identifier}", {"updated_by": "me"}
         first = api.replace(path, members, key=KEY)

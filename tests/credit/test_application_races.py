@@ -85,7 +85,7 @@ def test_stale_request_cannot_decide_an_application_that_reentered_its_status():
 
 
 def wait_for_a_blocked_connection():
-    """Return when another connection waits for a lock of this one."""
+    """Return when another connection waits for a lock of this connection."""
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
     for _ in range(600):
         with connection.cursor() as cursor:

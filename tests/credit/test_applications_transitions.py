@@ -1,4 +1,4 @@
-"""Test that GET /v1/applications/{id}/transitions returns allowed transitions, and reasons for blocked ones."""
+"""Test that GET /v1/applications/{id}/transitions returns allowed transitions, and reasons for blocked transitions."""
 
 import pytest
 

@@ -18,7 +18,7 @@ from tests.second_factors import authenticator_of
 
 PATH = "/providers"
 TERMS = {"name": "Loan", "product_type": "personal_loan"}
-IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # A stranger tries these IDs.
+IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # The number of lender IDs that an unrelated account tries.
 
 
 @pytest.fixture

@@ -36,8 +36,8 @@ def loans(draw):
     return draw(amounts), draw(rates), draw(terms), start, first
 
 
-# After a long first period, the rounding remainder grew each month: up to 157,854 dollars at the end, or to more digits
-# than a number can have.
+# Before a fix, the rounding remainder of these loans grew each month after a long first period. At the end it was up to
+# 157,854 dollars, or had more digits than a number can have.
 GROWING = (
     (33_813, Decimal(27), 600, date(2026, 12, 21), date(2027, 6, 21)),
     (45_492, Decimal(34), 421, date(2026, 3, 26), date(2026, 7, 25)),
@@ -184,6 +184,6 @@ def check_with_curo(numbers):
 def test_apr_of_many_loans_equals_the_curo_result(monkeypatch):
     from curo.utils import roll_month
 
-    # curo goes back month by month for each payment: cache the previous month's date.
+    # For each payment, curo steps back month by month. Cache the previous month's date.
     monkeypatch.setattr("curo.daycount.us_appendix_j.roll_month", lru_cache(None)(roll_month))
     check_with_curo(range(LOANS))

@@ -150,7 +150,7 @@ class PlaidDouble(HttpDouble):
     # --- responses ---
 
     def answer(self, request):
-        """Respond to a request, with the next fault of its path if there is one; record both."""
+        """Respond to a request with the next fault of its path, if there is a fault. Record request and response."""
         exchange = Exchange(request.path, request.headers, request.data)
         self.exchanges.append(exchange)
         headers = {}
@@ -282,11 +282,11 @@ class Judge:
         self._openapi = OpenAPI.from_dict(description)
 
     def judge_request(self, exchange):
-        """Validate a request; raises what openapi-core raises for an invalid one."""
+        """Validate a request. Raises openapi-core's error if the request is invalid."""
         self._openapi.validate_request(self._request(exchange))
 
     def judge_answer(self, exchange):
-        """Validate a response; raises what openapi-core raises for an invalid one."""
+        """Validate a response. Raises openapi-core's error if the response is invalid."""
         from openapi_core.testing import MockResponse
 
         answer = MockResponse(data=exchange.answer, status_code=exchange.status, content_type="application/json")

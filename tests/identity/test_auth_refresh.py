@@ -159,7 +159,7 @@ class TestRetryWithItsKey:
             assert_error(refresh(pair.refresh_token, key=key.encode().decode("latin-1")), 400, "E1008")
         assert refresh(pair.refresh_token).status_code == 200
 
-    def test_token_refresh_with_an_unknown_token_and_a_key_stores_nothing(self):
+    def test_token_refresh_with_unknown_token_stores_no_idempotency_record(self):
         for text in ("rt_unknown", "x", "\u0661", "a" * 512):
             assert_error(refresh(text, key=KEY), 401, "E2002")
         assert IdempotencyRecord.objects.count() == 0

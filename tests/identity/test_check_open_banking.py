@@ -1,4 +1,4 @@
-"""Test that `check_vendor` passes the open banking sandbox, and names each fault of an adapter."""
+"""Test that `check_vendor` passes the open banking sandbox, and reports each fault of an adapter."""
 
 import json
 from datetime import datetime, timedelta

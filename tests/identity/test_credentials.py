@@ -76,7 +76,7 @@ def test_api_key_with_another_secret_or_checksum_is_rejected(user):
 class TestKeysOfAnotherEnvironment:
     @pytest.fixture(params=["production", "development"])
     def prefixes(self, request, settings):
-        """Return the key prefixes of the other profile and of this one, which the parameter names."""
+        """Return the key prefixes of the other profile and of the parameter's profile."""
         prefixes = {kind: settings.API_KEY_PREFIXES[kind] for kind in ("production", "development")}
         settings.API_KEY_PREFIX = prefixes.pop(request.param)
         ((_, there),) = prefixes.items()

@@ -98,7 +98,9 @@ def test_each_set_of_recovery_codes_has_its_own_salt(db, user, stranger):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("has_codes", [True, False])
-def test_code_attempt_computes_the_same_hashes_without_recovery_codes(db, user, hashed, typed, hashes, has_codes):
+def test_code_attempt_computes_equally_many_hashes_with_and_without_recovery_codes(
+    db, user, hashed, typed, hashes, has_codes
+):
     authenticator_of(user)
     if has_codes:
         recovery_codes_of(user)

@@ -68,7 +68,7 @@ def add_app(browser):
     return secret, codes
 
 
-def test_added_authenticator_app_logs_in_with_codes_and_recovery_codes(transactional_db, user):
+def test_user_logs_in_with_a_code_of_the_added_app_or_a_recovery_code(transactional_db, user):
     browser = reauthenticated(user)
     secret, codes = add_app(browser)
     assert browser.get(f"{HOME}/codes").headers["Location"] == HOME

@@ -15,7 +15,7 @@ PATH = "/webhooks/deliveries"
 
 @pytest.fixture
 def log(receiver, make_endpoint, emit, work):
-    """Return two endpoints: the first with three deliveries, of which one failed temporarily, the second with one."""
+    """Return an endpoint with three deliveries, one of which failed temporarily, and an endpoint with one delivery."""
     first = make_endpoint(receiver.url, event_types=["wallet.connected"])
     second = make_endpoint(receiver.url, event_types=["wallet.disconnected"])
     emit(2)

@@ -90,7 +90,7 @@ class ApplicantAddressRequestSerializer(Whole):
     postal_code = serializers.WordsField(
         max_length=applicant_schema.POSTAL_CODE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The postal code. Null if the country does not require one.",
+        help_text="The postal code. Null if the country does not require a postal code.",
     )
     country = CountryField(help_text="The ISO 3166-1 alpha-2 code, such as `US`, or `XK` for Kosovo.")
 

@@ -96,7 +96,9 @@ class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
     updated_by = serializers.IdField()
     application_data = ApplicationDataField(allow_null=True, required=False)
     applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants. Null removes them.")
-    notes = serializers.TextField(allow_null=True, required=False, help_text="Notes for people. Null removes them.")
+    notes = serializers.TextField(
+        allow_null=True, required=False, help_text="Human-readable notes. Null removes the notes."
+    )
     share = ShareField(
         required=False,
         help_text="The areas of your data that the lender and the score can read: `bank`, `identity`. Only a draft "
@@ -110,7 +112,7 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(**serializers.NULLABLE, help_text="The reason, for people. Null for none.")
+    reason = serializers.TextField(**serializers.NULLABLE, help_text="The human-readable reason. Null for none.")
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
         help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "
@@ -331,7 +333,8 @@ class TransitionSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="The code of the error that blocks the transition. Null if it is allowed."
     )
     why = serializers.TextField(
-        allow_null=True, help_text="The reason why the transition is blocked, for people. Null if it is allowed."
+        allow_null=True,
+        help_text="The human-readable reason why the transition is blocked. Null if the transition is allowed.",
     )
 
 

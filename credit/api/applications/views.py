@@ -269,8 +269,8 @@ class ApplicationViewSet(ApiViewSet):
     def proof(self, request: ApiRequest, application_id: str) -> Response:
         """List decision records with their inclusion proofs.
 
-        The top level has the newest record. `decisions` has the record of each approval, rejection, and reopening,
-        oldest first.
+        The top level of the response contains the newest decision record. `decisions` contains the record of each
+        approval, rejection, and reopening, oldest first.
 
         `record` is the string whose SHA-256 the ledger anchors. Until then, `status` is `pending`. If a record has a
         score, the operation also requires `score:read`.

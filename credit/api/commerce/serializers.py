@@ -73,7 +73,7 @@ class PriceFilterRequestSerializer(RequestSerializer):
 class SearchFiltersRequestSerializer(RequestSerializer):
     """The filters of products. An offer must match all of them."""
 
-    categories = _texts(help_text="The kinds of credit (`product_type`). An offer matches with any of them.")
+    categories = _texts(help_text="The kinds of credit (`product_type`). An offer must have one of these kinds.")
     price = PriceFilterRequestSerializer(required=False, help_text="The range of amounts financed.")
 
 
@@ -161,8 +161,8 @@ class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
     query = TextField(
         required=False,
         max_length=1_000,
-        help_text="The words to search for. An offer matches with any of them. The first 20 words have an effect, and "
-        "words of one or two letters only if there are no longer ones.",
+        help_text="The words to search for. An offer must match one of these words. The first 20 words have an "
+        "effect. If the query contains longer words, words of one or two letters have no effect.",
     )
     pagination = PaginationRequestSerializer(required=False)
 
@@ -311,7 +311,7 @@ class VariantSerializer(ResponseSerializer):
         "terms."
     )
     title = TextField()
-    description = DescriptionSerializer(help_text="The description, for people to read.")
+    description = DescriptionSerializer(help_text="The human-readable description.")
     price = PriceSerializer(help_text="The smallest amount financed.")
     availability = AvailabilitySerializer(help_text="Whether an application is possible.")
     options = SelectedOptionSerializer(
@@ -328,7 +328,7 @@ class ProductSerializer(ResponseSerializer):
 
     id = TextField(help_text="The id of the offer at /v1/provider-offers.")
     title = TextField()
-    description = DescriptionSerializer(help_text="The description, for people to read.")
+    description = DescriptionSerializer(help_text="The human-readable description.")
     categories = CategorySerializer(many=True, help_text="The kind of credit.")
     price_range = PriceRangeSerializer(help_text="The range of amounts financed.")
     options = ProductOptionSerializer(many=True, required=False)
@@ -348,7 +348,7 @@ class MessageSerializer(ResponseSerializer):
 
     type = OneOfField(("error", "warning", "info"), help_text="The severity of the message.")
     code = TextField(help_text="The code, for programs.")
-    content = TextField(help_text="The message, for people.")
+    content = TextField(help_text="The human-readable message.")
     severity = TextField(required=False, help_text="The remedy for an error, as a code of the protocol.")
     path = TextField(required=False, help_text="The JSONPath of the field that the message is about.")
 
@@ -397,9 +397,9 @@ class ProtocolRefusalSerializer(ResponseSerializer):
     """The error for an unsupported version of the protocol."""
 
     code = OneOfField(("version_unsupported",), help_text="The error in the protocol's form.")
-    content = TextField(help_text="The message, for people.")
+    content = TextField(help_text="The human-readable message.")
     error = TextField(required=False, help_text="The kind of error, as a slug. Absent if the request has `UCP-Agent`.")
-    message = TextField(required=False, help_text="The message, for people. Absent if the request has `UCP-Agent`.")
+    message = TextField(required=False, help_text="The human-readable message. Absent if the request has `UCP-Agent`.")
     request_id = TextField(
         allow_null=True, required=False, help_text="The id of the request. Quote it when you contact support."
     )

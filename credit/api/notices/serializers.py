@@ -17,7 +17,7 @@ class NoticeRowSerializer(serializers.ModelResponseSerializer):
     waits_for = serializers.TextField(
         source="waiting_reason",
         allow_null=True,
-        help_text="The reason why the notice is not created yet, for people. Null if nothing is missing.",
+        help_text="The human-readable reason why the notice is not created yet. Null if nothing is missing.",
     )
 
     class Meta:

@@ -98,8 +98,8 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
         **serializers.NULLABLE,
-        help_text="The notice before the acceptance of a price that is based on a consumer report (12 CFR 1022.70 to "
-        "1022.75). `notice`: a risk-based pricing notice, if the applicant's rate is above the offer's lowest. "
+        help_text="Which credit-pricing notice applicants receive before they accept (12 CFR 1022.70 to 1022.75). "
+        "`notice`: a risk-based pricing notice, if the applicant's rate is above the offer's lowest. "
         "`score_disclosure`: the applicant's credit score, at every rate. `not_applicable`: no notice. Null means "
         "`notice`. Offers with `jurisdiction` `eu` have no such notices.",
     )
@@ -153,7 +153,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
 
 
 def _check_names(names: Sequence[str], member: str) -> None:
-    """Raise ValidationError, with the position, for a name that equals or resembles an earlier one."""
+    """Raise ValidationError with the position of a name that equals or resembles an earlier name."""
     seen: set[str] = set()
     for number, name in enumerate(map(skeleton, names)):
         if name in seen:

@@ -153,8 +153,8 @@ class ProviderViewSet(ApiViewSet):
 
         The API assigns the `id`.
 
-        Requires the group `Lender`, to which staff add accounts. If the account has a second factor, the log-in
-        requires it. With `BACKOFFICE_SECOND_FACTOR`, the default in production, staff require a second factor.
+        Requires the group `Lender`, to which staff add accounts. If the account has a second factor, you must
+        have logged in with it. With `BACKOFFICE_SECOND_FACTOR`, the default in production, staff need a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
@@ -214,9 +214,10 @@ class ProviderViewSet(ApiViewSet):
 
         A `reader` can read the applications to the lender. A `reviewer` can also decide them. An `owner` can also
         manage offers and members. Requires the role `owner`. With `BACKOFFICE_SECOND_FACTOR`, the default in
-        production, the log-in requires a second factor. It always does if the account has one. The response is the same
-        for known and unknown user names. The invitation grants no rights before it is accepted, and expires after 7
-        days. The account that the lender belongs to gets the event `provider.member_invited`.
+        production, you must have logged in with a second factor. If the account has a second factor, the API always
+        requires such a log-in. The response is the same for known and unknown user names. The invitation grants no
+        rights before it is accepted, and expires after 7 days. The account that the lender belongs to gets the event
+        `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
@@ -225,8 +226,8 @@ class ProviderViewSet(ApiViewSet):
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a lender.
 
-        Idempotent. If the account has a second factor, the log-in requires it. With `BACKOFFICE_SECOND_FACTOR`, the
-        default in production, staff require a second factor.
+        Idempotent. If the account has a second factor, you must have logged in with it. With
+        `BACKOFFICE_SECOND_FACTOR`, the default in production, staff need a second factor.
         """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
@@ -300,10 +301,10 @@ class DecisionViewSet(ApiViewSet):
         `application/x-ndjson`, the API returns JSON Lines. `Repr-Digest` has the SHA-256 of the file. If there are more
         than 100,000 decisions, the API returns 400 `E1001`. Then request a shorter period.
 
-        A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`. `terms` has
-        the loan of an application's newest decision if that is an approval. The line also has `automated`, `score`,
-        `override` (the decision differs from the score's proposal), and `days` from the submission to the decision. A
-        credential with a list of scopes also requires `score:read`.
+        A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`. If the newest
+        decision on an application is an approval, its line contains the loan in `terms`. Each line also has
+        `automated`, `score`, `override` (the decision differs from the score's proposal), and `days` from the
+        submission to the decision. A credential with a list of scopes also requires `score:read`.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")

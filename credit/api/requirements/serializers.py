@@ -61,7 +61,7 @@ class DueSerializer(serializers.ResponseSerializer):
     )
     title = serializers.TextField(help_text="The label of the field.")
     type = serializers.TextField(help_text="The JSON type of the value, or `document`.")
-    why = serializers.TextField(help_text="The required action, for people.")
+    why = serializers.TextField(help_text="A human-readable description of the required action.")
 
 
 class RequiredDocumentSerializer(serializers.ResponseSerializer):

@@ -8,7 +8,7 @@ from config.api import serializers
 from credit.core.facts import CATEGORIES
 
 _TEXT_MAX = 4_000
-_CATEGORIES_HELP = "The categories of data that the scorecard reads, by its author."
+_CATEGORIES_HELP = "The categories of data that the scorecard reads, as stated by its author."
 
 
 class AboutRequestSerializer(serializers.RequestSerializer):

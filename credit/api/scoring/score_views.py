@@ -74,7 +74,7 @@ class ScoreViewSet(ApiViewSet):
         Requires a reviewer who is not the applicant. The model's current champion scores the current facts. The API
         returns 400 `E3004` for a draft, and after a decision, a withdrawal, or an expiry.
 
-        The new score replaces the earlier one, which stays stored. Reviewers decide an application that was scored
+        The new score replaces the earlier score, which stays stored. Reviewers decide an application that was scored
         again.
         """
         return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))

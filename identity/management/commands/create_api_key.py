@@ -18,7 +18,7 @@ from identity.access.models import AccountHistory
 class Command(JsonCommand):
     help = (
         "Create an API key for an account, and print the key and its secret once. The key counts as created "
-        "without a second factor. If an operation requires one, the API returns 403 E2012."
+        "without a second factor. If an operation requires a second factor, the API returns 403 E2012."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:

@@ -12,8 +12,8 @@ from identity.access.models import AccountHistory
 
 class Command(JsonCommand):
     help = (
-        "Remove the second factor of an account. If the account requires one, its owner adds a new one at the next "
-        "log-in."
+        "Remove the second factor of an account. If the account requires a second factor, its owner adds a new "
+        "second factor at the next log-in."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:

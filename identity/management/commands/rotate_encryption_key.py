@@ -14,7 +14,7 @@ class Command(JsonCommand):
     help = (
         "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS, bound to its row. After "
         "the first run, the database rejects values that servers of version 1.0 write. Safe during traffic. The "
-        "next run continues an interrupted one."
+        "next run continues an interrupted run."
     )
 
     fault = (

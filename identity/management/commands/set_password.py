@@ -11,7 +11,7 @@ from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
-    help = "Set an account's password, and revoke every token from the old one."
+    help = "Set an account's password, and revoke every token from log-ins with the old password."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username")

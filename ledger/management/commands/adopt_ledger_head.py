@@ -14,9 +14,9 @@ from ledger.sealing import lock_and_read_heads
 
 class Command(JsonCommand):
     help = (
-        "Confirm that the database's head is the newest signed one. Use it if the guard file is lost or damaged. "
-        "First compare the head with an independent checkpoint. An older head would create a second history of the "
-        "log."
+        "Confirm that the database's head is the newest signed head. Use this command if the guard file is lost or "
+        "damaged. First compare the head with an independent checkpoint. An older head would create a second "
+        "history of the log."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:

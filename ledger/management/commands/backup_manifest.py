@@ -95,7 +95,7 @@ def _compare(expected: dict[str, Any], manifest: dict[str, Any]) -> list[str]:
     if missing := set(expected["secrets"]["FIELD_ENCRYPTION_KEYS"]) - set(manifest["secrets"]["FIELD_ENCRYPTION_KEYS"]):
         faults.append(f"FIELD_ENCRYPTION_KEYS lacks {len(missing)} keys that the backup was encrypted with.")
     faults += [
-        f"{name} is another one." for name in ("SECRET_KEY", "LEDGER_SIGNING_KEY")
+        f"{name} differs from the {name} of the backup." for name in ("SECRET_KEY", "LEDGER_SIGNING_KEY")
         if expected["secrets"][name] != manifest["secrets"][name]
     ]  # fmt: skip
     if expected["ledger"]["origin"] != manifest["ledger"]["origin"]:

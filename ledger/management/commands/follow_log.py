@@ -21,7 +21,7 @@ FORKED = 3  # only a fork has this exit status
 class Command(JsonCommand):
     """Exit with 0 if every head extends the previous head, with 3 after a fork, or with 1 if the log is unavailable."""
 
-    help = "Follow a log with C2SP tiles, until SIGTERM. Each head of the log must continue the previous one."
+    help = "Follow a log with C2SP tiles, until SIGTERM. Each head of the log must extend the previous head."
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: ArgumentParser) -> None:

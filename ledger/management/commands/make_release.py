@@ -37,7 +37,7 @@ class Command(JsonCommand):
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--to", type=Path, default=BASE_DIR / "dist", metavar="FOLDER")
         parser.add_argument(
-            "--tree", type=Path, default=BASE_DIR, metavar="FOLDER", help="The clone to release. Default: this one."
+            "--tree", type=Path, default=BASE_DIR, metavar="FOLDER", help="The clone to release. Default: this clone."
         )
         parser.add_argument("--sbom", type=Path, metavar="FILE", help="Use this SBOM, and do not create one.")
 

@@ -144,7 +144,7 @@ class ApplicationViewSet(IdempotentCreate, viewsets.ModelViewSet):
             before = application.status
             if wanted["status"] not in application.requestable():
                 raise serializers.ValidationError(
-                    "The application's status does not allow this change. `details.allowed` lists the possible ones."
+                    "The application's status does not allow this change. `details.allowed` lists the allowed statuses."
                 )
             application.status = wanted["status"]
             application.status_reason = wanted["reason"]

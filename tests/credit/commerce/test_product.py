@@ -18,7 +18,7 @@ def offer():
 
 
 def product(api, text, **body):
-    """Return the product, after both validators accepted the answer."""
+    """Return the product of a response that both validators accept."""
     answer = call_catalog(api, "product", {"id": text, **body})
     assert judge.complaints(judge.PRODUCT, answer) == []
     return answer["product"]

@@ -231,13 +231,13 @@ def test_withdrawal_period_starts_when_the_information_is_complete():
 
 
 def test_withdrawal_period_without_information_about_the_right_never_ends():
-    """Test the rule in Art. 26(2), last sentence."""
+    """Test the period that Directive (EU) 2023/2225, Art. 26(2), last sentence requires."""
     application = concluded(told_of_right_at=None)
     assert read_withdrawal(client_of(application.consumer), application).json()["period_ends_at"] is None
 
 
 def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):
-    """Test the rule in Art. 26(5)."""
+    """Test the amounts that Directive (EU) 2023/2225, Art. 26(5) requires: interest per day, and the fee."""
     # The fee is paid separately.
     application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})
     body = declare(client_of(application.consumer), application).json()

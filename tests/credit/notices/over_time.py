@@ -68,7 +68,8 @@ class Simulation:
         applications = Application.objects.in_bulk(pks)
         rows = Notice.objects.filter(application__in=pks).exclude(status="cancelled").order_by("id")
         rows = rows.select_related("application").defer("content", "html")
-        # The newest undelivered notice, otherwise the newest; an approval can wait behind a delivered pricing notice.
+        # Use the newest undelivered notice, or the newest notice if all are delivered. An approval can wait behind a
+        # delivered pricing notice.
         newest = {notice.application_id: notice for notice in sorted(rows, key=lambda row: row.status in UNDELIVERED)}
         for world in worlds:
             self.next_day[world.pk] = self.day + self.chance.randrange(1, 6)

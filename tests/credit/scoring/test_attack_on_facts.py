@@ -92,7 +92,7 @@ def declines_below(fact, bound):
 
 
 def test_app_with_only_offers_read_cannot_infer_a_balance_by_matching(lender, app):
-    """The attack divides the range into 50 intervals, asks for the right one, and repeats."""
+    """The attack divides the range into 50 intervals, requests the interval that contains the balance, and repeats."""
     low, high, model, offer = 0, HIGHEST_CENTS, None, None
     while high - low > 1:
         bounds = [low + (high - low) * place // BINS for place in range(BINS + 1)]

@@ -83,7 +83,7 @@ def test_unusual_value_in_a_definition_is_rejected_or_evaluated(odd):
 
 
 def _refused_or_computed(one):
-    """Check a definition; compute and explain an accepted one, and store it as JSON and PMML."""
+    """Check a definition. If it is accepted, compute and explain a score, and write the definition as JSON and PMML."""
     try:
         check(one)
     except ValidationFailed as refusal:

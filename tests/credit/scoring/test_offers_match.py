@@ -167,13 +167,13 @@ def test_malformed_match_request_is_rejected(api, body):
 def test_match_executes_the_same_statements_for_more_offers(api, version, no_rate_limits, django_assert_num_queries):
     OfferFactory()
     api.send(PATH, {})
-    # The count, and the page; three statements limit heavy operations.
+    # Three statements are for the heavy-operation limit, one is for the count, and one is for the page.
     with django_assert_num_queries(3 + 2):
         api.send(PATH, {})
     for _ in range(3):
         OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     api.send(PATH, {"facts": SAID_GOOD})
-    # The count, the page, champions, one fact, and the last scores; another one stores a new score.
+    # Five statements read the count, the page, champions, one fact, and the last scores. A sixth stores a new score.
     with django_assert_num_queries(3 + 5):
         api.send(PATH, {"facts": SAID_GOOD})
     with django_assert_num_queries(3 + 6):

@@ -15,7 +15,7 @@ class Interrupted(Exception):
 
 
 def interrupt_after(statements, editor, monkeypatch):
-    """Make a schema editor execute some statements, and raise at the next one."""
+    """Make a schema editor execute some statements, and raise at the next statement."""
     execute, left = editor.execute, iter(range(statements))
 
     def counted(sql, params=()):
