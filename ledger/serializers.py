@@ -270,7 +270,7 @@ class StepSerializer(serializers.ResponseSerializer):
 
     name = serializers.TextField(help_text="The name of the check.")
     ok = serializers.FlagField(help_text="Whether the check passed.")
-    detail = serializers.TextField(help_text="The result, for people to read.")
+    detail = serializers.TextField(help_text="The human-readable result.")
 
 
 class VerdictSerializer(serializers.ResponseSerializer):

@@ -210,7 +210,7 @@ class Asker:
             state.sent_size, state.call = old_size, Future()
             try:
                 body = request_from(old_size)
-            except Exception as error:  # noqa: BLE001  one witness must not stop the others
+            except Exception as error:  # noqa: BLE001  a witness must not stop the other witnesses
                 state.call.set_exception(error)
                 continue
             state.call = self._threads.submit(
@@ -228,7 +228,7 @@ class Asker:
         for state in sent:
             try:
                 word, meaning, size = self._judge(state, head, now)
-            except Exception as error:  # noqa: BLE001  one witness must not stop the others
+            except Exception as error:  # noqa: BLE001  a witness must not stop the other witnesses
                 name = contain(error, "witness", state.witness.name)
                 word, meaning, size = "fault", f"could not be asked ({name})", None
             if size is not None and size <= head.tree_size and not again:

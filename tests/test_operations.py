@@ -89,7 +89,7 @@ def resolved(schema):
 
 
 def body_schema(name):
-    """Return the schema of an operation's JSON body, if it accepts one."""
+    """Return the schema of an operation's JSON body, if it accepts a JSON body."""
     content = OPERATIONS[name][2].get("requestBody", {}).get("content", {})
     return resolved(content["application/json"]["schema"]) if "application/json" in content else None
 

@@ -99,7 +99,7 @@ class PersonalData(LargeListAdmin):
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
         """Check whether a record is masked.
 
-        An erased account's record is masked for all viewers, others without VIEW.
+        An erased account's record is masked for all viewers. Other records are masked for viewers without VIEW.
         """
         if not self.is_about_people:
             return False

@@ -28,7 +28,7 @@ class WebhookEndpointNotFound(ApiError):
 
 
 def endpoints_of(credential: Any) -> EndpointQuerySet:
-    """Select the endpoints that a credential can access: all of the account, or for an app those that it created."""
+    """Select the endpoints that a credential can access. An app can access only the endpoints that it created."""
     own = Endpoint.objects.present().filter(account_id=credential.user_id)
     return own.filter(client_id=credential.client_id) if credential.delegated else own
 
@@ -87,7 +87,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
     """
     if "url" in changes:
         check_url(changes["url"])
-        changes["failing_since"] = None  # failures of the old URL do not affect the new one
+        changes["failing_since"] = None  # failures of the old URL do not affect the new URL
     status = changes.pop("status", None)
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():

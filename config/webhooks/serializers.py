@@ -86,7 +86,7 @@ class EndpointSecretSerializer(SecretAnswer, EndpointSerializer):
 
 
 class EndpointsPageSerializer(serializers.CollectionSerializer):
-    """The endpoints of the account, or those that the app created, oldest first."""
+    """The endpoints of the account, or the endpoints that the app created, oldest first."""
 
     endpoints = EndpointSerializer(many=True, help_text="The endpoints, oldest first.")
     total = serializers.Int64Field(help_text="The number of endpoints.")

@@ -209,7 +209,7 @@ _signer = signing.TimestampSigner(salt="credit.information-form")
 
 
 def provide(application: Application, form: Precontract, *, medium: str, is_opened: bool, now: datetime) -> None:
-    """Store that the applicant received a form. Mail a link to the other borrowers for the first form of the terms."""
+    """Store that the applicant received a form. For the first form of the terms, mail the other borrowers a link."""
     is_first = not Precontract.objects.filter(
         application=application, terms_sha256=form.terms_sha256, provided_at__isnull=False
     ).exists()

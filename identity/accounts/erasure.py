@@ -275,7 +275,7 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
         try:
             if not is_dry:
                 _erase_again(user_id, key, requested[key], is_done=is_done, now=now)
-        except Exception as error:  # noqa: BLE001  one account must not stop the others
+        except Exception as error:  # noqa: BLE001  an account must not stop the other accounts
             contain(error, "erasure", key)
             failed += 1
     missing = requested.keys() - successes

@@ -129,7 +129,7 @@ class _CodeForm(forms.Form):
         code = self.cleaned_data["code"]
         self.authenticator = get_adapter().use_code(self.user, code)
         if self.authenticator is None:
-            raise forms.ValidationError(gettext("This code is wrong, or was already used. Wait for the next one."))
+            raise forms.ValidationError(gettext("This code is wrong, or was already used. Wait for the next code."))
         return code
 
 

@@ -27,7 +27,7 @@ def check_chosen(name: str) -> None:
         raise ValidationError(gettext("A user name must contain only the letters A to Z, a to z, and digits."))
     _check_shape(name)
     if name.lower() in RESERVED:
-        raise ValidationError(gettext("The user name %(name)s is reserved. Choose another one.") % {"name": name})
+        raise ValidationError(gettext("The user name %(name)s is reserved. Choose another name.") % {"name": name})
 
 
 def check_of_operator(name: str, account: User | None = None) -> None:

@@ -174,7 +174,7 @@ def _filled(route, pk, parts):
 
 
 def addresses_of(model, pk, parts):
-    """Yield every address of a model's admin; those of a record have this primary key."""
+    """Yield every URL of a model's admin. The URLs of a record have this primary key."""
     options = model._meta
     model_admin = admin.site.get_model_admin(model)
     start = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")

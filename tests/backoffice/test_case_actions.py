@@ -15,7 +15,7 @@ ACTIONS = re.compile(r'<a class="button[^"]*" href="([^"]*/(?:move|do|proposal)/
 
 
 def actions_of(response):
-    """Return the addresses of a page's actions: those of the bar, and those of the menu."""
+    """Return the URLs of a page's actions: the actions of the bar, and the actions of the menu."""
     before, _, menu = response.content.decode().partition(">More<")
     return ACTIONS.findall(before), ACTIONS.findall(menu.partition("</details>")[0])
 

@@ -81,7 +81,7 @@ def test_work_item_processing_executes_two_mark_statements_per_batch(queued, dja
 
 def test_lease_of_a_work_mark_starts_with_its_batch(queued, monkeypatch):
     queued(2)
-    ends, seconds = [], iter([100.0, 100.0, 400.0])  # The times are those of the review and of each mark.
+    ends, seconds = [], iter([100.0, 100.0, 400.0])  # These are the times of the review and of each mark.
     monkeypatch.setattr(failed_items.time, "monotonic", lambda: next(seconds))
     items().process(lambda _mail: ends.append(WorkMark.objects.get().ends_at), now=NOW)
     assert ends == [NOW + LEASE, NOW + LEASE + timedelta(minutes=5)]

@@ -202,7 +202,7 @@ class TestConcurrentCopies:
 
     def test_concurrent_signed_copies_with_one_key_create_one_offer(self, committed):
         answers = self.send([FIRST_KEY] * 8)
-        # During the first request, PostgreSQL makes the others wait or fail with 409.
+        # During the first request, PostgreSQL makes the other requests wait or fail with 409.
         assert {answer.status_code for answer in answers} <= {201, 409}
         assert len({answer.content for answer in answers if answer.status_code == 201}) == 1
         assert Offer.objects.count() == 1

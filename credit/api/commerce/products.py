@@ -30,7 +30,7 @@ def terms_of(offer: Offer) -> list[str]:
 def price_bounds(offer: Offer) -> tuple[int, int]:
     """Return the smallest and the largest amount financed, in cents.
 
-    Without a minimum, an offer lends from one cent on, because a price of 0 would mean free. Without a maximum, it
+    If an offer has no minimum, it lends from one cent on, because a price of 0 would mean free. Without a maximum, it
     lends up to the maximum of a quote.
     """
     low, high = offer.loan_amount_min_cents or 1, offer.loan_amount_max_cents

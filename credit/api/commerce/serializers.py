@@ -156,7 +156,7 @@ class _CatalogRequestSerializer(RequestSerializer):
 
 
 class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
-    """A search. Without words and filters, it returns all active offers that the caller can get."""
+    """A search. If it has no words and no filters, the response has all active offers that the caller can get."""
 
     query = TextField(
         required=False,

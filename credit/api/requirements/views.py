@@ -19,9 +19,9 @@ class ApplicationRequirementViewSet(ApiViewSet):
 
         The response has all requirements of the offer, and the items that the application lacks.
 
-        A draft has the requirements of the offer's current version. A submitted application has those of the version at
-        its submission. If the applicant gets a draft's requirements, the API adds the required documents to its
-        checklist, which accepts files.
+        A draft has the requirements of the offer's current version. A submitted application has the requirements of the
+        version at its submission. If the applicant gets a draft's requirements, the API adds the required documents to
+        its checklist, which accepts files.
         """
         application = load_for(application_id, actor_of(request))
         is_own = application.consumer_id == request.user.pk

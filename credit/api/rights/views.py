@@ -53,7 +53,8 @@ class ExplanationViewSet(ApiViewSet):
 
         The response explains the newest decision: the role of the score, the decider, and what the applicant can do
         now. Before a decision, it explains the current score. `inputs` have the facts with value, source, and day, and
-        the points. Without a score, `automated` is `none`, and `score`, `procedure`, `inputs`, and `changes` are null.
+        the points. If there is no score, `automated` is `none`, and `score`, `procedure`, `inputs`, and `changes` are
+        null.
         """
         application = load_for(application_id, actor_of(request))
         with heavy.slot(request):

@@ -99,7 +99,9 @@ class CertificateSerializer(serializers.JsonPartSerializer):
         help_text="The number of declining combinations without a reason: 0 for a version that was published by "
         "version 1.1 or later. A string above 2^53."
     )
-    reasons = CertifiedReasonSerializer(many=True, help_text="The reasons of characteristics, then those of knockouts.")
+    reasons = CertifiedReasonSerializer(
+        many=True, help_text="The reasons of characteristics, then the reasons of knockouts."
+    )
     total_min = serializers.Int64Field(help_text="The lowest possible total, limited to the range.")
     total_max = serializers.Int64Field(help_text="The highest possible total, limited to the range.")
     ordered = OrderedInputSerializer(many=True, help_text="The inputs that have bins with `below`.")

@@ -221,8 +221,8 @@ class StepSerializer(serializers.ResponseSerializer):
     from_bin = serializers.Int32Field(help_text="The position of the current bin in the definition, from 0.")
     to_bin = serializers.Int32Field(help_text="The position of the required bin in the definition, from 0.")
     points = serializers.Int64Field(
-        help_text="The points of the required bin less those of the current bin. Can be 0 or negative if the current "
-        "bin is that of missing values."
+        help_text="The points of the required bin less the points of the current bin. If "
+        "the current bin is the bin of missing values, the difference can be 0 or negative."
     )
 
 
@@ -237,7 +237,7 @@ class EvaluationSerializer(serializers.ResponseSerializer):
     """The result of a version for the facts in the request."""
 
     total = serializers.Int64Field(help_text="The sum of the points, limited to the definition's range.")
-    outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome. With `refer`, reviewers decide.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome. If it is `refer`, reviewers decide.")
     segment = serializers.TextField(allow_null=True, help_text="The segment of the total. Null if there is none.")
     points = PointsPageSerializer(many=True, help_text="The points of each characteristic.")
     reasons = ReasonSerializer(many=True, help_text="At most four reasons, the most important first.")
@@ -302,7 +302,7 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     outcome = serializers.OneOfField(
         OUTCOMES,
         allow_null=True,
-        help_text="The outcome. With `refer`, reviewers decide. Null for the applicant if the model reads `person.…`.",
+        help_text="The outcome. If it is `refer`, reviewers decide. Applicants get null if the model reads `person.…`.",
     )
     reasons = ReasonSerializer(
         many=True, help_text="At most four reasons, the most important first. Empty if `outcome` is null."

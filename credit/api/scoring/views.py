@@ -169,7 +169,8 @@ class ModelVersionViewSet(ApiViewSet):
     def instructions(self, request: ApiRequest, model_id: str, number: str) -> dict[str, Any]:
         """Get the instructions for use of a version.
 
-        The author of a version sends the instructions as `about`. Without `about`, the text fields are empty.
+        The author of a version sends the instructions as `about`. If the author sent no `about`, the text fields are
+        empty.
         """
         version = versions.load_version(model_id, number, request.user)
         about = version.about or InstructionsSerializer.nothing()

@@ -39,7 +39,7 @@ class Command(JsonCommand):
         parser.add_argument(
             "--tree", type=Path, default=BASE_DIR, metavar="FOLDER", help="The clone to release. Default: this clone."
         )
-        parser.add_argument("--sbom", type=Path, metavar="FILE", help="Use this SBOM, and do not create one.")
+        parser.add_argument("--sbom", type=Path, metavar="FILE", help="Use this SBOM, and do not create an SBOM.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         try:

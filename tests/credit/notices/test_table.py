@@ -143,7 +143,7 @@ def test_reason_that_only_states_a_low_score_is_rejected(text):
 
 
 class TestScored:
-    """The reasons of a decision by score are those of the scored factors (1002.9(b)(2), comments 4 to 6)."""
+    """Test that the reasons of a decision by score match the scored factors (1002.9(b)(2), comments 4 to 6)."""
 
     def world(self, settings, said, profile="us"):
         settings.DECISIONING = "automatic"

@@ -278,7 +278,7 @@ class TestRepeatedScoring:
         confirm(reviewers_api, sent, value=1)
         score_again(reviewers_api, sent)
         sent.refresh_from_db()
-        # The facts are those of the decision, not of the later score.
+        # The response has the facts of the decision, not of the later score.
         assert bundle_of(sent)["facts"] == bundle["facts"]
 
     def test_applicants_and_readers_cannot_score_again(self, api, sent):
