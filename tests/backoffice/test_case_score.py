@@ -12,7 +12,7 @@ from credit.models import ApplicationRevision
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import store_score
-from tests.backoffice.pages import seen_in, text_of
+from tests.backoffice.pages import seen_value, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
@@ -113,7 +113,7 @@ def test_an_override_without_a_reason_is_an_error_of_the_form_that_keeps_its_fie
     application = case(champion)
     address = move_of(application, "approved")
     page = reviewers_client.get(address)
-    sent = {"seen": seen_in(page), "terms_seen": page.context.get("terms_seen", ""), "reason": ""}
+    sent = {"seen": seen_value(page), "terms_seen": page.context.get("terms_seen", ""), "reason": ""}
     answer = reviewers_client.post(address, sent)
     assert answer.status_code == 200
     assert answer.context["form"].errors == {"reason": ["This field is required."]}
