@@ -86,9 +86,6 @@ class NewHoldForm(forms.ModelForm):  # type: ignore[type-arg]
     def save_m2m(self) -> None:
         """Do nothing: `clean` has stored the hold."""
 
-    def _post_clean(self) -> None:
-        """Skip the validation of the model, whose row exists already."""
-
 
 class StateFilter(ConditionFilter):
     title = "state"

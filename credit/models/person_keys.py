@@ -49,7 +49,7 @@ class PersonKey(models.Model):
         known = set(cls.objects.filter(application=application).values_list("digest", flat=True))
         if digests != known:
             cls.objects.filter(application=application).delete()
-            cls.objects.bulk_create(cls.keys_of(application))
+            PersonKey.objects.bulk_create(cls.keys_of(application))
 
     @classmethod
     def keys_of(cls, application: Application) -> "list[PersonKey]":
