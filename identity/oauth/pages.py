@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseRedirect
@@ -178,8 +179,10 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
         if "partner" in request.POST:
             for account in managed.partners_of(user):
                 managed.end_access(account, now=timezone.now())
+                messages.success(request, gettext("The partner can no longer act on your behalf."))
             return HttpResponseRedirect("/oauth/grants")
         client = get_object_or_404(OAuthClient, client_id=queryable(request.POST.get("client_id", "")))
         end_app_access(user, client, now=timezone.now())
         forget_credentials()
+        messages.success(request, gettext("The app can no longer act on your behalf."))
         return HttpResponseRedirect("/oauth/grants")

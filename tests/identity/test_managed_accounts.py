@@ -292,7 +292,9 @@ class TestClaimedAccounts:
         csrf = browser.get("/oauth/grants").context["csrf_token"]
         ended = browser.post("/oauth/grants", {"partner": partner.pk, "csrfmiddlewaretoken": str(csrf)})
         assert ended.status_code == 302
-        assert "End access" not in browser.get("/oauth/grants").content.decode()
+        page = browser.get("/oauth/grants").content.decode()
+        assert "The partner can no longer act on your behalf." in page
+        assert "End access" not in page
         assert_error(held.read("/applications"), 403, "E2013")
         path = f"{PATH}/{account['id']}"
         for answer in (

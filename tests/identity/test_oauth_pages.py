@@ -275,7 +275,9 @@ def test_user_can_view_and_revoke_oauth_grants(user, browser, registered):
     page = browser.get("/oauth/grants")
     assert b"Budget app" in page.content
     assert revoke_access(browser, page, registered[0]).status_code == 302
-    assert b"You have not authorized any apps" in browser.get("/oauth/grants").content
+    page = browser.get("/oauth/grants").content
+    assert b"The app can no longer act on your behalf." in page
+    assert b"You have not authorized any apps" in page
     forget_credentials()
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
 
