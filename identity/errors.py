@@ -7,7 +7,7 @@ from config.core.lifecycle import InvalidTransition, RecordNotEditable
 
 ATTEMPTS_MAX = 3  # verifications of one person in ATTEMPTS_DAYS
 ATTEMPTS_DAYS = 30
-# The error codes of RFC 6749, each with the API's code.
+# This maps each error code of RFC 6749 to the API's code.
 _OAUTH_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": InvalidToken.code}
 
 

@@ -81,7 +81,7 @@ class _Audit:
         self.block = log.Head()
         self.blocks: Any = Block.objects.order_by("number").values().iterator(chunk_size=_BLOCKS_PER_READ)
         self.pending: dict[str, Any] = {}
-        # The hashes of the last, incomplete tile of each level.
+        # This maps each level to the hashes of its last, incomplete tile.
         self.filling: dict[int, list[bytes]] = {}
         try:
             self.guarded = guard.read()

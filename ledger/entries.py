@@ -18,7 +18,7 @@ NONCE_BYTES = 16
 USER_ID_MAX = 255
 REPORT_TYPE_MAX = 64
 REPORT_DATA_MAX_BYTES = 10 * 1024 * 1024
-# The value in place of the metadata of an erased entry.
+# This value replaces the metadata of an erased entry.
 ERASED = "erased"
 
 

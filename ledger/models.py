@@ -123,9 +123,9 @@ class Cosignature(models.Model):
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
-    # The verifier key of the witness, which verifies this row.
+    # This is the verifier key of the witness, which verifies this row.
     witness = models.CharField(max_length=VKEY_MAX)
-    # The time that the witness signed, in seconds since 1970.
+    # This is the time that the witness signed, in seconds since 1970.
     timestamp = models.BigIntegerField()
     signature = models.BinaryField()
 

@@ -175,7 +175,7 @@ def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
 
 class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or none
     pagination_class = FittingPagination
-    # The default rate limit of methods that change data.
+    # Methods that change data have this rate limit by default.
     write_limit = "write"
     query: dict[str, Any]  # the parsed query of the endpoint, without `filter_values`
     declared: Endpoint  # the declaration of the called method

@@ -22,11 +22,11 @@ from config.core.registration import declared
 
 _LATE_SHARE = 0.7  # after this share of a deadline, the age is displayed as late
 NOTHING = "—"
-# Fields whose values are names in code.
+# The values of these fields are names in code.
 NAMED_VALUES = frozenset({
     "channel", "day_count", "kind", "method", "outcome", "product_type", "regime", "status", "type", "way",
 })  # fmt: skip
-# Words of field names that are written differently in titles.
+# Titles spell these words of field names differently.
 _SPELLINGS = {
     "apr": "APR", "bic": "BIC", "doi": "DOI", "eu": "EU", "iban": "IBAN", "id": "ID", "ids": "IDs", "ip": "IP",
     "max": "maximum", "min": "minimum", "sha256": "SHA-256", "us": "US", "url": "URL",

@@ -28,7 +28,7 @@ from config.core.proxies import client_address
 MAX_AGE_SECONDS = 300
 BUILD_SECONDS = 10  # the `Retry-After` while the documentation is being built
 MARKDOWN = "text/markdown; charset=utf-8"
-# The former paths of pages, and the current path of each.
+# This maps the former path of a page to its current path.
 MOVED = {
     "backoffice": "backoffice/access",
     "errors": "reference/errors",

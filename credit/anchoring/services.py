@@ -68,7 +68,7 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         opened = {name: values and without_person(values) for name, values in opened.items()}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
-        # The applicants changed after the decision.
+        # The applicants changed after the decision, so their hash is not in the record.
         persons = None
     return {
         "record": anchor.record,

@@ -15,7 +15,7 @@ from credit.core.errors import BrokenFile
 
 logger = logging.getLogger("platform.documents")
 
-# A host and a port, or the path of a socket.
+# An address is a host and a port, or the path of a socket.
 Address = tuple[str, int] | str
 
 CONNECT_SECONDS = 2.0

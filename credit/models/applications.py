@@ -232,7 +232,7 @@ class Application(DecisionRules):
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         if self.status == APPROVED:
-            # The applicant can accept concurrently.
+            # The applicant can accept concurrently, so `updated_at` must be unchanged.
             as_read = {**as_read, "updated_at": self.updated_at}
         if self.status == UNDER_REVIEW:
             as_read = {**as_read, "counteroffer_moves": self.counteroffer_moves}

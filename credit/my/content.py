@@ -24,7 +24,7 @@ from credit.requirements.services import requirements_of
 from credit.terms.agreement import lender_of
 
 Row = tuple[str, str]
-# The maximum number of rows for data without a schema.
+# A table of data without a schema has at most this number of rows.
 ROWS_MAX = 200
 _DEPTH_MAX = 4
 # Smaller numbers can be years, so they are displayed without separators.

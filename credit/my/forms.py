@@ -44,10 +44,10 @@ _AUTOCOMPLETE = {
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
-# Characters that can separate digits, in addition to spaces.
+# These characters can separate digits, in addition to spaces.
 _PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")
 _TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
-# The countries with the country code 1.
+# These countries have the country code 1.
 _PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
@@ -311,7 +311,7 @@ class ApplicationForms:
         first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
-        # Most applicants for US offers live in the United States.
+        # The form preselects the United States for US offers, because most of their applicants live there.
         country = None if offer.conventions.is_eu else "US"
         about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)

@@ -37,7 +37,7 @@ from identity.access import consents
 from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
-# The time between two attempts to create a waiting notice.
+# The worker waits this time between two attempts to create a notice.
 RETRY_AFTER = timedelta(hours=1)
 _LEASE = timedelta(minutes=1)
 # A reviewer must record deliveries with these channels. The platform detects all other deliveries.

@@ -104,7 +104,7 @@ def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
         logger.warning("report %s: the outcome is unknown (%s)", report.pk, error.word)
     except Exception as error:  # noqa: BLE001  an adapter's error message can contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
-    # The call has ended, so `collect` may call the vendor.
+    # The call has ended, so `collect` can call the vendor after the pause.
     if report.status == REQUESTED:
         Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _PAUSE)
 

@@ -70,7 +70,7 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
 def _explain(application: Application) -> dict[str, Any]:
     move = application.history.filter(status__in=DECIDED).order_by("-position").first()
     if application.status not in DECIDED and application.accepted_at is None:
-        # The decision was reopened.
+        # The decision was reopened, so it is no longer the decision to explain.
         move = None
     moment = None if move is None else move.changed_at
     scores = Score.deciding(application.pk).select_related("version", "kept_facts")
@@ -137,7 +137,7 @@ def _inputs(card: Card, score: Score, facts: Mapping[str, Any], currency: str | 
     inputs = []
     for source in card.inputs:
         names = source.facts if has_person(source.facts) else source.used(facts)
-        # Points could reveal the facts.
+        # Points could reveal facts that the applicant must not read.
         is_hidden = score.is_withheld or source.name not in scored
         points = None if is_hidden else _points(source, *scored[source.name], currency)
         inputs.append(

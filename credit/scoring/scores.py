@@ -212,7 +212,7 @@ def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime,
             for version, facts, known in facts_for(versions, now=now, application=application, **about)
         ]
     except Error:
-        # The transaction is broken.
+        # After a database error, the transaction accepts no more statements, so the caller must roll back.
         raise
     except Exception:
         model_id = application.offer_snapshot["blockscore_model_id"]

@@ -137,7 +137,7 @@ def accept(
         if due := list(Notice.undelivered_about_pricing(application).values_list("pk", flat=True)):
             raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
         form = require_form(application, terms, precontract_sha256)
-        # The counteroffer already was the lender's decision.
+        # The counteroffer already was the lender's decision, so its acceptance approves the application.
         if offered is not None and terms is not None:
             counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
         elif application.is_reconsiderable:

@@ -116,7 +116,7 @@ def _store(
     lender = lender_of(application)
     for number, address, language in _receipts(application):
         with translation.override(language):
-            # Only the first borrower has an account.
+            # Only the first borrower has an account, so only their mail has a link to the page.
             context = {"link": link if number == 1 else "", "rows": _receipt_rows(application, lender)}
         queue_mail(address, "contract_withdrawn", context, language=language, now=now)
     record_application_event("contract_withdrawn", application, now=now)

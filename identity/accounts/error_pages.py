@@ -18,7 +18,7 @@ from config.core.media_types import prefers
 
 _API = "/v1"
 _REPLACED = ("application/json", PROBLEM, "text/plain")
-# The title, the meaning, and the next step for each status.
+# This maps each status to the title, the meaning, and the next step.
 _WORDS = {
     403: (_("You can't open this page"), _("Your account has no access to it."), _("Log in with another account.")),
     404: (
@@ -40,7 +40,7 @@ _WORDS = {
 }
 _REFUSED = (_("This request can't be answered"), _("Nothing was saved."), _("Go back and try again."))
 _FAULT = (_("Something went wrong"), _("The error is on our side, and was recorded."), _("Try again in a few minutes."))
-# The address of each section, and the text of its link.
+# This maps the path of each section to the text of its link.
 _SECTIONS = {"/my": _("My applications"), "/developers": _("Developers"), "/admin/": _("Back office")}
 _ACCOUNT = ("/account/", _("My account"))
 

@@ -27,7 +27,7 @@ logger = logging.getLogger("platform.accounts")
 
 PREFIX = "/account/"
 NO_PASSKEY = "The passkey's data are invalid."
-# Limits that apply to a form in addition to the general limit.
+# These limits apply to a form in addition to the general limit.
 _COUNTED = {
     "account_signup": ("new_account", "mail_address"),
     "account_reset_password": ("mail_address",),

@@ -227,7 +227,7 @@ class TestRateLimitedResponses:
             ("2001:500:9f::42, ::ffff:0a02:0304", "2001:500:9f::42"), ("2801:1b8:10::b, fdff::", "2801:1b8:10::b"),
             ("fd00::5, 2a00:1450:4001:80b::200e", "2a00:1450:4001:80b::200e"), ("fc00::1, fd00::1", "fc00::1"),
             ("[2a03:2880:f12f:83:face:b00c:0:25de]", "2a03:2880:f12f:83:face:b00c:0:25de"),
-            # One caller in several spellings, and placeholders of Squid and RFC 7239 in the place of an address
+            # These are several spellings of a caller's address, and placeholders of Squid and RFC 7239 for an address.
             ("::ffff:203.0.113.7", "203.0.113.7"), ("[::FFFF:cb00:7107]:51234", "203.0.113.7"),
             ("2001:DB8:0:0::1", "2001:db8::1"), ('"[2001:db8::1]:51234"', "2001:db8::1"),
             ("203.0.113.7, unknown", "10.0.0.1"), ("_gazonk, 10.2.3.4:80", "10.2.3.4"), ("-", "10.0.0.1"),

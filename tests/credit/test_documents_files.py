@@ -123,7 +123,7 @@ WHOLE = {
     "two ends": PDF + PDF,
     "data behind a JPEG": JPEG + b"ftypmp42" * 99, "data behind a PNG": PNG + b"x", "a JPEG with a comment":
     JPEG[:2] + b"\xff\xfe\x00\x04\xff\xd9" + JPEG[2:],
-    # ISO 32000, and variants by scanners and phones
+    # ISO 32000 allows these files, or scanners and phones write them.
     "PDF 2.0": PDF.replace(b"1.4", b"2.0"), "an unknown version": PDF.replace(b"1.4", b"1.9"),
     "binary bytes in line 2": PDF.replace(b"\n", b"\n%\xe2\xe3\xcf\xd3\n", 1),
     "old Mac lines": PDF.replace(b"\n", b"\r"), "a MacBinary header": bytes(128) + PDF, "MPO": JPEG * 2,
@@ -148,7 +148,7 @@ BROKEN = [
     PNG[:-12],
     PNG[:40], PNG[:8], PNG[:16] + bytes(8) + PNG[24:], PNG[:33] + PNG[-12:],
 ]  # fmt: skip
-# Brands of still images and image sequences in MP4RA's register
+# MP4RA's register has these brands of still images and image sequences.
 HEIF = [
     "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "mif2", "mif3", "msf1", "miaf", "avif",
     "avis", "avio", "avci", "avcs", "jpeg", "jpgs", "j2ki", "j2is", "vvic", "vvis",

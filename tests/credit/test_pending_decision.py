@@ -404,8 +404,8 @@ def test_four_eyes_decision_executes_at_most_14_statements(api, user, settings, 
     application = ApplicationFactory(consumer=user, status="under_review")
     api.read("/auth/me")
     record_keys.key_at(timezone.now())  # This decision creates the first key.
-    # Without a key: transaction, application, update, history, signing key, anchor, notices, due date, its clock,
-    # notice, review request, event, recipient, end.
+    # A decision without an Idempotency-Key executes at most 14 statements: transaction, application, update, history,
+    # signing key, anchor, notices, due date, its clock, notice, review request, event, recipient, and end.
     with django_assert_max_num_queries(14):
         assert decide(api, application).status_code == 200
     assert Application.objects.get().status == "approved"

@@ -239,7 +239,7 @@ TOKENIZED = "8cfb8beb89b774ee43b090625f0d61d0814322b43bff984eaf60386e"
         ({"mask": "1234"}, {"mask": "1234"}, 1), ({"mask": "1234"}, {"mask": "5678"}, 2),
         ({"mask": "1234", "name": "Joint"}, {"mask": "1234", "name": "Own"}, 2),
         ({"mask": "1234", "subtype": "savings"}, {"mask": "1234"}, 2), ({"mask": None}, {"mask": None}, 2),
-        # The accounts of Plaid's sandbox, and the rules of its documentation for duplicate items and tokenized accounts
+        # These are accounts of Plaid's sandbox, and cases of its rules for duplicate items and tokenized accounts.
         (CHECKING, CHECKING, 1), (SAVING, SAVING, 1), (CHECKING, SAVING, 2), (MONEY_MARKET, MONEY_MARKET, 1),
         (MONEY_MARKET, SAVING, 2), (CD, CD, 1), (CD, {**CD, "mask": "2223"}, 2),
         (CHECKING, {**CHECKING, "official_name": "Plaid Gold Standard 0% Interest Checking"}, 1),

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.django_db
 
 MONTH = timedelta(days=31)
 QUARTER = timedelta(minutes=15)
-# Multiples of 15 minutes: sums either hit the moment of an expiry exactly, or are far from it, however long a test
-# takes.
+# The spans are multiples of 15 minutes. Their sums either are exactly the time of an expiry, or differ from it by more
+# than the duration of a test.
 SPANS = st.sampled_from(
     [
         QUARTER, timedelta(hours=23), timedelta(hours=25), timedelta(hours=73), timedelta(days=13), timedelta(days=29),

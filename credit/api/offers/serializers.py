@@ -113,8 +113,8 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         max_length=len(KINDS),
         **serializers.NULLABLE,
         help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
-        "the submission, if the scoring model reads `report.…`. The score waits for them, at most 24 hours. Null for "
-        "none.",
+        "the submission, if the scoring model reads `report.…`. The platform computes the score after all reports "
+        "have ended, or after 24 hours. Null for none.",
     )
     min_age = serializers.Int32Field(
         min_value=1,

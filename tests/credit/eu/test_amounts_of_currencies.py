@@ -156,8 +156,8 @@ def test_figure_confirmed_in_yen_is_stored_without_decimal_places(yen, reviewer)
     assert "450,000 JPY (" in text
 
 
-# The currency, the largest loan of the offer in minor units, an amount as typed and as shown in the back office,||its
-# minor units, and the same amount as typed on a German page.
+# A row has the currency, and the largest loan of the offer in minor units. It then has an amount as typed, as shown in
+# the back office, in minor units, and as typed on a German page.
 AMOUNTS = [
     ("JPY", 500_000, "12,345", "12,345\u00a0JPY", 12_345, "12.345"),
     ("TND", 90_000_000, "12,345.678", "12,345.678\u00a0TND", 12_345_678, "12.345,678"),

@@ -1,4 +1,4 @@
-"""Test that every validation error of a scorecard names its location."""
+"""Test that every validation error of a scorecard contains its location."""
 
 import pytest
 from jsonschema import Draft202012Validator

@@ -13,8 +13,8 @@ from tests.factories import ProviderFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
-# Each row has the statuses of facts, facts of applicant 2, reports, report of applicant 1, and report of applicant 2.
-# The number of reports and the presence of raw data follow.
+# Each row has five statuses: facts, facts of applicant 2, reports, report of applicant 1, and report of applicant 2. It
+# then has the number of reports, and whether the reports contain raw data.
 NOTHING, FORBIDDEN = (404,) * 5, (403,) * 5
 ROWS = {
     "anonymous": ((401,) * 5, 0, False), "stranger": (NOTHING, 0, False), "support": (NOTHING, 0, False),
