@@ -92,7 +92,12 @@ class NextCase(ReviewAdmin):
         return HttpResponseRedirect(self.list_of_work())
 
 
-SIGNED = {APPROVED: "Approve the application", REJECTED: "Reject the applicant", COUNTEROFFER: "Make a counteroffer"}
+PROPOSED = {APPROVED: "Propose approval", REJECTED: "Propose rejection", COUNTEROFFER: "Propose a counteroffer"}
+CONFIRMED = {
+    APPROVED: "Confirm the approval",
+    REJECTED: "Confirm the rejection",
+    COUNTEROFFER: "Confirm the counteroffer",
+}
 RETURN, WITHDRAW = "Return to review", "Withdraw the proposal"
 
 
@@ -119,7 +124,7 @@ class TwoReviewers(NextCase):
 
     def button_label(self, to: str, record: Application) -> str:
         label = super().button_label(to, record)
-        return f"Propose: {label}" if takes_two(to) else label
+        return PROPOSED.get(to, f"Propose: {label}") if takes_two(to) else label
 
     def button_hint(self, to: str, record: Application) -> str:
         return f"{super().button_hint(to, record)}{' Another reviewer must confirm it.' if takes_two(to) else ''}"
@@ -151,7 +156,7 @@ class TwoReviewers(NextCase):
         return {
             "row": proposal,
             "chip": chip(proposal.to),
-            "label": f"{SIGNED[proposal.to]} (second reviewer)",
+            "label": CONFIRMED[proposal.to],
             "is_void": is_void,
             "why": "Another reviewer must confirm it." if is_own else str(refusal or ""),
             "close_label": WITHDRAW if is_own else RETURN,
@@ -198,7 +203,7 @@ class TwoReviewers(NextCase):
             from_chip=chip(record.status),
             to_chip=chip(to) if is_confirmation else None,
             case=self.case_of(request, record),
-            next_label=f"{SIGNED[to]}, and open the next case" if is_confirmation else "",
+            next_label=f"{CONFIRMED[to]}, and open the next case" if is_confirmation else "",
         )
         return self.next_or(request, response)
 

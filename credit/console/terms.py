@@ -97,17 +97,12 @@ class LoanConsole(WithdrawalConsole):
     def consequences_of(self, record: Application, to: str) -> list[str]:
         if to != COUNTEROFFER:
             return super().consequences_of(record, to)
-        lines = [
+        return [
             "The application stays under review, and the applicant gets these terms.",
             "If the applicant accepts, the application is approved and accepted.",
             "If the applicant declines, the application stays under review without these terms.",
             "Without an answer by the deadline, the application is rejected with these reasons.",
         ]
-        return (
-            ["Your counteroffer is a proposal until another reviewer confirms it. Then:", *lines]
-            if takes_two(to)
-            else lines
-        )
 
     def loan_panel(self, request: HttpRequest, record: Application) -> dict[str, Any] | None:
         """Return the context of an application's loan or open counteroffer, or None without both."""

@@ -71,13 +71,11 @@ class TestProposal:
     def test_second_reviewer_can_reject_or_return_a_proposal(self, colleague, proposal):
         for address in (page_of(proposal.application), f"/admin/credit/proposal/{proposal.pk}/change/"):
             text = text_of(colleague.get(address))
-            assert "Reject the applicant (second reviewer)" in text, address
+            assert "Confirm the rejection" in text, address
             assert "Return to review" in text, address
             assert "Decline" not in text, address
 
-    @pytest.mark.parametrize(
-        ("verb", "label"), [("confirm", "Reject the applicant (second reviewer)"), ("close", "Return to review")]
-    )
+    @pytest.mark.parametrize(("verb", "label"), [("confirm", "Confirm the rejection"), ("close", "Return to review")])
     def test_proposal_confirmation_page_repeats_the_button_label(self, colleague, proposal, verb, label):
         page = colleague.get(end_of(proposal, verb))
         assert f'<input type="submit" class="default" value="{label}">' in page.content.decode()

@@ -71,7 +71,7 @@ def test_proposal_page_links_to_its_confirmation(four_eyes, reviewers_client, co
     assert end_of(proposal, "confirm") not in links_of(reviewers_client.get(own_page_of(proposal)))
     assert end_of(proposal, "close") in links_of(reviewers_client.get(own_page_of(proposal)))
     page = colleagues_client.get(own_page_of(proposal))
-    assert "Approve the application (second reviewer)" in text_of(page)
+    assert "Confirm the approval" in text_of(page)
     assert end_of(proposal, "confirm") in links_of(page)
     confirm(colleagues_client, end_of(proposal, "confirm"))
     assert ApplicationHistory.objects.get().status == "approved"
