@@ -24,6 +24,7 @@ from credit.core.due import OFFER_ENDED, OfferRequirements
 from credit.core.errors import ApplicationNotFound, OfferUnavailable, RequirementsDue
 from credit.core.figures import Figures
 from credit.core.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, WITHDRAWN
+from credit.core.reasons import IDLE_TEXT
 from credit.models import (
     Application,
     ApplicationRevision,
@@ -360,7 +361,7 @@ def expire_idle(*, now: datetime) -> dict[str, int]:
 def _expire(application: Application, actor: Actor, days: int, now: datetime) -> bool:
     try:
         with transaction.atomic():
-            application.transition_to(EXPIRED, actor=actor, now=now, reason=f"Idle for {days} days.")
+            application.transition_to(EXPIRED, actor=actor, now=now, reason=IDLE_TEXT.format(days=days))
     except ApiError:
         return False
     return True

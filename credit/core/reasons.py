@@ -49,6 +49,8 @@ OTHER = "other"
 # A withdrawal has this reason code if the applicant declined the approved terms.
 DECLINED_BY_APPLICANT = "declined_by_applicant"
 DECLINED_TEXT = gettext_noop("The applicant declined the approved terms.")
+COUNTEROFFER_ACCEPTED_TEXT = gettext_noop("The counteroffer was accepted.")
+IDLE_TEXT = gettext_noop("Idle for {days} days.")
 # By 12 CFR 1002.9(b)(2), neither a score below a threshold nor an internal standard is a specific reason.
 _SAYS_NOTHING = re.compile(
     r"internal\s+(standard|polic|guideline|criteri)|(fail|insufficient|too\s+low|low|qualifying).{0,30}\bscor(e|ing)\b"

@@ -9,11 +9,12 @@ from django.utils.translation import gettext_lazy as _
 from config.api.rate_limits import RateLimited
 from config.core.errors import ApiError, NotFound, PayloadTooLarge, Unavailable, UnsupportedMediaType
 from config.core.lifecycle import RecordNotEditable
+from credit.applications.services import IDLE_DAYS
 from credit.core import errors
 from credit.core import machine as states
 from credit.core.due import REQUIRED, Due
 from credit.core.figures import date_in_words
-from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, text_of
+from credit.core.reasons import COUNTEROFFER_ACCEPTED_TEXT, DECLINED_TEXT, IDLE_TEXT, in_words, reasons_of, text_of
 from credit.models import ApplicationHistory
 
 
@@ -94,9 +95,12 @@ def error_message(refusal: ApiError) -> str:
 
 
 def reason_in_words(move: ApplicationHistory) -> str:
-    """Return the reason of a transition. Principal reasons are translated, and other texts are unchanged."""
-    if move.reason == DECLINED_TEXT:
-        return gettext(DECLINED_TEXT)
+    """Return the reason of a transition in the active language. Texts that people entered are unchanged."""
+    if move.reason in {DECLINED_TEXT, COUNTEROFFER_ACCEPTED_TEXT}:
+        return gettext(move.reason)
+    days = IDLE_DAYS.get(move.previous_status or "")
+    if move.status == states.EXPIRED and days is not None and move.reason == IDLE_TEXT.format(days=days):
+        return gettext(IDLE_TEXT).format(days=days)
     reasons = reasons_of(move.metadata)
     if move.reason is None or move.reason != in_words(reasons):
         return move.reason or ""

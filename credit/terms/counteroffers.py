@@ -21,7 +21,7 @@ from credit.applications.mails import mail_applicant
 from credit.applications.services import load_visible, lock_own
 from credit.core.errors import CounterofferOpen, NothingToAccept, require_specific
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
-from credit.core.reasons import in_words, reasons_of
+from credit.core.reasons import COUNTEROFFER_ACCEPTED_TEXT, in_words, reasons_of
 from credit.models import Application, Counteroffer, LoanTerms, Notice, ReviewRequest
 from credit.models.applications import record_application_event
 from credit.models.terms import loan_to_dict
@@ -119,9 +119,8 @@ def approve_offered(
     """Approve an application on the terms of a counteroffer. Raises NothingToAccept if the counteroffer is closed."""
     if not offered.close(Counteroffer.ACCEPTED, by=actor.user, now=now):
         raise NothingToAccept
-    _complete(
-        application, offered, APPROVED, actor, now, reason="The counteroffer was accepted.", loan_terms_id=terms.pk
-    )
+    reason = COUNTEROFFER_ACCEPTED_TEXT
+    _complete(application, offered, APPROVED, actor, now, reason=reason, loan_terms_id=terms.pk)
 
 
 def decline(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:

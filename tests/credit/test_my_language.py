@@ -2,12 +2,14 @@
 
 import json
 import re
+from datetime import timedelta
 
 import pytest
 from django.core import mail
 from django.utils import timezone
 
 from config.mail.delivery import deliver_some
+from credit.applications.services import expire_idle
 from credit.core.applicants import Applicants
 from identity.accounts.addresses import confirm
 from tests.credit.applicants import PERSON
@@ -50,7 +52,7 @@ def test_every_page_of_an_application_is_available_in_spanish(committed):
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     application = world.application
     assert "Todavía falta algo" not in spanish(page_of(application))
-    assert "Está en manos del prestamista." in spanish(press_button(application, "send"))
+    assert "La solicitud se envió al prestamista." in spanish(press_button(application, "send"))
     world.move(0, "under_review")
     world.counter(0)
     text = spanish(page_of(application))
@@ -62,9 +64,10 @@ def test_every_page_of_an_application_is_available_in_spanish(committed):
     assert "Las condiciones cambiaron." in spanish(decide(application, "accept", terms_sha256="0" * 64))
     shown = decide(application, "accept", terms_sha256=application.counteroffers.get().loan_terms.terms_sha256)
     assert "Usted aceptó este préstamo." in spanish(shown)
+    assert "Se aceptó la contraoferta." in spanish(shown)
     assert "Contrato de crédito" in spanish(agreement(browser, world.pk))
     assert "Aprobada y aceptada" in spanish(browser.get("/my").content.decode())
-    assert "Cómo me llegan las cartas" in spanish(browser.get("/my/consent").content.decode())
+    assert "Cómo recibo los avisos" in spanish(browser.get("/my/consent").content.decode())
 
 
 def agreement(browser, application_id):
@@ -78,6 +81,12 @@ def test_declined_approval_page_is_available_in_spanish():
     text = spanish(decide(world.application, "decline"))
     assert "Usted rechazó este préstamo." in text
     assert "El solicitante rechazó las condiciones aprobadas." in text
+
+
+def test_expired_application_page_is_available_in_spanish():
+    application = speaking(World(start=timezone.now()).application)
+    expire_idle(now=timezone.now() + timedelta(days=31))
+    assert "30 días sin actividad." in spanish(page_of(application))
 
 
 def test_rejection_and_reconsideration_pages_are_available_in_spanish():
@@ -97,7 +106,7 @@ def test_document_upload_page_is_available_in_spanish():
     application = speaking(with_documents(UserFactory()))
     assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(upload_file(application, b"MZ"))
     assert "Se subió el archivo." in spanish(upload_file(application))
-    assert "Está en manos del prestamista." in spanish(press_button(application, "send"))
+    assert "La solicitud se envió al prestamista." in spanish(press_button(application, "send"))
 
 
 def test_page_without_an_applicant_language_uses_the_browser_language(user):
@@ -135,5 +144,5 @@ def test_mail_about_an_application_uses_the_applicants_language():
     deliver_some(now=timezone.now())
     (sent,) = mail.outbox
     assert sent.subject.startswith("Novedades de su solicitud en ")
-    assert "Hay algo que leer o que hacer." in sent.body
+    assert "Su solicitud de crédito tiene novedades." in sent.body
     assert json.dumps(sent.body).count("/my/applications/") == 1
