@@ -31,10 +31,10 @@ FAMILIES = (
         object_of(
             api_key_id=said(TEXT, "The key's id."),
             sometimes={
-                "replaces": said(TEXT, "The id of the previous key. Only in `api_key.rotated`."),
+                "replaces": said(TEXT, "The id of the previous key. Only `api_key.rotated` contains it."),
                 "expires_at": said(
                     {"type": "string", "format": "date-time"},
-                    "When the key expires (UTC). Only in `api_key.expiring`.",
+                    "When the key expires (UTC). Only `api_key.expiring` contains it.",
                 ),
             },
         ),

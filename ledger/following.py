@@ -82,7 +82,7 @@ class Follower:
         try:
             merkle.verify_consistency(old.size, new.size, proof, old.root, new.root)
         except merkle.InvalidProofError as error:
-            reason = f"the tree of {new.size} entries does not begin with that of {old.size} ({error})"
+            reason = f"the tree of {new.size} entries does not begin with the tree of {old.size} entries ({error})"
             raise ForkError(kept_text, served_text, reason) from error
 
     def _roots(self, ranges: list[merkle.Range], size: int) -> list[bytes]:

@@ -67,7 +67,7 @@ class BatchRequestSerializer(serializers.RequestSerializer):
         child=AnchorItem(),
         min_length=1,
         max_length=1_000,
-        help_text="The reports. All new ones enter one block.",
+        help_text="The reports. All new reports enter one block.",
     )
 
 
@@ -98,7 +98,7 @@ class UserHashesQuery(serializers.QuerySerializer):
 
 
 class ProofQuery(serializers.QuerySerializer):
-    """Selects one of several entries with the same hash, and whether to wait for the witnesses (`1`)."""
+    """Selects an entry if several entries have the same hash, and whether to wait for the witnesses (`1`)."""
 
     index = serializers.QueryInt64Field(
         min_value=0,

@@ -108,7 +108,7 @@ def _retry(_request: HttpRequest, item: FailedItem, _form: Any) -> str:
 
 @admin.register(FailedItem)
 class FailedItemAdmin(ReadOnlyAdmin):
-    """Failed items. They have no personal data: only a kind, a primary key, an exception's type, and times."""
+    """The admin of failed items. An item has a kind, a primary key, an exception's type, and times."""
 
     list_display = ("kind", "key", "error", "failures", "kills", "last_failed", "retries", "dead")
     list_filter = (DeadFilter,)

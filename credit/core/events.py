@@ -15,9 +15,9 @@ FAMILIES = (
             offer_id=said(INT64, "The id of the application's offer."),
             provider_id=said(INT64, "The id of the application's lender."),
             sometimes={
-                "document_id": said(UUID, "The id of the document. Only in `application.document_received`."),
-                "counteroffer_id": said(UUID, "The counteroffer's id. Only in events about a counteroffer."),
-                "correction_id": said(UUID, "The correction's id. Only in events about a correction."),
+                "document_id": said(UUID, "The id of the document. Only `application.document_received` contains it."),
+                "counteroffer_id": said(UUID, "The counteroffer's id. Only events about a counteroffer contain it."),
+                "correction_id": said(UUID, "The correction's id. Only events about a correction contain it."),
                 "review_request_id": said(
                     UUID, "The id of the request for reconsideration. Only events about such a request contain it."
                 ),

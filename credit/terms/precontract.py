@@ -302,7 +302,7 @@ def _costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> tuple[dict[
 
 
 def _costs_of_line(offer: Offer, loan: Mapping[str, Any]) -> tuple[dict[str, Any], list[Instalment]]:
-    """Return the terms of a line of credit. The default ceiling is that of Annex III, part II (h)."""
+    """Return the terms of a line of credit. The default ceiling is the ceiling of Annex III, part II (h)."""
     conventions = offer.conventions
     ceiling: Any = loan["amount_cents"] or _assumed_ceiling(conventions.currency)
     totals = eu_totals(conventions, ceiling, loan["fee_cents"], None)

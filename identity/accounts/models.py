@@ -251,7 +251,7 @@ class Erasure(models.Model):
     look_at = models.DateTimeField(help_text="When the erasure starts, or the next ground ends (UTC).")
     due_at = models.DateTimeField(help_text="The date by which the erasure must be complete (UTC).")
     kept: Any = models.JSONField(
-        default=list, help_text="The retained rows of each ground, and the day on which the last one is erased."
+        default=list, help_text="The retained rows of each ground, and the day on which the last row is erased."
     )
     completed_at = models.DateTimeField(null=True, help_text="When the erasure was completed (UTC); null before then.")
 

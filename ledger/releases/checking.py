@@ -135,7 +135,7 @@ class Release:
     def _listed(self) -> str:
         sbom = json.loads(self.files[self.names.sbom])
         if sbom["bomFormat"] != "CycloneDX":
-            raise Fault("The SBOM is not one of CycloneDX.")
+            raise Fault("The SBOM is not in the CycloneDX format.")
         locked, listed = contents.locked(self._lock), contents.listed(sbom)
         if locked != listed or not locked:
             name, version = min(locked ^ listed, default=("nothing", "0"))

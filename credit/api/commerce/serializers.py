@@ -319,7 +319,9 @@ class VariantSerializer(ResponseSerializer):
     )
     metadata = VariantMetadataSerializer(help_text="The figures of the loan.")
     inputs = InputSerializer(
-        many=True, required=False, help_text="The ids of the request that match the variant. Only in a lookup."
+        many=True,
+        required=False,
+        help_text="The ids of the request that match the variant. Only responses to a lookup have this field.",
     )
 
 
@@ -339,7 +341,9 @@ class ProductSerializer(ResponseSerializer):
     )
     metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
     selected = SelectedOptionSerializer(
-        many=True, required=False, help_text="The selected options. Only in the response for a single product."
+        many=True,
+        required=False,
+        help_text="The selected options. Only the response for a single product has this field.",
     )
 
 

@@ -198,7 +198,8 @@ class ConsentViewSet(ApiViewSet):
     def give(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Give the consent to electronic notices.
 
-        The API stores the text with its hash. If the hash is not that of the current text, it returns 400 `E1001`.
+        The API stores the text with its hash. If the hash differs from the hash of the current text, the API
+        returns 400 `E1001`.
         """
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])

@@ -294,27 +294,33 @@ class QuoteSerializer(serializers.ResponseSerializer):
     method = serializers.OneOfField(METHODS, help_text="The method of computing `apr_percent`.")
     schedule = InstalmentSerializer(many=True, help_text="All payments, in order.")
     currency = serializers.TextField(
-        required=False, help_text="The ISO 4217 code of the currency. Only for an offer with `eu`."
+        required=False, help_text="The ISO 4217 code of the currency. Only offers with `eu` have this field."
     )
     fee_financed = serializers.FlagField(
-        required=False, help_text="Whether the lender deducts the fee from the payout. Only for an offer with `eu`."
+        required=False,
+        help_text="Whether the lender deducts the fee from the payout. Only offers with `eu` have this field.",
     )
     total_credit_cents = serializers.Int64Field(
-        required=False, help_text="The total amount of credit, without a deducted fee. Only for an offer with `eu`."
+        required=False,
+        help_text="The total amount of credit, without a deducted fee. Only offers with `eu` have this field.",
     )
     total_cost_cents = serializers.Int64Field(
-        required=False, help_text="The total cost of the credit: interest and fee. Only for an offer with `eu`."
+        required=False,
+        help_text="The total cost of the credit: interest and fee. Only offers with `eu` have this field.",
     )
     total_payable_cents = serializers.Int64Field(
-        required=False, help_text="The total amount of credit plus its total cost. Only for an offer with `eu`."
+        required=False,
+        help_text="The total amount of credit plus its total cost. Only offers with `eu` have this field.",
     )
     warning = serializers.TextField(
-        required=False, help_text="The warning of Directive (EU) 2023/2225, Article 8. Only for an offer with `eu`."
+        required=False,
+        help_text="The warning of Directive (EU) 2023/2225, Article 8. Only offers with `eu` have this field.",
     )
     representative_example = RepresentativeExampleSerializer(
         required=False,
         allow_null=True,
-        help_text="The offer's representative example. Only for an offer with `eu`, and null if there is none.",
+        help_text="The offer's representative example. Only offers with `eu` have this field. Null if there is no "
+        "example.",
     )
 
 
@@ -379,7 +385,9 @@ class CatalogueSerializer(serializers.PageSerializer):
 
     items = CatalogueItemSerializer(many=True, help_text="The offers, newest first.")
     hidden = HiddenSerializer(
-        many=True, required=False, help_text="The newest 1,000 excluded offers. Only with `explain=true`."
+        many=True,
+        required=False,
+        help_text="The newest 1,000 excluded offers. Only responses to `explain=true` have this field.",
     )
 
 

@@ -105,7 +105,9 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
     name = serializers.TextField(help_text="The input's name in the scorecard.")
     is_changeable = serializers.FlagField(help_text="Whether the applicant can change the value.")
     facts = ExplainedFactSerializer(
-        many=True, help_text="The used facts. Empty for a missing input. With `person.…` facts: all facts of the input."
+        many=True,
+        help_text="The used facts. If the input is missing, the list is empty. If the input has `person.…` facts, "
+        "the list has all facts of the input.",
     )
     range = serializers.TextField(
         allow_null=True, help_text="The range of the value, for people. Null if `points` is null."

@@ -31,7 +31,7 @@ class MonitoringQuery(serializers.QuerySerializer):
     refuses_unknown = True
 
     version = serializers.QueryInt64Field(
-        min_value=1, default=None, help_text="The number of the version. Default: that of the champion."
+        min_value=1, default=None, help_text="The number of the version. Default: the number of the champion."
     )
     against_to = serializers.QueryTimeField(
         default=None, help_text="The end of the comparison window, exclusive. Default: the beginning of the window."

@@ -139,8 +139,8 @@ class ModelVersionViewSet(ApiViewSet):
         """Publish a version or change its role.
 
         Requires the role `owner` or `reviewer` of the lender. A model has at most one champion. A new champion replaces
-        the previous one immediately, which stays published as a challenger. Under four-eyes approval (`four_eyes`), the
-        author of a version can't publish it, and can't make it the champion.
+        the previous champion immediately. The previous champion stays published as a challenger. Under four-eyes
+        approval (`four_eyes`), the author of a version can't publish it, and can't make it the champion.
 
         `warnings` do not block the publication. The first publication computes the certificate. If the scorecard can
         decline without a reason, the API returns 400 `E1001`.
