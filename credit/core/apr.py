@@ -180,9 +180,9 @@ def us_appendix_j(amount_financed_cents: int, payments: Sequence[Payment], *, st
 def eu_annex_iii(amount_financed_cents: int, payments: Sequence[Payment], *, start: date) -> Decimal:
     """Return the effective annual percentage rate by Directive (EU) 2023/2225, Annex III.
 
-    The method is also that of 2008/48/EC, Annex I. Intervals are whole months (twelfths of a year) counted back from
-    each payment. The remaining days are divided by the 365 or 366 days of the year that ends with them. The arguments
-    and errors are those of `us_appendix_j`.
+    Directive 2008/48/EC, Annex I, has the same method. Intervals are whole months (twelfths of a year) counted back
+    from each payment. The remaining days are divided by the 365 or 366 days of the year that ends with them. The
+    arguments and errors are those of `us_appendix_j`.
     """
     day = due_day(start, [due_on for due_on, _ in payments])
 

@@ -150,6 +150,6 @@ def _factors(report: dict[str, Any], where: str) -> list[str]:
         raise _wrong(
             where,
             "factors",
-            f"Must have at most {FACTORS_MAX} factors, or one more if the number of inquiries is one of them.",
+            f"Must have at most {FACTORS_MAX} factors, or one more if a factor is the number of inquiries.",
         )
     return factors

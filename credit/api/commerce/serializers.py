@@ -71,7 +71,7 @@ class PriceFilterRequestSerializer(RequestSerializer):
 
 
 class SearchFiltersRequestSerializer(RequestSerializer):
-    """The filters of products. An offer must match all of them."""
+    """The filters of products. An offer must match all filters."""
 
     categories = _texts(help_text="The kinds of credit (`product_type`). An offer must have one of these kinds.")
     price = PriceFilterRequestSerializer(required=False, help_text="The range of amounts financed.")

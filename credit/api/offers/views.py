@@ -212,8 +212,8 @@ class ProviderViewSet(ApiViewSet):
     def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Invite an account to a lender.
 
-        A `reader` can read the applications to the lender. A `reviewer` can also decide them. An `owner` can also
-        manage offers and members. Requires the role `owner`. With `BACKOFFICE_SECOND_FACTOR`, the default in
+        A `reader` can read the applications to the lender. A `reviewer` can also decide applications. An `owner` can
+        also manage offers and members. Requires the role `owner`. With `BACKOFFICE_SECOND_FACTOR`, the default in
         production, you must have logged in with a second factor. If the account has a second factor, the API always
         requires such a log-in. The response is the same for known and unknown user names. The invitation grants no
         rights before it is accepted, and expires after 7 days. The account that the lender belongs to gets the event

@@ -90,7 +90,7 @@ class ScoreViewSet(ApiViewSet):
 
         The list has the data that the applicant shares with the lender, the values of reports, and the values that
         reviewers confirmed or corrected. With `applicant=2`, the list has the facts of the reports about the second
-        applicant. The account that applies gets 403 for them.
+        applicant. The account that applies gets 403 for these facts.
         """
         application, now = load_for(application_id, actor_of(request)), timezone.now()
         if query["applicant"] == FIRST:
