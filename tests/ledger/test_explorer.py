@@ -113,3 +113,11 @@ def test_explorer_names_the_block_in_its_title_and_opens_blocks_by_number(client
 
 def test_explorer_states_what_a_proof_proves(client):
     assert "A proof does not prove that the report is true" in page(client)
+
+
+def test_explorer_links_a_block_to_its_neighbors(client):
+    for number in range(3):
+        seal_reports([f"report {number}"])
+    for number, expected in ((1, [2]), (2, [1, 3]), (3, [2])):
+        links = re.findall(r'/\?block=(\d)#block">(?:Previous|Next) block', page(client, f"?block={number}"))
+        assert [int(link) for link in links] == expected, number
