@@ -209,10 +209,16 @@ _signer = signing.TimestampSigner(salt="credit.information-form")
 
 
 def provide(application: Application, form: Precontract, *, medium: str, is_opened: bool, now: datetime) -> None:
-    """Store that the applicant received a form. For the first form of the terms, mail the other borrowers a link."""
-    is_first = not Precontract.objects.filter(
-        application=application, terms_sha256=form.terms_sha256, provided_at__isnull=False
-    ).exists()
+    """Store that the applicant received a form.
+
+    For the first form of terms that can be accepted, mail the other borrowers a link.
+    """
+    is_first = (
+        describe(application, now=now).acceptable
+        and not Precontract.objects.filter(
+            application=application, terms_sha256=form.terms_sha256, provided_at__isnull=False
+        ).exists()
+    )
     with transaction.atomic():
         form.note_provision(medium, is_opened=is_opened, now=now)
         for email, language in other_borrowers(application.applicants) if is_first else ():

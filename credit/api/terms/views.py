@@ -240,8 +240,8 @@ class PrecontractViewSet(ApiViewSet):
 
         The form is about the terms of the open counteroffer or of the approval. The API also returns the form of an
         approval that can no longer be accepted. It creates the form once for these terms and each language. When the
-        applicant first gets a form, the API stores `provided_at`. When the applicant gets the first form of these
-        terms, the API also mails a link to the other borrowers. Send the `sha256` of the form as the
+        applicant first gets a form, the API stores `provided_at`. When the applicant gets the first form of terms that
+        can be accepted, the API also mails a link to the other borrowers. Send the `sha256` of the form as the
         `precontract_sha256` of the acceptance.
         """
         actor, now = actor_of(request), timezone.now()

@@ -13,11 +13,12 @@ from django.utils import timezone, translation
 from django.utils.formats import date_format
 
 from config.core.errors import NotFound
+from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
 from credit.core.annex_i import ROWS
 from credit.core.applicants import Applicants
 from credit.models import Notice, Precontract
-from credit.terms.acceptance import form_of_link, form_to_read
+from credit.terms.acceptance import decline, form_of_link, form_to_read
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.eu.offers import TEXTS, eu_offer
@@ -208,6 +209,16 @@ def test_second_borrower_reads_the_precontract_form_by_link_without_an_account(c
     monkeypatch.setattr(signing.time, "time", lambda: days_later)
     with pytest.raises(NotFound):
         form_of_link(path.rpartition("/")[2])
+
+
+def test_precontract_form_of_declined_approval_is_not_mailed_to_the_second_borrower():
+    application, _ = approved()
+    application.refresh_from_db()
+    application.applicants = Applicants.of([{"email": "ada@example.test"}, {"email": "ben@example.test"}])
+    application.save(update_fields=["applicants"])
+    decline(str(application.pk), actor=Actor(user=application.consumer, credential="session"), now=timezone.now())
+    assert client_of(application.consumer).read(path_of(application)).status_code == 200
+    assert not OutgoingMail.objects.filter(template="information").exists()
 
 
 def test_translated_precontract_form_after_acceptance_has_the_schedule_of_the_agreement():
