@@ -62,7 +62,7 @@ class TestTerms:
         page = reviewers_client.get(address)
         sent = {"seen": seen_value(page), "terms_seen": page.context["terms_seen"], **OFFERED}
         first = reviewers_client.post(address, sent)
-        assert "The terms changed. Check them, then send the form again." in text_of(first)
+        assert "Check these terms, then send the form again." in text_of(first)
         assert "Monthly payment" in text_of(first)
         assert status_of(application) == "under_review"
         reviewers_client.post(address, {**sent, "terms_seen": first.context["terms_seen"]})
@@ -131,7 +131,7 @@ class TestNextCase:
         colleague = backoffice_client(staff_of("Reviewer"))
         page = colleague.get(page_of(proposed))
         address = page.context["proposal"]["address"]["confirm"]
-        assert 'value="Reject the applicant, and open the next case"' in colleague.get(address).content.decode()
+        assert 'value="Confirm the rejection, and open the next case"' in colleague.get(address).content.decode()
         shown = confirm(colleague, address, next="1")
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
         assert status_of(proposed) == "rejected"

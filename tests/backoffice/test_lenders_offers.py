@@ -61,7 +61,7 @@ def test_quote_is_shown_before_the_offer_is_created(owner, lender):
     text = text_of(first)
     assert "$10,000.00 at 6.90 % for 12 months $864.81 a month" in text
     assert "$10,000.00 at 17.50 % for 24 months" in text
-    assert "The terms changed. Check them, then send the form again." in text
+    assert "Check these terms, then send the form again." in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
