@@ -38,6 +38,16 @@ _TITLES = {
     "monthly_income_cents": _("Monthly income"),
     "monthly_debt_cents": _("Debt payments a month"),
     "purpose": _("Purpose"),
+    # Names that scoring models often use for their inputs.
+    "income": _("Income"),
+    "debt_to_income": _("Debt to income"),
+    "months_employed": _("Months employed"),
+    "months_at_address": _("Months at address"),
+    "home": _("Home"),
+    "housing": _("Housing"),
+    "credit_lines": _("Credit lines"),
+    "missed_payments": _("Missed payments"),
+    "inquiries": _("Inquiries"),
 }
 _REPORT_KINDS = {CREDIT: _("Credit report"), INCOME: _("Income report")}
 _REPORT_STATUSES = {

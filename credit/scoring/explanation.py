@@ -47,6 +47,18 @@ _WITHOUT_POINTS = _(
     "are not shown, because the score used your other applications."
 )
 _POINTS = _("%(name)s: %(points)s points, of at most %(most)s. The baseline is %(baseline)s.")
+# Names that lenders often give to characteristics. Other names stay in the lender's language.
+_COMMON_NAMES = {
+    _("income"),
+    _("debt to income"),
+    _("time in employment"),
+    _("time at address"),
+    _("home"),
+    _("housing"),
+    _("credit lines"),
+    _("missed payments"),
+    _("recent inquiries"),
+}
 _OUTCOMES = {"approve": _("approval"), "refer": _("decision by a person"), "decline": _("rejection")}
 _FROM, _REST = _("%(outcome)s from %(bound)s points"), _("%(outcome)s for fewer")
 _CHANGE = _("%(name)s: “%(to)s” instead of “%(now)s” (%(points)s more points)")
@@ -162,13 +174,18 @@ def _fact(name: str, value: Any, source: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _name_in_words(name: str) -> str:
+    """Translate a characteristic's name, if it is a common name."""
+    return gettext(name) if name in _COMMON_NAMES else name
+
+
 _NO_POINTS = {"range": None, "points": None, "baseline": None, "text": ""}
 
 
 def _points(source: Input, characteristic: Characteristic, row: Sequence[Any], currency: str | None) -> dict[str, Any]:
     _name, position, points, baseline = row
     most = max(choice.points for choice in characteristic.bins)
-    words = {"name": characteristic.name, "points": points, "most": most, "baseline": baseline}
+    words = {"name": _name_in_words(characteristic.name), "points": points, "most": most, "baseline": baseline}
     return {
         "range": bin_in_words(source, characteristic, position, currency),
         "points": points,
@@ -210,7 +227,7 @@ def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[s
         steps = [
             gettext(_CHANGE)
             % {
-                "name": step["characteristic"],
+                "name": _name_in_words(step["characteristic"]),
                 "to": bin_in_words(*by_name[step["characteristic"]], step["to_bin"], currency),
                 "now": bin_in_words(*by_name[step["characteristic"]], step["from_bin"], currency),
                 "points": step["points"],

@@ -142,6 +142,13 @@ class TestExplanation:
         assert "income: 20 points, of at most 120" in text
         assert browser_of(UserFactory()).get(f"/my/applications/{declined.pk}/explanation").status_code == 404
 
+    def test_inputs_with_common_names_are_translated_on_the_page(self, user, declined):
+        address = f"/my/applications/{declined.pk}/explanation"
+        page = browser_of(user).get(address, headers={"Accept-Language": "es"}).content.decode()
+        assert ">Deudas en relación con los ingresos<" in page
+        assert "deudas en relación con los ingresos: " in page
+        assert "debt to income" not in page
+
 
 @pytest.fixture
 def declined_in_euros(declined):
