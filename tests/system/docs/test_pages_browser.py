@@ -74,7 +74,7 @@ def test_documentation_pages_open_and_fit_a_phone_without_javascript(built, chro
         ("oauth consent", "guides/oauth"),
         ("rotate encryption key", "operate/keys"),
         ("events", "reference/events"),
-        ("event feed", "guides/webhooks"),
+        ("event feed", "guides/pagination"),
         ("E1020", "errors/E1020"),
         ("error E1020", "errors/E1020"),
         ("act on behalf of a user", "guides/oauth"),
