@@ -239,7 +239,7 @@ class DeliveryAdmin(AccountRecords):
         ),
     )
 
-    made = column(moment, "created_at", "made", ordering="id")
+    made = column(moment, "created_at", "created", ordering="id")
     event_link = column(partial(record_link, "webhooks_event"), "event_id", "event")
 
     content = column(document, "event.object", "object")
@@ -256,7 +256,7 @@ class DeliveryAdmin(AccountRecords):
         identifier = parse_uuid(term.lower())
         return _named(identifier) if identifier else None
 
-    @admin.display(description="last answer")
+    @admin.display(description="last response")
     def last_answer(self, record: Delivery) -> str:
         if not record.attempts:
             return NOTHING
