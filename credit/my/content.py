@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.core.currencies import number_in_words
@@ -43,7 +43,7 @@ _TITLES = {
     "debt_to_income": _("Debt to income"),
     "months_employed": _("Months employed"),
     "months_at_address": _("Months at address"),
-    "home": _("Home"),
+    "home": pgettext_lazy("where a person lives", "Home"),
     "housing": _("Housing"),
     "credit_lines": _("Credit lines"),
     "missed_payments": _("Missed payments"),

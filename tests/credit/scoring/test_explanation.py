@@ -4,7 +4,7 @@ import re
 from html import unescape
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from credit.core import rights
 from credit.core.applicants import Applicants
@@ -13,6 +13,7 @@ from credit.core.facts import catalogue
 from credit.core.jurisdictions import JURISDICTIONS
 from credit.models import Score, ScoreFacts
 from credit.my import rights_pages
+from credit.my.content import title_of
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.applicants import PERSON
@@ -148,6 +149,11 @@ class TestExplanation:
         assert ">Deudas en relación con los ingresos<" in page
         assert "deudas en relación con los ingresos: " in page
         assert "debt to income" not in page
+
+
+def test_home_as_an_input_is_not_translated_as_a_home_page():
+    with translation.override("es"):
+        assert title_of("home", {}) == "Vivienda"
 
 
 @pytest.fixture
