@@ -3,7 +3,7 @@
 The supported identifiers are DOIs, arXiv IDs, ISBNs, ISSNs, and the numbers of PubMed, PubMed Central, and OpenAlex.
 
 `10.1000/ABC`, `doi:10.1000/abc`, and `https://doi.org/10.1000%2Fabc` identify the same article. Only ASCII letters are
-case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is decoded, also in DOIs without a
+case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is decoded, even in DOIs without a
 URL. DOIs that were copied from a URL are common. DOIs that contain `%` and two hexadecimal digits are rare.
 
 The key of an arXiv ID is the DOI that arXiv registers for the ID, without a version. The key of an ISBN is `isbn:` and
@@ -31,7 +31,8 @@ _ARXIV = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
-# The accepted forms of each registry's numbers, and the prefix of the keys. The W of OpenAlex is a capital letter.
+# For each registry: the accepted forms of its numbers, and the prefix of its publication keys. The W of OpenAlex is a
+# capital letter.
 _NIH = r"(?:https?://)?(?:www\.)?(?:{0}\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/{0})"
 _REGISTRIES = [
     (re.compile(rf"(?i:{before}){letters}0*([0-9]{{1,12}})/?(?:[?#].*)?", re.ASCII), prefix)

@@ -73,7 +73,7 @@ class Claim(StatefulModel):
         help_text="Who can read the claim with the API. `private`: only the owner. `conditional`: also reviewers. "
         "`shared`: every account.",
     )
-    evidence = JsonTextField(help_text="Web addresses or documents. The API never fetches them.")
+    evidence = JsonTextField(help_text="URLs or documents. The API never fetches them.")
     notes = models.TextField(null=True, help_text="Notes for people to read; null if there are none.")  # noqa: DJ001  null and "" differ in the API
     approved_at = models.DateTimeField(
         null=True, help_text="When the claim was first approved (UTC); null before then."

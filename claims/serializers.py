@@ -19,11 +19,11 @@ _ACTIVE_SCHEMES = frozenset({"javascript", "vbscript", "data", "blob", "file", "
 
 
 class EvidenceField(serializers.TextField):
-    """A piece of evidence: an http(s) address, or the name or text of a document. Addresses are never fetched."""
+    """A piece of evidence: an http(s) URL, or the name or text of a document. The API never fetches URLs."""
 
     default_error_messages = {
-        "scheme": "A web address must begin with http:// or https://.",
-        "host": "A web address must have a host.",
+        "scheme": "The URL must begin with http:// or https://.",
+        "host": "The URL must have a host.",
     }
 
     def to_internal_value(self, data: Any) -> str:
@@ -34,7 +34,7 @@ class EvidenceField(serializers.TextField):
             return text
         name = scheme[1].lower()
         if name not in {"http", "https"}:
-            # "Contract: signed copy" is a document title, but `ftp://…` and `mailto:…` are addresses.
+            # "Contract: signed copy" is a document title, but `ftp://…` and `mailto:…` are URLs.
             if name in _ACTIVE_SCHEMES or not scheme["gap"]:
                 self.fail("scheme")
             return text
@@ -72,7 +72,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
         help_text="A DOI, an arXiv id, or an ISBN in any spelling, or a work identifier.",
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
-    evidence = _evidence(help_text="Web addresses (http or https; the API never fetches them) or documents.")
+    evidence = _evidence(help_text="URLs (http or https; the API never fetches them) or documents.")
     notes = serializers.TextField(allow_null=True, required=False, help_text="Notes for people to read; null if none.")
     verification_level = serializers.OneOfField(
         LEVELS,

@@ -80,7 +80,7 @@ def close_to_others(path: Path) -> None:
 def keep_once(path: Path, content: str) -> None:
     """Write a file that only its owner can access.
 
-    An existing file is kept, also if another process just created it.
+    An existing file is not overwritten, even if another process just created it.
     """
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
@@ -172,7 +172,7 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
     value = text(name, default).rstrip("/")
     parts = _split(value, ("http", "https"))
     if parts is None or parts.query or parts.fragment:
-        raise ImproperlyConfigured(f"{name}={value!r} is not an address such as https://api.example{path}.")
+        raise ImproperlyConfigured(f"{name}={value!r} is not a URL such as https://api.example{path}.")
     if parts.path != path:
         raise ImproperlyConfigured(f"{name}={value!r} must end in {path or 'the host, without a path'!r}.")
     if https_only and parts.scheme != "https":
@@ -193,7 +193,7 @@ def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
     """Return a URL with any path, or "" if unset. Errors omit the URL, because it may contain a password."""
     value = text(name)
     if value and _split(value, schemes) is None:
-        raise ImproperlyConfigured(f"{name} is not an address such as {example}.")
+        raise ImproperlyConfigured(f"{name} is not a URL such as {example}.")
     return value
 
 

@@ -37,7 +37,7 @@ SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, pro
 # Debug pages are disabled in all environments, because they expose settings and local variables. Errors are JSON.
 DEBUG = False
 
-# --- Addresses -------------------------------------------------------------------------------------------------
+# --- URLs ------------------------------------------------------------------------------------------------------
 
 BASE_URL = environment.base_address("BASE_URL", "http://127.0.0.1:8000/v1", path="/v1", https_only=PRODUCTION)
 HOST_ROOT = BASE_URL.removesuffix("/v1")
@@ -97,7 +97,7 @@ LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
 environment.check("LEDGER_API_KEYS", LEDGER_API_KEYS, "[0-9a-f]{64}", "SHA-256 digests of keys, 64 hex digits each")
-# The addresses of the previous and the next log, if the operator closed and replaced a log.
+# The URLs of the previous and the next log, if the operator closed and replaced a log.
 LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
 # A file in C2SP's tlog-policy format, with the witnesses of this log and the size of their quorum.

@@ -217,7 +217,7 @@ class Checkpoint:
 def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
     """Return the checkpoint in a note that the log's key signed.
 
-    Raises NoteError, also for the note of a different log.
+    Raises NoteError for an invalid note, and for the note of a different log.
     """
     checkpoint = Checkpoint.from_text(open_note(note, verifier))
     if checkpoint.origin != verifier.name:

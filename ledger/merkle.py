@@ -4,8 +4,8 @@ This module contains only arithmetic and hashing, without a database, Django, or
 half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`). Each range is then split into complete subtrees
 (`complete_nodes`). The caller loads the hashes of the subtrees from its storage, and `fold` combines the hashes.
 
-An *index* numbers entries from 0. A *level* numbers the levels of the tree from the leaves (0) upward. A *node* is
-`(level, index within the level)`, and covers entries `index << level` to `(index + 1) << level`.
+An *index* numbers entries from 0. A *level* is the number of a row of the tree: 0 for the leaves, and higher toward the
+root. A *node* is `(level, index within the level)`, and covers entries `index << level` to `(index + 1) << level`.
 """
 
 from collections.abc import Sequence

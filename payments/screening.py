@@ -45,7 +45,7 @@ _IDENTIFIER = re.compile(
 _PHONE = re.compile(r"\+[ (]{0,2}[1-9](?:[ ().\-/]{0,2}[0-9]){6,14}(?![ .\-]?[0-9])", re.ASCII)
 _FRACTION = re.compile(r"(?<![0-9.])[0-9]{1,19}[.,][0-9]{12,}(?![0-9])(?!\.[0-9])", re.ASCII)
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ \u00a0-]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
-# The IBAN length of each country (ISO 13616). The last lines contain countries outside of the ISO registry.
+# The IBAN length of each country (ISO 13616). From AO25 on, the countries are not in its registry.
 _IBAN_LENGTHS = dict(
     re.findall(
         "([A-Z]{2})([0-9]{2})",

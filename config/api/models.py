@@ -20,7 +20,9 @@ class IdempotencyRecord(models.Model):
     body = models.BinaryField()
     created_at = models.DateTimeField(db_index=True)
     subject = models.CharField(max_length=64, blank=True, default="")
-    permanent = models.BooleanField(default=False, help_text="Whether the key never expires, as for a payment.")
+    permanent = models.BooleanField(
+        default=False, help_text="Whether the idempotency key never expires. True for payments."
+    )
 
     class Meta:
         verbose_name = "idempotency record"

@@ -168,7 +168,7 @@ class Reference:
         return [(page, operation) for _, _, page, operation in sorted(ranked, key=lambda row: row[:2])]
 
     def error_code(self, query: str) -> str:
-        """Return the error code that a query consists of, otherwise an empty string."""
+        """Return the query as an error code if it is a known code, otherwise an empty string."""
         code = query.upper()
         return code if code in self._messages else ""
 

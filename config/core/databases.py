@@ -46,7 +46,7 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     try:
         entry = parse_address(url)
     except ValueError as error:
-        raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// address.") from error
+        raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// URL.") from error
     # A connection stays open as long as its worker thread: opening a connection costs more than most requests.
     entry["CONN_MAX_AGE"] = None
     # If the server closed a connection, the next request opens a new one instead of failing.
@@ -88,7 +88,7 @@ def parse_address(url: str) -> dict[str, Any]:
     address, _, query = url.partition("?")
     if address.startswith("sqlite:"):
         if not re.fullmatch("sqlite://(/.*|:memory:)?", address):
-            raise ValueError("not a SQLite address")
+            raise ValueError("not a SQLite URL")
         name = unquote(address.removeprefix("sqlite://").removeprefix("/"))
         return {"ENGINE": "django.db.backends.sqlite3", "NAME": name or ":memory:"}
     from psycopg import ProgrammingError
@@ -98,7 +98,7 @@ def parse_address(url: str) -> dict[str, Any]:
         # libpq parses the URL: percent-encoding, IPv6, several hosts. It rejects unknown options.
         parts = conninfo_to_dict(address)
     except ProgrammingError:
-        raise ValueError("not a PostgreSQL address") from None  # libpq's message contains the password
+        raise ValueError("not a PostgreSQL URL") from None  # libpq's message contains the password
     port = str(parts.get("port", ""))
     if not re.fullmatch("[0-9,]*", port):
         raise ValueError("the port is not a number")

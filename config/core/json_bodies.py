@@ -80,7 +80,7 @@ def _too_many(members_max: int) -> MalformedJSON:
 
 
 def _check_extent(body: bytes, members_max: int) -> None:
-    """Reject nesting above DEPTH_MAX, and bodies that certainly have more than `members_max` members.
+    """Reject nesting above DEPTH_MAX, and bodies that certainly have more than `members_max` items and fields.
 
     An accepted body creates at most a few times `members_max` objects. See Note [Looking before decoding] in
     `config.core.json_text`.
@@ -122,7 +122,7 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
     """Return the JSON document in `body`, which must be UTF-8.
 
     Raises MalformedJSON for duplicate keys, NaN, infinities, NUL, lone surrogates, integers above 64 bits, more than
-    DEPTH_MAX levels, or more than `members_max` members.
+    DEPTH_MAX levels, or more than `members_max` items and fields.
     """
     if not body:
         raise MalformedJSON("The body is empty.")

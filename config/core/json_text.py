@@ -15,7 +15,7 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0}
 
 
 # Note [Looking before decoding] A document is checked before it is decoded. The decoder recurses to its full depth and
-# creates an object for each member. The check must run in linear time for any input, so it scans the bytes without
+# creates an object for each value. The check must run in linear time for any input, so it scans the bytes without
 # backtracking. A regular expression for strings backtracks to each quote if the last quote is missing: 40 kB of escaped
 # quotes blocked the interpreter for 3 s.
 

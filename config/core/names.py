@@ -124,7 +124,7 @@ def name_key(text: str, scope: object = "") -> str:
 
 
 def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
-    """Save a record with its name's key. Raises NameTaken, also if a concurrent request used the name first."""
+    """Save a record with its name's key. Raises NameTaken, even if a concurrent request used the name first."""
     record.name_key = name_key(record.name, scope)
     with unique_name(type(record)._default_manager.exclude(pk=record.pk), record.name_key):
         record.save(**options)

@@ -28,7 +28,8 @@ from config.core.json_text import JsonTextField
 
 Row = tuple[Any, ...]
 Record = TypeVar("Record", bound=models.Model)
-# Placeholders for `limit` and `offset` during compilation, because Django writes both into the SQL as digits.
+# Django writes `limit` and `offset` into the SQL as digits. During compilation, these unusual numbers mark both
+# positions.
 _DIGITS = {"limit": 730_001_173, "offset": 730_002_173}
 # Django's converters for these fields expect text, as its own cursor returns it.
 _READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)

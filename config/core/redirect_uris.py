@@ -1,4 +1,4 @@
-"""Validation of the addresses to which the server redirects browsers."""
+"""Validate the URIs to which the server redirects browsers."""
 
 import re
 from ipaddress import ip_address
@@ -16,7 +16,7 @@ _DOMAIN = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(?:\.{_LABEL})*\.?")
 
 
 def can_be_opened(address: str) -> bool:
-    """Check whether browsers can parse the host, the port, and the percent-escapes of an address."""
+    """Check whether browsers can parse the host, the port, and the percent-escapes of a URI."""
     try:
         parts = urlsplit(address)
         return parts.port != 0 and not _BAD_ESCAPE.search(address) and _is_host(parts.netloc, parts.hostname or "")

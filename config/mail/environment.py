@@ -52,5 +52,5 @@ def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
 def _unreadable(name: str) -> ImproperlyConfigured:
     """Return an error without the setting's value, because the value may contain a password."""
     return ImproperlyConfigured(
-        f"{name} must be an address such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
+        f"{name} must be a URL such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
     )

@@ -38,7 +38,8 @@ Row = TypeVar("Row", bound=Model)
 KILLS_MAX = 3
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
 KILLED = "killed"  # the value in place of an exception's type if a process died
-ROWS_MAX = 10_000  # if more items of a kind fail, the cause is outside of the items
+# The maximum number of failed items that are loaded per kind. If more items fail, the cause is outside of the items.
+ROWS_MAX = 10_000
 KEEP = timedelta(days=30)
 STOP = object()  # an item's function returns STOP if all other items would also fail
 

@@ -20,7 +20,7 @@ from config.ops.models import FailedItem, RequestLine, WorkMark
 from config.ops.request_log import KEPT_DAYS, first_id_at
 
 _LEASE = timedelta(minutes=1)
-BATCH = 2_000  # the number of rows per statement; a small number keeps locks short
+BATCH = 2_000  # the number of rows per statement; a small number shortens locks
 
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
 Task = Callable[..., dict[str, int]]

@@ -40,7 +40,8 @@ WORKERS = (
     "process_privacy",
     "serve_metrics",
 )
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # the seconds before a restart double each time that the process ends
+# The wait before a restart, in seconds. It starts at FIRST_WAIT, doubles after each exit, and is at most LONGEST_WAIT.
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 STEADY_SECONDS = 60.0  # after this uptime, the wait before a restart is FIRST_WAIT again
 WELCOME = Path(__file__).with_name("welcome.txt")
 
@@ -69,7 +70,7 @@ def _bracketed(host: str) -> str:
 
 
 def _origin_of_log(host: str, port: int) -> str:
-    """Return the ledger's origin: the address at its first start. The ledger does not sign under another origin."""
+    """Return the ledger's origin: its host and port at the first start. The ledger signs only under this origin."""
     file = var_dir() / "ledger-origin"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)

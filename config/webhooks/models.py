@@ -81,7 +81,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 
 
 class Endpoint(models.Model):
-    """A receiver's address, its event types, and the secret that signs its deliveries.
+    """A receiver's URL, its event types, and the secret that signs its deliveries.
 
     During the grace period of a rotation, an endpoint has two secrets. `secret` is the newer secret. `previous_secret`
     is valid until `previous_secret_until`.
@@ -95,7 +95,7 @@ class Endpoint(models.Model):
         default="",
         help_text=("The app that created the endpoint; empty for the account itself."),
     )
-    url = models.TextField(help_text="The https address that events are sent to; outside of production also http.")
+    url = models.TextField(help_text="The https URL that receives the events. Outside of production, also http.")
     event_types: Any = JsonTextField(
         help_text="The event types that the endpoint receives. `*` is every type, including future types."
     )

@@ -124,7 +124,7 @@ def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
 def _example_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
     example, members = terms["example"], {"amount_cents": "amount_cents", "term_months": "months"}
     if example["fee_cents"] >= example["amount_cents"]:
-        yield "example.fee_cents", "Must be less than the amount."
+        yield "example.fee_cents", "Must be less than `example.amount_cents`."
     for member, _, words in outside(terms, example["amount_cents"], example["months"]):
         yield f"example.{members[member]}", words
     low, high = terms["apr_min_percent"], terms["apr_max_percent"]

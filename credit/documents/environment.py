@@ -57,5 +57,5 @@ def scanner_address(name: str) -> tuple[str, int] | str | None:
         # The port is invalid.
         pass
     raise ImproperlyConfigured(
-        f"{name}={value!r} must be an address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."
+        f"{name}={value!r} must be a URL such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."
     )

@@ -280,8 +280,8 @@ class Offer(models.Model):
         max_length=8,
         null=True,
         choices=[(name, name) for name in jurisdictions.DAY_COUNTS],
-        help_text="The days of a year for the interest of a day: 365 (`act_365`) or 360 (`30_360`). Null with "
-        "`jurisdiction` `us`.",
+        help_text="The day-count convention: the number of days in a year for daily interest. `act_365` is 365, "
+        "`30_360` is 360. Null with `jurisdiction` `us`.",
     )
     fee_financed = models.BooleanField(
         null=True,

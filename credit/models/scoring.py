@@ -202,7 +202,9 @@ class ModelVersionHistory(lifecycle.StatusHistory):
 
 
 class Score(models.Model):
-    """The result of a version for an applicant's facts. Append-only. The facts can be erased, so `ScoreFacts` has them.
+    """The result of a version for an applicant's facts.
+
+    Scores are append-only, so the erasable facts are in `ScoreFacts`.
 
     Each item of `points` is `[characteristic, bin, points, baseline]`. `missing` has the names of missing inputs.
     `facts_sha256` is the SHA-256 of the nonce's bytes followed by the canonical JSON of the facts.

@@ -290,7 +290,7 @@ def _field(document_id: str) -> str:
 
 
 class NoticePage(MyPage):
-    """The exact text of a notice, with a link back above it.
+    """The page with the exact text of a notice. A link above the text leads back to the application.
 
     If the applicant opens the page, the notice is delivered.
     """

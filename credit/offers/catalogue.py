@@ -81,7 +81,7 @@ class CatalogueFilter:
 
     @cached_property
     def _last_scores(self) -> QuerySet[LastScore]:
-        """The account's last result of each offer's model. The model must belong to the lender of the offer."""
+        """Return the account's newest score of each offer's model. The model must belong to the offer's lender."""
         published = ModelVersion.objects.filter(model=OuterRef("model"), status=PUBLISHED)
         return LastScore.objects.filter(
             Exists(published),

@@ -32,7 +32,7 @@ from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
 INVITATIONS_MAX = 50
-# Numbers have at most twelve digits, because every JSON parser represents these numbers exactly.
+# A lender's number has twelve digits, which every JSON parser represents exactly. This number is the smallest.
 _FIRST_NUMBER = 10**11
 
 

@@ -28,8 +28,8 @@ _THRESHOLD = SCHEMA["$defs"]["threshold"]["pattern"]
 
 
 _LIMITS = {
-    "minItems": "Must have at least {} members.",
-    "maxItems": "Must have at most {} members.",
+    "minItems": "Must have at least {} items.",
+    "maxItems": "Must have at most {} items.",
     "minLength": "Must have at least {} characters.",
     "maxLength": "Must have at most {} characters.",
     "minimum": "Must be at least {}.",

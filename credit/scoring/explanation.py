@@ -219,7 +219,10 @@ def bin_in_words(source: Input, characteristic: Characteristic, position: int, c
 
 
 def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[str]:
-    """Return a sentence for each smallest change that would have led to a better outcome, or for their absence."""
+    """Return a sentence for each smallest change that leads to a better outcome.
+
+    If no change does, returns one sentence that states this, or no sentence for an approval.
+    """
     sources = {each.name: each for each in card.inputs}
     by_name = {each.name: (sources[each.input], each) for each in card.characteristics}
     sentences = []

@@ -61,7 +61,7 @@ def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVer
 
 
 def _lock(model_id: int) -> None:
-    """Lock a model until the end of the transaction, to prevent races of new versions and role changes."""
+    """Lock a model until the end of the transaction, to prevent races between new versions and role changes."""
     ScoringModel.objects.select_for_update().only("pk").get(pk=model_id)
 
 

@@ -66,7 +66,7 @@ def invitations_of(inviter: User) -> InvitationQuerySet:
 def find(token: str, *, now: datetime) -> Invitation:
     """Return the invitation of a link without using the link.
 
-    Raises LinkEnded, also if the inviter has lost the permission to invite.
+    Raises LinkEnded, even if the inviter has lost the permission to invite.
     """
     subject = find_link(token, PURPOSE, now=now).subject
     invitation = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()

@@ -147,7 +147,7 @@ class BankAccountsSerializer(serializers.ResponseSerializer):
 
     accounts = BankAccountSerializer(many=True, help_text="The accounts of the items that were read.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were read.")
-    items = ItemStateSerializer(many=True, help_text="Each requested item, also if it can't be read.")
+    items = ItemStateSerializer(many=True, help_text="Each requested item, even if it can't be read.")
     total = serializers.Int64Field(help_text="The number of accounts.")
 
 
@@ -175,5 +175,5 @@ class BankTransactionsSerializer(serializers.PageSerializer):
     """One page of the transactions of all linked items, newest first."""
 
     transactions = BankTransactionSerializer(many=True, help_text="The transactions, newest first.")
-    items = ItemStateSerializer(many=True, help_text="Each requested item, also if it can't be read.")
+    items = ItemStateSerializer(many=True, help_text="Each requested item, even if it can't be read.")
     total = serializers.Int64Field(help_text="The number of transactions on all pages.")

@@ -45,7 +45,7 @@ def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey)
         raise InvalidSignature("The event's signature does not match.") from error
     digest, issued_at = claims.get("request_body_sha256"), claims.get("iat")
     if not isinstance(digest, str) or not compare_digest(digest.encode(), sha256(body).hexdigest().encode()):
-        raise InvalidSignature("The signature belongs to another body.")
+        raise InvalidSignature("The event's signature does not match the request body.")
     if type(issued_at) is not int or abs(now.timestamp() - issued_at) > TOLERANCE_SECONDS:
         raise TimestampOutOfRange("The event was signed too long ago.")
 

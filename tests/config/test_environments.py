@@ -276,6 +276,6 @@ def test_database_url_is_parsed_into_the_database_settings(address, parts):
 
 @pytest.mark.parametrize("address", ["sqlite://host/name", "postgres://u:pa%ss@db/name", "postgres://db:x/name"])
 def test_error_for_a_malformed_database_url_omits_its_password(address):
-    with pytest.raises(ImproperlyConfigured, match="is not a postgres:// or sqlite:/// address") as caught:
+    with pytest.raises(ImproperlyConfigured, match="is not a postgres:// or sqlite:/// URL") as caught:
         database_of(address, statement_timeout_seconds=0)
     assert caught.value.__context__ is None or "pa%ss" not in str(caught.value.__context__)

@@ -88,7 +88,7 @@ class TestListenOnce:
     def test_listen_rejects_a_remote_address_by_default(self, user):
         for url in ("http://93.184.215.14/hook", "https://10.0.0.1/", "http://192.168.1.1:3000/", "http://[fe80::1]/",
                     "http://no-such-name.invalid/"):  # fmt: skip
-            with pytest.raises(CommandError, match=r"Must be an address of this machine.*--allow-remote"):
+            with pytest.raises(CommandError, match=r"Must be a URL of this machine.*--allow-remote"):
                 listen(user, "--forward-to", url)
 
     def test_listen_rejects_an_invalid_address(self, user):

@@ -1,7 +1,7 @@
 """The header `UCP-Agent`: the caller's profile and protocol version.
 
 The header is a dictionary of RFC 8941, section 3.2: `profile="https://agent.example/profile.json"`, and optionally a
-`version`. The address of the profile is untrusted. It is validated, and never fetched.
+`version`. The URL of the profile is untrusted. It is validated, and never fetched.
 """
 
 import re
@@ -39,7 +39,7 @@ def check_agent(header: str | None, versions: list[str]) -> None:
 
 
 def _read_members(header: str) -> list[tuple[str, str]]:
-    """Return the members of a dictionary and their parameters, as (name, value); empty for an invalid header."""
+    """Return the items of a dictionary and their parameters, as (name, value); empty for an invalid header."""
     members, at, text = [], 0, header.strip(" ")
     while item := _MEMBER.match(text, at):
         members.append((item[1], _plain(item[2] or "")))

@@ -336,8 +336,8 @@ class ProductSerializer(ResponseSerializer):
     options = ProductOptionSerializer(many=True, required=False)
     variants = VariantSerializer(
         many=True,
-        help_text="The variants, one for each term: all terms in a search, the requested terms in a lookup, and the "
-        "selected terms of a single product.",
+        help_text="The variants, one per term. A search returns all terms, a lookup the requested terms, and a single "
+        "product the selected terms.",
     )
     metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
     selected = SelectedOptionSerializer(
@@ -413,12 +413,12 @@ class ProtocolRefusalSerializer(ResponseSerializer):
 
 
 class LinksSerializer(ResponseSerializer):
-    """The addresses of other documents."""
+    """The URLs of other documents."""
 
-    openapi = TextField(help_text="The address of the API's OpenAPI document.")
-    jwks = TextField(help_text="The address of the public keys that sign the platform's messages (RFC 7517).")
-    oauth_metadata = TextField(help_text="The address of the authorization server's metadata (RFC 8414).")
-    catalog = TextField(help_text="The address of the catalog of offers.")
+    openapi = TextField(help_text="The URL of the API's OpenAPI document.")
+    jwks = TextField(help_text="The URL of the public keys that sign the platform's messages (RFC 7517).")
+    oauth_metadata = TextField(help_text="The URL of the authorization server's metadata (RFC 8414).")
+    catalog = TextField(help_text="The URL of the catalog of offers.")
     ledger = TextField(help_text="The base URL of the ledger that anchors decision records.")
 
 
@@ -426,7 +426,7 @@ class BusinessProfileSerializer(ResponseSerializer):
     """The profile of the Universal Commerce Protocol."""
 
     version = TextField(help_text="The version of the protocol.")
-    services = FreeField(help_text="The address of each service of the protocol, by its name.")
+    services = FreeField(help_text="The URL of each service of the protocol, by its name.")
     capabilities = FreeField(help_text="The capabilities by name, with specification and schema.")
     payment_handlers = FreeField(help_text="The payment handlers. Always empty.")
 
@@ -454,6 +454,6 @@ class DiscoverySerializer(ResponseSerializer):
         child=TextField(), help_text="The supported versions of the discovery protocol, such as `ucp/1.0`."
     )
     version = TextField(help_text="The version of the API, such as `1.0.0`.")
-    links = LinksSerializer(help_text="The addresses of other documents.")
+    links = LinksSerializer(help_text="The URLs of other documents.")
     ucp = BusinessProfileSerializer(help_text="A business profile of the Universal Commerce Protocol.")
     keys = PublicKeySerializer(many=True, help_text="The public keys that sign the platform's messages.")

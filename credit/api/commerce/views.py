@@ -23,7 +23,7 @@ _ERROR = {"$ref": "#/components/schemas/Error"}
 
 class CommerceSchema(EndpointSchema):
     def get_override_parameters(self) -> list[Any]:
-        text = 'The caller\'s profile, such as `profile="https://…"`. The API never fetches the address.'
+        text = 'The caller\'s profile, such as `profile="https://…"`. The API never fetches the URL.'
         agent = OpenApiParameter("UCP-Agent", OpenApiTypes.STR, OpenApiParameter.HEADER, description=text)
         return [*super().get_override_parameters(), agent]
 

@@ -145,7 +145,8 @@ class HoldSerializer(serializers.ResponseSerializer):
 
     application_id = serializers.TextField()
     on = serializers.FlagField(
-        help_text="Whether a litigation hold is on. During a hold, `prune` and erasures keep the application's records."
+        help_text="Whether a litigation hold is on. During a hold, `prune` and erasures don't delete the application's "
+        "records."
     )
     reason = serializers.TextField(
         allow_null=True, help_text="The reason of the last change of the hold. Null if there was none."
@@ -154,7 +155,7 @@ class HoldSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="When the hold was last changed (UTC). Null if there was no change."
     )
     grounds = GroundSerializer(
-        many=True, help_text="The laws that require the retention of the records, also if their period has ended."
+        many=True, help_text="The laws that require the retention of the records, even if their period has ended."
     )
 
 

@@ -160,8 +160,8 @@ class HoldViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> retention.Held:
         """Start or end a litigation hold.
 
-        During a hold, `prune` and erasures keep the application's records. The API stores each change with its reason.
-        Requires the group `Operations`.
+        During a hold, `prune` and erasures don't delete the application's records. The API stores each change with
+        its reason. Requires the group `Operations`.
         """
         return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())
 

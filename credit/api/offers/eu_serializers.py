@@ -110,8 +110,8 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     day_count = serializers.OneOfField(
         DAY_COUNTS,
         **serializers.NULLABLE,
-        help_text="The days of a year for the interest of a day: 365 (`act_365`) or 360 (`30_360`). Required with "
-        "`eu`, null with `us`.",
+        help_text="The day-count convention: the number of days in a year for daily interest. `act_365` is 365, "
+        "`30_360` is 360. Required with `eu`, null with `us`.",
     )
     fee_financed = serializers.FlagField(
         **serializers.NULLABLE,
@@ -161,14 +161,14 @@ class SupervisorRequestSerializer(Whole):
 
 
 class RedressRequestSerializer(Whole):
-    """The body for out-of-court complaints."""
+    """The organization that handles out-of-court complaints."""
 
-    name = serializers.NameField(help_text="The body's name.")
+    name = serializers.NameField(help_text="The organization's name.")
     url = PatternField(
         _URL,
-        wanted="an address such as https://ombudsman.example",
+        wanted="a URL such as https://ombudsman.example",
         max_length=500,
-        help_text="The address of the body's website.",
+        help_text="The URL of the organization's website.",
     )
 
 
@@ -186,7 +186,7 @@ class LenderContactRequestSerializer(serializers.RequestSerializer):
         **serializers.NULLABLE, help_text="The authority that supervises the lender. Null for none."
     )
     redress = RedressRequestSerializer(
-        **serializers.NULLABLE, help_text="The body for out-of-court complaints. Null for none."
+        **serializers.NULLABLE, help_text="The organization that handles out-of-court complaints. Null if none."
     )
     debt_advice = serializers.TextField(
         min_length=1,
@@ -204,10 +204,10 @@ class SupervisorSerializer(serializers.JsonPartSerializer):
 
 
 class RedressSerializer(serializers.JsonPartSerializer):
-    """The body for out-of-court complaints."""
+    """The organization that handles out-of-court complaints."""
 
-    name = serializers.TextField(help_text="The body's name.")
-    url = serializers.TextField(help_text="The address of the body's website.")
+    name = serializers.TextField(help_text="The organization's name.")
+    url = serializers.TextField(help_text="The URL of the organization's website.")
 
 
 class ExampleSerializer(serializers.JsonPartSerializer):
@@ -282,5 +282,5 @@ class LogoField(serializers.TextField):
 
 def logo_url() -> serializers.TextField:
     return serializers.TextField(
-        allow_null=True, help_text="The address of the logo. A new logo has a new address. Null for no logo."
+        allow_null=True, help_text="The URL of the logo. A new logo has a new URL. Null if the lender has no logo."
     )

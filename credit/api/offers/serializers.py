@@ -483,7 +483,9 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
     supervisor = SupervisorSerializer(
         allow_null=True, help_text="The authority that supervises the lender. Null for none."
     )
-    redress = RedressSerializer(allow_null=True, help_text="The body for out-of-court complaints. Null for none.")
+    redress = RedressSerializer(
+        allow_null=True, help_text="The organization that handles out-of-court complaints. Null if none."
+    )
     logo_url = logo_url()
 
     class Meta:
@@ -553,7 +555,7 @@ class ApplicationLinkRequestSerializer(serializers.RequestSerializer):
 class ApplicationLinkSerializer(serializers.ResponseSerializer):
     """A link to the form of an application."""
 
-    url = serializers.TextField(help_text="The address to open in a browser.")
+    url = serializers.TextField(help_text="The URL to open in a browser.")
     expires_at = serializers.DateTimeField(help_text="When the link expires (UTC).")
 
 

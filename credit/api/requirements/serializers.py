@@ -15,7 +15,9 @@ _MEMBER = {
     "type": _of("string", "The type of the value.", enum=list(profile.KEYWORDS)),
     "title": _of("string", "The label of the field.", maxLength=profile.TITLE_MAX_LENGTH),
     "description": _of("string", "The meaning of the field, for people.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
-    profile.X_FACT: _of("string", "The fact that the value is compared with.", examples=["bank.income_monthly_cents"]),
+    profile.X_FACT: _of(
+        "string", "The name of the fact with which the API compares the value.", examples=["bank.income_monthly_cents"]
+    ),
     "enum": _of("array", "The allowed values.", items={}, minItems=1, maxItems=profile.ENUM_MAX),
     "format": _of("string", "For a string: `date`, such as 2026-01-31.", enum=["date"]),
     "minLength": _of("integer", "For a string: its minimum length.", **_LENGTH),

@@ -61,7 +61,7 @@ class AutomationSerializer(serializers.JsonPartSerializer):
         child=serializers.TextField(), help_text="A sentence for each purpose of the score. Empty without a score."
     )
     categories = DataCategorySerializer(many=True, help_text="The categories of data that the score reads.")
-    sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
+    sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass does not replace the method of this name
         many=True, help_text="The suppliers of the data."
     )
     reviewed_by = serializers.TextField(help_text="A sentence about the role of people in the decision.")

@@ -157,7 +157,8 @@ class MonitoringSerializer(serializers.ResponseSerializer):
     psi = serializers.NumberField(
         allow_null=True,
         help_text=(
-            "The stability index (PSI) of the total over `bins`. Null if one of the windows has `too_few` scores."
+            "The population stability index (PSI) of the total score, computed over `bins`. "
+            "Null if one of the windows has `too_few` scores."
         ),
     )
     bins = TotalBinSerializer(many=True, help_text="The ranges of totals, with the share of scores in each range.")

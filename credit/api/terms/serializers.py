@@ -223,8 +223,8 @@ class WithdrawalRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     declared_at = MomentField(
         **serializers.NULLABLE,
-        help_text="When the borrower sent the declaration: from the acceptance to now. A reviewer must send it. A "
-        "borrower must omit it.",
+        help_text="When the borrower sent the declaration. Must be between the acceptance and now. A reviewer "
+        "must send it. A borrower must omit it.",
     )
     channel = serializers.OneOfField(
         RECORDED,

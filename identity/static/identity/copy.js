@@ -13,5 +13,5 @@ for (const code of document.querySelectorAll(".secrets code, pre code")) {
     button.textContent = "Copied";
     setTimeout(() => (button.textContent = "Copy"), 2000);
   });
-  (code.closest("pre") ?? code).after(" ", button); // the space keeps a selected secret apart from the word
+  (code.closest("pre") ?? code).after(" ", button); // the space separates a selected secret from the word
 }

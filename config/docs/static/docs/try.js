@@ -1,5 +1,5 @@
 "use strict";
-// Swagger UI keeps the log-in when the page is reloaded. If the page contains the key of the demo and the user has not
+// Swagger UI restores the log-in when the page is reloaded. If the page contains the key of the demo and the user has not
 // logged in, that key is used. The content security policy allows only requests to the host that serves this page.
 
 const place = document.getElementById("viewer");

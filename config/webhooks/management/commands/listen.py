@@ -29,7 +29,7 @@ class Forward:
         self._secret, self._allow_remote = secret, allow_remote
         if not allow_remote and not (target.literal.is_loopback if target.literal else self._resolve(target.host)):
             raise AddressRefused(
-                "blocked_address", "Must be an address of this machine, such as http://127.0.0.1:3000/hook."
+                "blocked_address", "Must be a URL of this machine, such as http://127.0.0.1:3000/hook."
             )
         self._channel = Channel(url, resolve=self._resolve, allow_private=True)
 
@@ -66,9 +66,9 @@ class Command(WorkerCommand):
         parser.add_argument(
             "--forward-to",
             metavar="URL",
-            help="The address that receives each event. Without it, the command only prints events.",
+            help="The URL that receives each event. Without it, the command only prints events.",
         )
-        parser.add_argument("--allow-remote", action="store_true", help="Also allow the address of another machine.")
+        parser.add_argument("--allow-remote", action="store_true", help="Also allow the URL of another machine.")
         parser.add_argument(
             "--after",
             metavar="SEQUENCE",
