@@ -81,7 +81,7 @@ class Postgres:
                 shutil.chown(path, "postgres", "postgres")
 
     def address(self, database="postgres", role="postgres"):
-        """Return the address of a database on the server."""
+        """Return the URL of a database on the server."""
         return f"postgres://{role}@127.0.0.1:{self.port}/{database}"
 
     def start(self):

@@ -160,7 +160,7 @@ def bookless(monkeypatch):
 
 
 def empty_database():
-    """Delete every row that a test can create, also from append-only tables.
+    """Delete every row that a test can create, even from append-only tables.
 
     Only tables with rows are emptied, because PostgreSQL rewrites hundreds of files when all tables are truncated.
     Tables with many rows are truncated: deleting rows checks the references to each.

@@ -2,7 +2,7 @@
 
 `config/examples.json` and `ledger/examples.json` contain, for each operation, the parameters and the body to send,
 which you write, and the response, which this file records. Each operation is called on a new demo and rolled back.
-Secrets and addresses of this machine are replaced. A response that differs from the recorded one only in ids and times
+Secrets and URLs of this machine are replaced. A response that differs from the recorded one only in ids and times
 stays unchanged. Signed responses change together, so that one example verifies another.
 """
 
@@ -38,7 +38,8 @@ SECRETS = frozenset(
 # demo's IDs are exceptions.
 CHANGING = re.compile(r"[^\s\",]*(?:\d|[a-z][A-Z])[^\s\",]*")
 KNOWN = "01900000-0000-7000-8000-"
-# Signed values and keys are found by field name, as the last line of a checkpoint, or by the form of a verifier key.
+# The pattern matches signed values and keys in three ways: by field name, as the last line of a checkpoint, and by the
+# form of a verifier key.
 SIGNED = re.compile(r'"(?:leaf_hash|proof|proof_file|public_key|root|signature)"|\\n— |\+[0-9a-f]{8}\+')
 FILES = {PLATFORM: Path(config.urls.__file__), LEDGER: Path(ledger.urls.__file__)}
 

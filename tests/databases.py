@@ -41,7 +41,7 @@ def configure(config, database):
 
 
 def own_database_url(user=None):
-    """Return the address of the test's own database; on PostgreSQL optionally with another user."""
+    """Return the URL of the test's own database; on PostgreSQL optionally with another user."""
     here = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{here['NAME']}"

@@ -8,7 +8,7 @@ HIDDEN = re.compile(r'<input type="hidden" name="seen" value="([^"]*)"')
 
 
 def links_of(response):
-    """Return the addresses that a page links to."""
+    """Return the URLs that a page links to."""
     return [unescape(address) for address in LINK.findall(response.content.decode())]
 
 

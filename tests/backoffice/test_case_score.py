@@ -68,7 +68,7 @@ def test_displaying_the_score_of_a_case_executes_three_statements(reviewers_clie
         assert ("Proposal:" in text) == (name == "scored")
     assert requested["plain"] == []
     assert len(requested["scored"]) == 2
-    # The statements read the score, the score number that binds a decision, and the champion to compare the facts.
+    # The three extra statements read the score, the number that binds the decision to this score, and the champion.
     assert counts["scored"] == counts["plain"] + 3
 
 

@@ -150,7 +150,7 @@ def secret_records(person, reviewer):
 
 
 def pages():
-    """Yield the address of every list and of every record's pages, for every admin about people."""
+    """Yield the URL of every list and of every record's pages, for every admin about people."""
     for model, model_admin in ADMINS.items():
         yield model_admin.address_of("changelist")
         for pk in model._base_manager.values_list("pk", flat=True):

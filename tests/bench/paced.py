@@ -1,4 +1,4 @@
-"""A paced load generator: it sends each request when the request is due, also while earlier responses are missing.
+"""A paced load generator: it sends each request when the request is due, even while earlier responses are missing.
 
 A latency starts at the time at which the request was due, so that it shows a stalled server. To measure capacity, omit
 the pace: each connection then sends its next request after the previous response.

@@ -60,7 +60,7 @@ class Facts:
 
 
 def address(rows: int) -> str:
-    """Return the address of the database of this size."""
+    """Return the URL of the database of this size."""
     return f"{SERVER}_{rows}"
 
 

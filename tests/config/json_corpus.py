@@ -123,7 +123,7 @@ def _encodings() -> Iterator[bytes]:
 
 
 def _too_much() -> Iterator[bytes]:
-    """Yield documents beyond the limits of depth, members, and numbers. The first of each kind exceeds it by 1."""
+    """Yield documents beyond the limits of depth, size, and numbers. The first of each kind exceeds it by 1."""
     for levels in (33, 34, 500, 1_000, 100_000):
         yield from (b"[" * levels + b"]" * levels, b"[" * levels, b'{"a":' * levels + b"1" + b"}" * levels)
         yield b'[{"a":' * (levels // 2 + 1) + b"1" + b"}]" * (levels // 2 + 1)

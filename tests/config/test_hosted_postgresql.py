@@ -41,7 +41,7 @@ def test_options_in_the_database_url_are_passed_to_postgresql():
 
 @pytest.fixture
 def hosted(committed, needs_postgresql):
-    """Connect this test through the proxy as an unprivileged role, with the address of the documentation."""
+    """Connect this test through the proxy as an unprivileged role, with the URL in the documentation."""
     here = connection.settings_dict
     address = own_database_url()
     with psycopg.connect(address, autocommit=True) as admin:

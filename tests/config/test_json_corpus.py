@@ -53,7 +53,7 @@ def by_the_rule(body):
 
 
 def _look_at(value, depth):
-    """Return the number of members below a value; raises Refused for invalid content."""
+    """Return the number of items and fields below a value; raises Refused for invalid content."""
     if isinstance(value, int) and not isinstance(value, bool) and not INT64_MIN <= value <= INT64_MAX:
         raise Refused("integer")
     if isinstance(value, float) and value in {float("inf"), float("-inf")}:

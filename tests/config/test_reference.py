@@ -14,7 +14,7 @@ SERVICES = {"config.urls": "/v1/docs", "ledger.urls": "/docs"}
 
 @pytest.fixture(params=SERVICES)
 def service(request, settings):
-    """Return the URLconf of a service, and the address of its reference."""
+    """Return the URLconf of a service, and the URL of its reference."""
     settings.ROOT_URLCONF = request.param
     return request.param, SERVICES[request.param]
 

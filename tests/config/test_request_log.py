@@ -108,7 +108,7 @@ class TestList:
         line_of(user)
         assert list_requests(stranger_api) == []
 
-    def test_request_log_lists_on_behalf_requests_to_the_partner(self, user):
+    def test_partners_request_log_contains_requests_on_behalf_of_customers(self, user):
         user.groups.add(Group.objects.get(name="Partner"))
         partner = client_of(user)
         person = {"external_id": "c", "email": "jane@example.org", "name": "Jane"}

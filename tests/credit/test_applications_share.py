@@ -129,7 +129,7 @@ class TestScores:
         assert (facts["identity.verified"] is True) is ("identity" in share)
 
     @pytest.mark.parametrize("share", SHARES)
-    def test_decision_bundle_shows_the_lender_only_shared_facts(self, api, user, offer, share, settings):
+    def test_decision_bundle_for_a_lender_contains_only_shared_facts(self, api, user, offer, share, settings):
         settings.REVIEW_POLICY = "reviewed"
         member = UserFactory()
         ProviderMember.objects.create(provider=offer.provider, user=member)

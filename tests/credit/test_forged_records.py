@@ -122,7 +122,7 @@ def spelled_otherwise(record):
 
 
 def twice(member, value):
-    """Return the genuine file with a duplicate member placed before the original."""
+    """Return the genuine file with a duplicate field placed before the original."""
     return b"{" + f"{json.dumps(member)}:{json.dumps(value)},".encode() + json.dumps(GENUINE).encode()[1:]
 
 

@@ -150,7 +150,7 @@ class TestButtons:
 
 
 class TestDocuments:
-    def test_applicant_can_upload_a_document_and_return_to_review(self):
+    def test_applicant_can_upload_a_document_and_send_the_application_back_to_review(self):
         application = with_documents(UserFactory())
         page = page_of(application)
         assert "Payslip" in page

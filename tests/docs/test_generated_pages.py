@@ -39,7 +39,7 @@ def test_documented_role_tables_list_every_role_and_group(db):
     )
 
 
-def test_documented_decision_table_lists_the_groups_that_review_and_read(db):
+def test_scopes_page_lists_the_groups_that_can_read_and_the_groups_that_can_review(db):
     decisions = dict(re.findall(r"^\| staff in the group `(\w+)` \| ([^|]+) \|", page("reference/scopes.md"), re.M))
     can_read = Group.objects.filter(permissions__codename="view_application").values_list("name", flat=True)
     assert {group for group, reads in decisions.items() if reads != "none"} == set(can_read)

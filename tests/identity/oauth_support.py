@@ -30,7 +30,7 @@ def browser_of(user):
 
 
 def open_consent_page(browser, client, **changes):
-    """Open the consent page at the address to which the client redirects the user."""
+    """Open the consent page at the URL to which the client redirects the user."""
     fields = {
         "response_type": "code", "client_id": client.client_id, "redirect_uri": REDIRECT, "scope": "offers:read",
         "state": "st4te", **changes,

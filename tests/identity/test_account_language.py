@@ -32,7 +32,8 @@ from tests.second_factors import SoftKey, authenticator_of, wrong_code
 pytestmark = pytest.mark.django_db
 # These words are the same in the language.
 EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Code:", "Name", "Name:", "Bank"}}
-NAMES = {"bdi", "code", "strong", "script", "style"}  # These words are IDs, addresses, and names that users chose.
+# The tests skip the text in these HTML elements: IDs, addresses, names that users chose, and code.
+NAMES = {"bdi", "code", "strong", "script", "style"}
 LANGUAGES = pytest.mark.parametrize("language", ["es", "de"])
 BEFORE_LOG_IN = (
     "login", "signup", "confirm", "confirm/none", "password/forgot", "password/forgot/sent", "password/new/1-none",

@@ -31,7 +31,7 @@ def claims(user):
 def signed(claims, *, key=None, algorithm="ES256", headers=None):
     """Sign claims, with the platform's own key by default."""
     kid, private = signing_keys.key_ring.signing()
-    # The layer below `jwt.encode`, which would refuse to sign some of these claims.
+    # Call `jwt.api_jws.encode` directly, because `jwt.encode` refuses to sign some of these claims.
     payload = json.dumps(claims).encode()
     return jwt.api_jws.encode(payload, key or private, algorithm=algorithm, headers={"kid": kid, **(headers or {})})
 

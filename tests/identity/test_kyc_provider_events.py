@@ -47,7 +47,7 @@ def key_questions(plaid):
     return len(plaid.requests_at("/webhook_verification_key/get"))
 
 
-def test_plaid_event_updates_the_verification_from_the_vendor(plaid, api, anonymous, finished, user, judge):
+def test_plaid_event_refreshes_the_verification_status_from_plaid(plaid, api, anonymous, finished, user, judge):
     body = event_about(finished)
     response = deliver(anonymous, body, plaid.sign(body))
     assert (response.status_code, response.json()) == (200, {})

@@ -63,7 +63,7 @@ def test_proof_of_an_absent_hash_returns_404_and_an_invalid_hash_400(client, suf
     assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 
-def test_proof_endpoint_executes_a_single_query_for_the_tiles(client, django_assert_num_queries):
+def test_proof_reads_all_tiles_with_a_single_query(client, django_assert_num_queries):
     seal_reports([f"report {number}" for number in range(700)])
     with django_assert_num_queries(4):  # The statements read the entry, the head, the tiles, and the cosignatures.
         assert log.prove(report_digest("report 600")) is not None

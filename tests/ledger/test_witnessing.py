@@ -37,7 +37,7 @@ def waiting_by(sleep):
 
 @pytest.fixture
 def make_asker(settings, tmp_path):
-    """Return a function that configures witnesses at these addresses, or another policy, and returns an Asker."""
+    """Return a function that configures witnesses at these URLs, or another policy, and returns an Asker."""
     created = []
 
     def ask_at(addresses, quorum="2", text=None):
@@ -52,7 +52,7 @@ def make_asker(settings, tmp_path):
 
 @pytest.fixture
 def three(tmp_path):
-    """Yield the addresses of three running witnesses."""
+    """Yield the URLs of three running witnesses."""
     witnesses = [Witness(number) for number in (1, 2, 3)]
     with serving(*witnesses) as addresses:
         yield addresses

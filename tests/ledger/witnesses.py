@@ -115,7 +115,7 @@ class _Quiet(WSGIRequestHandler):
 
 @contextmanager
 def serving(*applications):
-    """Serve WSGI applications on separate ports; yield their addresses."""
+    """Serve WSGI applications on separate ports; yield their URLs."""
     with ExitStack() as stack:
         addresses = []
         for application in applications:

@@ -186,6 +186,6 @@ def test_malformed_signed_processor_event_causes_no_internal_error(anonymous, un
     assert only_payment().status == "Unknown"
 
 
-def test_signed_processor_event_other_than_an_object_returns_400(anonymous, db):
+def test_signed_processor_event_that_is_not_a_json_object_returns_400(anonymous, db):
     for raw in (b"", b"[]", b"{", b"\xff", b"[" * 5000):
         assert deliver(anonymous, raw, sign_event(raw, SECRET)).status_code == 400

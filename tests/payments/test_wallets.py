@@ -225,7 +225,7 @@ def test_wallet_address_in_any_spelling_is_the_same_wallet(api, user):
 
 
 @pytest.mark.parametrize("address", KEYLESS_ADDRESSES)
-def test_wallet_address_without_an_owner_is_rejected(api, address):
+def test_wallet_address_without_a_known_private_key_is_rejected(api, address):
     assert_error(api.send(WALLETCONNECT, {"address": address}), 400, "E1001")
     assert not Wallet.objects.exists()
 

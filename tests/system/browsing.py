@@ -85,7 +85,7 @@ def add_app(page, password, check=lambda _name: None):
 
 
 def check_at_widths(page, name, widths, *, whole=True):
-    """Check a page in windows of these widths. The window keeps the last width."""
+    """Check a page in windows of these widths. The window has the last width afterwards."""
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
         assert fits(page), (name, width)

@@ -83,7 +83,7 @@ def test_concurrent_publishers_deliver_an_event_once(queued):
         )  # fmt: skip
 
 
-def test_endpoint_with_a_success_in_the_batch_is_not_marked_as_failing(queued):
+def test_endpoint_with_one_successful_delivery_in_the_batch_is_not_marked_as_failing(queued):
     queued(3)
     tasks = take_deliveries()
     outcomes = [outcome_of(tasks[0], error="status", status=500), outcome_of(tasks[1]), outcome_of(tasks[2])]
@@ -96,10 +96,10 @@ def test_claiming_and_storing_deliveries_executes_statements_independent_of_batc
     queued, django_assert_num_queries
 ):
     queued(60)
-    # The statements choose, claim, and read deliveries and endpoints; one is a savepoint.
+    # Four statements choose, claim, and read deliveries and endpoints. Two statements create and release a savepoint.
     with django_assert_num_queries(4 + 2):
         tasks = take_deliveries(50)
-    # The statements update deliveries and working endpoints; one is a savepoint.
+    # Two statements update deliveries and working endpoints. Two statements create and release a savepoint.
     with django_assert_num_queries(2 + 2):
         store_outcomes([outcome_of(task) for task in tasks], now=timezone.now())
 

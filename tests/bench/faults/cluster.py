@@ -18,7 +18,7 @@ class Cluster(clusters.Postgres):
     """A cluster whose only database is the platform's."""
 
     def address(self, database: str = ROLE, role: str = ROLE) -> str:
-        """Return the address of a database."""
+        """Return the URL of a database."""
         return str(super().address(database, role))
 
     def connect(self, database: str = ROLE) -> psycopg.Connection:

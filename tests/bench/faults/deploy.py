@@ -53,7 +53,7 @@ def _lines(work: str, traffic: Traffic, **figures: int) -> Iterator[Line]:
 
 
 def _reload(services: Stand, times: int) -> Iterator[Line]:
-    """Send SIGHUP under load; four callers pause for longer than an old worker keeps connections open."""
+    """Send SIGHUP under load; four callers pause for longer than the idle timeout of an old worker's connections."""
     with (
         services.serve() as server,
         nginx(server.port) as port,

@@ -147,7 +147,7 @@ def test_ucp_version_is_parsed_from_the_agent_header(header):
     "header", ["a=" * 500_000, 'a="' + "\\" * 1_000_000, "a=(" + '"' * 1_000_000, "a;" * 500_000, "a," * 500_000 + "="]
 )
 def test_long_agent_header_is_parsed_in_linear_time(header):
-    # In quadratic time, these headers would exceed the time limit of a test.
+    # A parser that needs quadratic time would exceed the test's time limit with these headers.
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 

@@ -47,7 +47,7 @@ def test_precontract_form_of_a_line_uses_the_requested_amount_as_ceiling():
 
 @pytest.mark.parametrize(("currency", "fee", "shown"), [
     ("JPY", 30_000, "970,000\u00a0JPY"),  # The currency has no fixed rate to the euro.
-    # The loan has no rate, or no rate in range.
+    # No rate in the supported range satisfies the equation of these loans.
     ("EUR", 150_000, "8,500.00\u00a0EUR"), ("EUR", 149_999, "8,500.01\u00a0EUR"),
 ])  # fmt: skip
 def test_precontract_form_of_a_line_without_ceiling_contains_the_example_amount(currency, fee, shown):

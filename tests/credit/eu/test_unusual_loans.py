@@ -160,7 +160,7 @@ def test_rates_of_an_eu_offer_have_the_separator_of_the_language(language, rates
     ([1], "The offer's term is 1 month."), ([24], "The offer's term is 24 months."),
     ([24, 12], "The offer's terms are 12, 24 months."),
 ])  # fmt: skip
-def test_term_outside_the_offer_is_rejected_with_the_offers_terms(terms, words):
+def test_error_for_a_term_outside_the_offer_lists_the_offers_terms(terms, words):
     assert [outside_limits for _field, _limit, outside_limits in outside({"term_options_months": terms}, None, 7)] == [
         words
     ]

@@ -1,4 +1,4 @@
-"""File applications with only the catalog, the requirements, and JSON Schema."""
+"""File applications, using only the catalog, the requirements, and JSON Schema."""
 
 PDF = b"%PDF-1.4\n%%EOF\n"
 

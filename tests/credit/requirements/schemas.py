@@ -98,7 +98,7 @@ BAD = [
 
 
 def random_member(random):
-    """Return a member of a random type, with random keywords of that type."""
+    """Return a field of a random type, with random keywords of that type."""
     kind = random.choice(("string", "integer", "number", "boolean"))
     member = {"type": kind}
     if random.random() < 0.6:
@@ -127,7 +127,7 @@ def random_member(random):
 
 
 def random_schema(random, most=60):
-    """Return a valid schema with at most `most` members."""
+    """Return a valid schema with at most `most` fields."""
     members = {f"member_{number}": random_member(random) for number in range(random.randint(1, most))}
     schema = {"type": "object", "properties": members}
     schema["required"] = random.sample(sorted(members), random.randint(0, len(members)))

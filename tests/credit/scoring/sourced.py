@@ -1,4 +1,4 @@
-"""A card that prefers bank facts to claims, and random facts for it."""
+"""A scorecard that prefers bank facts to the applicant's claims, and a generator of random facts for the scorecard."""
 
 from datetime import timedelta
 

@@ -71,7 +71,7 @@ def test_scorecard_import_without_a_user_is_attributed_to_the_lenders_owner(mode
     assert model_version.made_by == model.provider.owner != model.created_by
 
 
-def test_import_options_set_outcomes_facts_and_reasons_of_a_table(run):
+def test_import_options_set_the_outcomes_fact_names_and_reasons(run):
     document = table(*(row.replace("income", "x") for row in NUMBER))
     options = ("--outcome", "refer=20", "--outcome", "approve=50", "--from", "x=application_data.income")
     run(document, *options, "--reason", "x=income_insufficient")

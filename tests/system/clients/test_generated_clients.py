@@ -143,7 +143,7 @@ class TestGoldenCalls:
 
     @pytest.fixture(scope="class")
     def server(self, migrated, tmp_path_factory):
-        """The address of a server, and a function that creates an account and returns its API key."""
+        """The URL of a server, and a function that creates an account and returns its API key."""
         folder = tmp_path_factory.mktemp("golden")
         shutil.copyfile(migrated, folder / "own.sqlite3")
         own = f"sqlite:///{folder}/own.sqlite3", folder

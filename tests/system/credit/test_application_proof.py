@@ -29,7 +29,7 @@ from tests.system.authority import private_server
 
 @pytest.fixture
 def ledger(live_server, settings, tmp_path):
-    """The address of a ledger, which the live server serves."""
+    """The URL of a ledger, which the live server serves."""
     settings.LEDGER_ORIGIN = "ledger.example/log"
     settings.LEDGER_SIGNING_KEY = SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"

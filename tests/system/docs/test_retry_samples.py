@@ -50,7 +50,7 @@ PROGRAMS = {
 
 @pytest.fixture
 def flaky():
-    """The address of a server that returns RESPONSES, and the list of its requests."""
+    """The URL of a server that returns RESPONSES, and the list of its requests."""
     requests = []
 
     class Handler(BaseHTTPRequestHandler):

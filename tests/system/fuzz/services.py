@@ -27,7 +27,7 @@ TYPED_TRANSACTION = "0x02" + "c0" * 8
 
 @dataclass
 class Services:
-    """The addresses of both services, and the credentials of an unrestricted account."""
+    """The URLs of both services, and the credentials of an unrestricted account."""
 
     platform: str
     ledger: str

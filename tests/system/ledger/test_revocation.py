@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("committed")
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Replaces `time.monotonic` in both services; a list whose only value tests advance."""
+    """Replace `time.monotonic` in both services, and return a list with the time. Tests advance this value."""
     from identity.access import authentication
 
     now = [1_000_000.0]
