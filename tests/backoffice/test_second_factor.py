@@ -37,7 +37,7 @@ def log_in(name, next_page="/admin/"):
     return browser, answer
 
 
-def test_log_in_with_only_the_password_opens_no_page(reviewer, device):
+def test_pages_redirect_until_the_second_factor_is_entered(reviewer, device):
     browser, answer = log_in("rita")
     assert answer.headers["Location"] == "/account/second-factor/log-in"
     for path in ("/admin/", "/admin/credit/application/", "/admin/password_change/", "/account/", "/account/email"):
