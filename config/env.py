@@ -23,7 +23,7 @@ SECRET_KEY_MINIMUM_LENGTH = 50  # Django's deployment check requires this length
 
 
 _read: set[str] = set()  # the names of all settings that this process has read
-_SPELLING_LENGTH_MIN = 8  # shorter names, such as HOME and HOST, are similar by chance
+_SPELLING_LENGTH_MIN = 8  # the check excludes shorter names: names such as HOME and HOST are similar by chance
 
 
 def text(name: str, default: str = "") -> str:

@@ -5,7 +5,7 @@ from config.core.errors import ApiError, NotFound, ValidationFailed
 from config.core.json_text import rfc3339
 from config.core.lifecycle import InvalidTransition, RecordNotEditable
 
-ATTEMPTS_MAX = 3  # verifications of one person in ATTEMPTS_DAYS
+ATTEMPTS_MAX = 3  # the maximum number of an account's verifications within ATTEMPTS_DAYS
 ATTEMPTS_DAYS = 30
 # This maps each error code of RFC 6749 to the API's code.
 _OAUTH_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": InvalidToken.code}

@@ -11,8 +11,9 @@ from config.ops.pruning import Rule
 from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
 from identity.models import Invitation, IssuerSession, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
-INVITATION_KEPT_DAYS = 30  # the invited email address is personal data
-UNCONFIRMED_DAYS = 7  # must be longer than the validity of a confirmation link
+INVITATION_KEPT_DAYS = 30  # the retention after the expiry, because the invited email address is personal data
+# The age at which an unconfirmed account is deleted. It must be longer than the validity of a confirmation link.
+UNCONFIRMED_DAYS = 7
 
 
 def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:

@@ -38,7 +38,7 @@ from ledger.policy import NONE, Policy, PolicyError, PolicyLog, Witness
 
 logger = logging.getLogger("platform.ledger")
 
-WAIT_SECONDS = 20.0  # the timeout of a request is 30 s
+WAIT_SECONDS = 20.0  # a request waits for cosignatures up to this time, because its timeout is 30 s
 _LOOK_SECONDS = 0.5
 # A waiting request occupies a thread, which anchoring needs. At most 8 of the 32 threads may wait.
 WAITING_MAX = 8

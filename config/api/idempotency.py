@@ -40,8 +40,8 @@ from config.core.errors import ApiError
 from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
-KEEP_HOURS = 72  # a client can retry after an outage during a weekend
-LEASE = timedelta(seconds=90)  # no request may take this long
+KEEP_HOURS = 72  # the retention of a key, so that a client can retry after an outage during a weekend
+LEASE = timedelta(seconds=90)  # a key without a response is free after this time, which exceeds every request
 
 Seal = Callable[[bytes, str], bytes]
 

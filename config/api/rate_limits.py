@@ -42,7 +42,7 @@ _LOT_SHARE = 32
 _NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
 _KEPT_BUCKETS = 10_000  # a worker with more buckets first drops older windows
-_BUCKET_MAX_LENGTH = 160  # the length of the column
+_BUCKET_MAX_LENGTH = 160  # the length of the column `bucket`
 
 
 class RateLimited(ApiError):

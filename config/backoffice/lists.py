@@ -201,7 +201,7 @@ def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tupl
     """Return the primary keys of the rows before and after `record` in `rows`, each None if the row does not exist.
 
     `ordering` is a list of column names. A leading minus means a descending order. The last column must be unique.
-    `rows` may lack `record` itself, because the record may no longer match the filters after a decision.
+    `rows` may lack `record` itself, because the record can stop matching the filters after a decision.
     """
     if not all(isinstance(name, str) for name in ordering):
         return None, None

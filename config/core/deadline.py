@@ -24,7 +24,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger("platform.errors")
 
-# A request has 30 s in total. The rest is for work after this limit, such as a wait for another lock.
+# After this time, a request that waits for a database loses its connection. A request has 30 s in total. The rest is
+# for work after this limit, such as a wait for another lock.
 REQUEST_SECONDS = 24.0
 _LOOK_SECONDS = 0.5
 

@@ -8,7 +8,8 @@ from email.utils import parsedate_to_datetime
 # The total of 75.5 hours covers an outage during a weekend.
 _SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
-JITTER = 0.10  # it spreads the retries for receivers that failed at the same time
+# The share by which a random number changes each delay, so that retries after a common failure are spread.
+JITTER = 0.10
 RETRY_AFTER_MAX = timedelta(hours=24)
 
 

@@ -9,7 +9,7 @@ from django.db.models import BigIntegerField, F, Func, Model, TextField, Value
 from django.db.models.functions import Coalesce
 
 ANSWER_MAX_BYTES = 8 * 1_048_576
-ROWS_MAX_BYTES = ANSWER_MAX_BYTES - 4_096  # the difference is for the envelope around the rows
+ROWS_MAX_BYTES = ANSWER_MAX_BYTES - 4_096  # the maximum size of a response's rows, without their envelope
 _ROW_BYTES = 512  # estimate for a row's field names and short columns
 
 

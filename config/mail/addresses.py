@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext
 
-LOCAL_PART_MAX = 64  # RFC 5321, section 4.5.3.1.1
+LOCAL_PART_MAX = 64  # the limit of RFC 5321, section 4.5.3.1.1
 
 
 # A request normalizes the same address several times, and most addresses share a few domains.

@@ -23,7 +23,7 @@ from config.ops.readings import Reading, measures
 
 logger = logging.getLogger("platform.metrics")
 
-# A scrape gets its response within 2 s, even if a database hangs.
+# The time limit of the database queries, so that a scrape gets its response within 2 s even if a database hangs.
 READ_SECONDS = 1.5
 
 

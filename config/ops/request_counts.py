@@ -18,8 +18,8 @@ from django.conf import settings
 from config import env as environment
 
 BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_FILE_BYTES = 1 << 20  # this is sufficient for 350 routes
-_FREE_BYTES_MIN = 8 << 20  # each process has three files of _FILE_BYTES
+_FILE_BYTES = 1 << 20  # the initial size of a file, which is sufficient for 350 routes
+_FREE_BYTES_MIN = 8 << 20  # the required free space: each process has three files of _FILE_BYTES
 _KINDS = ("counter", "histogram", "gauge_livesum")  # the library's file names contain the kinds of the metrics below
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 

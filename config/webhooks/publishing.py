@@ -30,7 +30,7 @@ from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 
 KIND = "event"  # the `kind` of dead letters about events
 BATCH_EVENTS = 500
-FAILURES_MAX = 10  # attempts for an event that could not be published
+FAILURES_MAX = 10  # the maximum attempts to publish an event
 
 
 def lock_feed(account_id: int) -> EventFeed:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 APR_MAX_PERCENT = 1_000_000
-# The note rate is per year.
+# The maximum note rate per year, and the maximum term.
 RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600
 # Disclosed rates have this number of decimals.
 PLACES = 4

@@ -64,7 +64,7 @@ def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> L
         raise TermsRequired(details=[{"field": name, "message": words} for name in missing])
     loan = Loan(amount, rate, term or None, requested["fee_cents"] or 0, requested["first_payment_on"])
     if loan.fee_cents >= loan.amount_cents:
-        raise ValidationFailed.of_member(f"{where}.fee_cents", "Must be less than the amount.")
+        raise ValidationFailed.of_member(f"{where}.fee_cents", "Must be less than the amount of the loan.")
     if loan.term_months is None and loan.first_payment_on is not None:
         raise ValidationFailed.of_member(f"{where}.first_payment_on", "A line of credit has no first payment.")
     _refuse(_outside(loan, limits, has_term=has_term), where)

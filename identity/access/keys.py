@@ -32,7 +32,7 @@ from identity.access.scopes import SCOPES
 from identity.access.second_factor import require_second_factor
 from identity.errors import NothingToCollect
 
-DEFAULT_DAYS = 90  # specification section 5, item 7
+DEFAULT_DAYS = 90  # the default validity of a key (specification section 5, item 7)
 KEYS_MAX = 20  # the limit of an account for active keys and keys that wait for collection
 GRACE_MAX_DAYS = 90
 NAME_MAX_LENGTH = 255

@@ -17,7 +17,7 @@ from config.mail.outbox import queue_mail
 from identity.access.models import User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
 
-ADDRESS_MAX = 254  # RFC 5321 allows 256 characters with angle brackets
+ADDRESS_MAX = 254  # the maximum length of an email address: RFC 5321 allows 256 characters with angle brackets
 CHANGE = "address"
 
 

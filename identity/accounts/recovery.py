@@ -12,7 +12,7 @@ from identity.access.hashers import RecoveryCodeHasher
 from identity.access.models import User
 from identity.accounts.models import RecoveryCode
 
-COUNT, LENGTH = 10, 10  # a code has 50 bits
+COUNT, LENGTH = 10, 10  # the number of codes, and the characters of a code, which has 50 bits
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, without letters that look like digits
 _TYPED_INSTEAD = str.maketrans("ILO", "110", " -")
 # Version 1.0 created codes of eight digits.

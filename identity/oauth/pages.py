@@ -29,7 +29,7 @@ from identity.access.second_factor import has_one
 from identity.accounts import managed
 from identity.accounts.consents import end_app_access
 
-CHALLENGE_MAX = 128  # RFC 7636, section 4.2
+CHALLENGE_MAX = 128  # the maximum length of a code challenge (RFC 7636, section 4.2)
 NONCE_MAX = 255  # the maximum length of the grant's column
 
 

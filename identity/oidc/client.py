@@ -23,7 +23,7 @@ ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "E
 STRONG_CLASSES = (
     "phr", "phrh", "https://refeds.org/profile/mfa", "http://schemas.openid.net/pape/policies/2007/06/multi-factor",
 )  # fmt: skip
-STRONG_METHODS = frozenset({"otp", "mfa", "hwk"})  # RFC 8176
+STRONG_METHODS = frozenset({"otp", "mfa", "hwk"})  # the values of `amr` for a second factor (RFC 8176)
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 TEXT_MAX = 255
 _SECONDS = 5.0  # the timeout of each request to the issuer

@@ -20,7 +20,7 @@ CYCLE_DAYS = 14
 CARD_LIMIT_CENTS = 500_000
 OVERDRAFT_FEE_CENTS = 3_500
 
-_A_PAYDAY = date(2024, 1, 5)  # a Friday
+_A_PAYDAY = date(2024, 1, 5)  # a Friday, from which the paydays are counted
 _ITEM_PREFIX = "item-sandbox-"
 _MERCHANTS = (
     ("Paper Street Books", "general_merchandise"),

@@ -44,7 +44,9 @@ TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
 REQUIRED_DOCUMENTS_MAX = 20
 MIN_AGE_MAX_YEARS = 120
-OFFERS_MAX = 20  # each offer can have its own model, and a large model takes milliseconds
+# The maximum number of matched offers in a response. Each offer can have its own model, and a large model takes
+# milliseconds.
+OFFERS_MAX = 20
 _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 

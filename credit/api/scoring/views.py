@@ -33,7 +33,9 @@ from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring import compare, monitoring
 
 _reads = partial(endpoint, access="score:read")
-DEFINITION_MEMBERS_MAX = 50_000  # lists of strings can be long: the largest card with only numbers has 8,000
+# The maximum number of items and fields in a definition. The largest card with only numbers has 8,000, but lists of
+# strings can be long.
+DEFINITION_MEMBERS_MAX = 50_000
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
 # All writing methods share these options.
