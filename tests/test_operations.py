@@ -222,7 +222,7 @@ def test_request_body_that_violates_the_openapi_schema_returns_400(demo, person,
 
 # tests/config/test_json_bodies.py tests other invalid bodies with a single operation, because all share the reader.
 @pytest.mark.parametrize("name", WITH_BODY)
-def test_request_body_other_than_a_json_object_is_rejected_by_every_operation(demo, person, name):
+def test_every_operation_rejects_a_body_that_is_not_a_json_object(demo, person, name):
     wrong = [(400, "E1001", b"[]"), (400, "E1002", b'{"a": 1, "a": 2}'), (413, "E1007", b" " * 1_048_577)]
     if OPERATIONS[name][2]["requestBody"].get("required"):
         wrong.append((400, "E1002", b""))

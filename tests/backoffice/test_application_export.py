@@ -111,7 +111,7 @@ def test_application_export_statement_count_does_not_depend_on_rows(reviewers_cl
     assert counts[0] == counts[1]
 
 
-def test_access_log_of_an_export_contains_a_digest_of_the_search(reviewers_client, application):
+def test_export_logs_a_digest_of_the_search_text(reviewers_client, application):
     assert rows_of(reviewers_client, "q=quillfeather") == []  # The name has no search index.
     query = DataAccess.objects.get(action="export").details["query"]
     assert query.startswith("q=digest")

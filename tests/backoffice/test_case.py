@@ -75,7 +75,7 @@ class TestFigures:
         assert Figures({"amount_cents": value}).amount_cents is None
 
     @pytest.mark.parametrize("data", [None, [], "x", 7])
-    def test_application_data_other_than_an_object_has_no_figures(self, data):
+    def test_case_figures_are_empty_if_application_data_is_not_an_object(self, data):
         read = Figures(data)
         assert (read.amount_cents, read.term_months, read.monthly_income_cents, read.monthly_debt_cents) == (None,) * 4
 

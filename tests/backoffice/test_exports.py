@@ -82,7 +82,7 @@ def test_string_without_a_formula_is_exported_unchanged(text):
 @pytest.mark.parametrize(
     ("value", "cell"), [(-5, -5), (1.5, 1.5), (None, None), (True, "true"), ({"a": 1}, '{"a":1}'), ("", "")]
 )
-def test_values_other_than_strings_are_exported_unchanged(value, cell):
+def test_export_cell_without_a_formula_gets_no_apostrophe(value, cell):
     assert table_files.plain_cell(value) == cell
 
 

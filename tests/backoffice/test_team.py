@@ -57,7 +57,7 @@ def test_offer_list_shows_owners_the_create_button(lender, role):
 
 
 @pytest.mark.parametrize("role", ROLES[1:])
-def test_lender_members_other_than_owners_cannot_manage_invitations(lender, role):
+def test_lender_members_who_are_not_owners_cannot_manage_invitations(lender, role):
     confirm(console_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
     client = console_client(lender.people[role])
     text = text_of(client.get(page_of(lender)))

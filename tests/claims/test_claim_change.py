@@ -175,7 +175,7 @@ def test_null_fields_of_a_new_claim_have_default_values(api, body):
     assert (claim["verification_level"], claim["visibility"]) == ("self_asserted", "private")
 
 
-def test_claim_with_an_evidence_url_other_than_http_or_https_is_rejected(api, body):
+def test_claim_with_an_evidence_url_that_is_not_http_or_https_is_rejected(api, body):
     for address in (
         "file:///etc/passwd", "FILE:///etc/passwd", "javascript:alert(1)", "java\tscript:alert(1)", " javascript:x",
         "\x01javascript:x", "javascript: alert(1)", "data:text/html,x", "ftp://example.org/x", "mailto:a@example.org",

@@ -56,7 +56,7 @@ def test_doi_normalization_folds_only_ascii_and_decodes_one_layer_of_escapes(spe
         "https://doi.org/10.1000/%ff", "10.\uff11000/182", "",
     ],
 )  # fmt: skip
-def test_publication_id_other_than_a_doi_is_its_own_key(identifier):
+def test_publication_id_that_is_not_a_doi_is_its_own_key(identifier):
     assert normalize_doi(identifier) is None
     assert publication_key(identifier) == identifier
 

@@ -10,7 +10,7 @@ from identity.providers.sandbox import Sandbox
 
 
 @pytest.mark.parametrize("place", ["os", "os:", "os.path", "a b:C", "../x:C", "os:path.join"])
-def test_adapter_setting_other_than_package_module_class_is_rejected(place, monkeypatch):
+def test_adapter_setting_without_the_form_package_module_class_is_rejected(place, monkeypatch):
     monkeypatch.setenv("REPORTS", place)
     with pytest.raises(ImproperlyConfigured, match=r"package\.module:Class"):
         env.adapter("REPORTS", "off", ("off", "sandbox"))

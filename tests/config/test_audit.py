@@ -197,7 +197,7 @@ def test_four_eyes_decision_emits_audit_lines_for_proposal_confirmation_and_deci
     assert "Ms. Reviewer" not in "".join(lines.texts)
 
 
-def test_requested_report_emits_one_audit_line_with_only_ids(db, lines, committing):
+def test_report_request_emits_one_audit_line_without_personal_data(db, lines, committing):
     reviewer = staff_of("Reviewer", username="rita")
     person = {"legal_name": "Rosa Thickfile", "date_of_birth": "1990-04-05", "address": None}
     application = ApplicationFactory(status=UNDER_REVIEW, applicants=Applicants.of([person]))

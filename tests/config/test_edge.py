@@ -36,7 +36,7 @@ class TestRequestId:
         assert response.headers["X-Request-Id"] == text
         assert response.json()["request_id"] == text
 
-    def test_a_request_id_other_than_a_uuid_is_replaced(self, anonymous):
+    def test_request_id_that_is_not_a_uuid_is_replaced(self, anonymous):
         for text in ("", "abc", "x" * 500, "a\tb", "{" + "a" * 36 + "}", "0" * 32, "<script>"):
             response = anonymous.read("/applications", X_Request_Id=text)
             assert UUID.fullmatch(response.headers["X-Request-Id"]), text

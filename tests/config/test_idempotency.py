@@ -41,7 +41,7 @@ def same(first, second):
 
 
 class TestForms:
-    def test_idempotency_key_other_than_a_uuid_returns_400(self, api, body):
+    def test_idempotency_key_that_is_not_a_uuid_returns_400(self, api, body):
         for key in (
             "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
             f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,

@@ -108,7 +108,7 @@ class TestRejectedBodies:
 
 @pytest.mark.django_db
 class TestTypes:
-    def test_int64_field_rejects_values_other_than_json_integers(self, api, good):
+    def test_int64_field_rejects_values_that_are_not_json_integers(self, api, good):
         for value in (True, False, "1", 1.0, 1.5, 1e2, " 1 ", "١٢", None, [1], {"a": 1}, ""):
             body = assert_error(api.send(APPLICATIONS, {**good, "offer_id": value}), 400, "E1001")
             assert body["details"][0]["field"] == "offer_id"

@@ -128,7 +128,7 @@ def test_outgoing_errors_record_whether_the_request_was_sent():
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "dict://127.0.0.1:1/d:word", "gopher://127.0.0.1:1/_x", "x"])
-def test_outgoing_requests_reject_url_schemes_other_than_http(url):
+def test_outgoing_request_with_a_scheme_that_is_not_http_is_rejected(url):
     with pytest.raises(NoAnswer) as caught:
         fetch(url)
     assert not caught.value.was_sent

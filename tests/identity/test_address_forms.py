@@ -82,7 +82,7 @@ def test_a_customer_is_not_mailed_again_for_another_form_of_the_address(shop):  
     assert OutgoingMail.objects.count() == 2
 
 
-def test_mail_limit_of_a_recipient_counts_every_form_of_the_address(settings):
+def test_mail_limit_counts_all_spellings_of_an_address_together(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     sent = [queue_mail(address, "claim", {}, now=timezone.now()) for address in (UNICODE, ASCII, OTHER)]
     assert [mail is not None for mail in sent] == [True, False, True]

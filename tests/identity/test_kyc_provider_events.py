@@ -126,7 +126,7 @@ def test_unrelated_plaid_event_is_accepted_and_ignored(plaid, anonymous, finishe
     assert plaid.requests_at("/identity_verification/get") == []
 
 
-def test_signed_plaid_event_other_than_json_returns_400(plaid, anonymous):
+def test_signed_plaid_event_that_is_not_json_returns_400(plaid, anonymous):
     assert_error(deliver(anonymous, b"{", plaid.sign(b"{")), 400, "E1002")
 
 

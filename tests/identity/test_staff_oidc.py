@@ -333,7 +333,7 @@ def test_wrong_logout_token_is_rejected(issuer, jane, change):
 
 
 @pytest.mark.parametrize("token", [None, "", "x", "a.b.c"])
-def test_back_channel_value_other_than_a_logout_token_is_rejected(issuer, jane, token):
+def test_back_channel_token_that_is_not_a_logout_token_is_rejected(issuer, jane, token):
     data = {} if token is None else {"logout_token": token}
     assert Client().post("/account/oidc/logout", data).status_code == 400
     assert Client().get("/account/oidc/logout").status_code == 405

@@ -84,7 +84,7 @@ def test_report_of_ten_mebibytes_is_accepted_and_one_byte_more_is_rejected(clien
     assert_error(client.anchor("é" * (5 * 1024 * 1024 + 1)), 413, "E1007")
 
 
-def test_anchor_request_with_a_body_other_than_a_json_object_is_rejected(client):
+def test_anchor_request_with_a_body_that_is_not_a_json_object_is_rejected(client):
     for raw in (b"null", b"[]", b'"x"', b"1"):  # test_json_corpus.py covers invalid JSON.
         assert_error(client.post("/anchor", raw, content_type="application/json"), 400, "E1001")
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"):

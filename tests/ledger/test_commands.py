@@ -48,7 +48,7 @@ def test_verify_accepts_a_stored_proof_offline(files, django_assert_num_queries)
     assert json.loads(out.getvalue())["verified"] is True
 
 
-def test_verify_accepts_a_proof_with_only_the_public_key(files, settings):
+def test_verify_needs_only_the_ledgers_public_key(files, settings):
     vkey = signer().verifier.vkey
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     arguments = ["verify", str(files[0]), "--report", str(files[1])]

@@ -127,7 +127,7 @@ def test_staff_token_can_anchor_on_behalf_of_any_user(client, settings):
 
 
 @pytest.mark.parametrize("staff", ["true", 1, None, ["staff"]])
-def test_token_with_a_staff_claim_other_than_true_is_rejected(client, settings, staff):
+def test_token_with_a_staff_claim_that_is_not_true_is_rejected(client, settings, staff):
     assert_error(client.anchor("hello", **bearer(token(settings, sub="1", staff=staff))), 401, "E2004")
 
 

@@ -295,7 +295,7 @@ def test_wallet_addresses_are_normalized_to_their_eip_55_checksum(address):
 
 
 @pytest.mark.parametrize("text", ["eip155:0", "eip155:01", "eip155:x", "solana:x", "", "eip155:1 ", "8453", "EIP155:1"])
-def test_network_other_than_evm_is_rejected(text):
+def test_network_that_is_not_an_evm_network_is_rejected(text):
     assert parse_network(text) is None
     with pytest.raises(ValueError, match="not an EVM network"):
         chain_id_of(text)

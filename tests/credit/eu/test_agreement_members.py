@@ -107,7 +107,7 @@ def test_us_agreement_has_no_items_of_article_21():
     assert "members" not in shown
 
 
-def test_agreement_of_an_overdraft_has_the_apr_of_its_form():
+def test_overdraft_agreement_has_the_apr_of_the_precontract_form():
     offer = eu_offer(term_options_months=None, product_type="overdraft", texts={**TEXTS, "termination": "A month."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 1_000_000})
     approve(lender_of(offer), application, {"rate_percent": 14.2, "fee_cents": 10_000})

@@ -96,7 +96,7 @@ def test_approval_above_the_highest_rate_of_an_eu_offer_returns_400(rate_percent
     assert response.status_code == status
 
 
-def test_terms_of_an_eu_line_of_credit_have_a_limit_and_a_currency():
+def test_eu_line_of_credit_terms_have_a_limit_and_a_currency():
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
     application, response = approved(terms, **{**LINE, "example": None})
     assert response.status_code == 200, response.content

@@ -46,14 +46,14 @@ def values_of_loan(*, months=1, amount=50_000, rate=Decimal(12), language="en", 
     ("es", "1 mes", "Un pago de 505,00\u00a0EUR, que vence el 29 de diciembre de 2026."),
     ("de", "1 Monat", "Eine Zahlung von 505,00\u00a0EUR, fällig am 29. Dezember 2026."),
 ])  # fmt: skip
-def test_precontract_form_of_a_loan_of_one_payment_uses_the_singular(language, month, payment):
+def test_precontract_form_uses_the_singular_for_a_single_payment(language, month, payment):
     values = values_of_loan(language=language)
     assert (values["duration"], values["instalments"]) == (month, payment)
     with translation.override(language):
         assert month in in_words({"amount_cents": 50_000, "rate_percent": 12, "term_months": 1, "currency": "EUR"})
 
 
-def test_precontract_form_of_a_loan_of_a_week_states_the_days():
+def test_precontract_form_states_the_duration_of_a_week_in_days():
     values = values_of_loan(first=TODAY + timedelta(days=7))
     assert values["duration"] == "7 days, until December 6, 2026"
     assert values["schedule"] == "The payments are listed at the end of this form."
@@ -150,7 +150,7 @@ def test_representative_example_of_one_payment_uses_the_singular(language, words
 
 
 @pytest.mark.parametrize(("language", "rates"), [("de", "6,9 % \u2013 17,5 %"), ("en", "6.9 % \u2013 17.5 %")])
-def test_rates_of_an_eu_offer_have_the_separator_of_the_language(language, rates):
+def test_offer_rates_use_the_decimal_separator_of_the_language(language, rates):
     offer = Offer(**{**EU_TERMS, "apr_min_percent": 6.9, "apr_max_percent": 17.5})
     with translation.override(language):
         assert rates in dict(rows_of(offer)).values()
@@ -166,7 +166,7 @@ def test_error_for_a_term_outside_the_offer_lists_the_offers_terms(terms, words)
     ]
 
 
-def test_console_shows_the_payments_of_a_loan_of_one_month():
+def test_console_shows_the_payment_of_a_one_month_loan():
     bounds = {"apr_min_percent": 12, "apr_max_percent": 12, "loan_amount_max_cents": 50_000}
     shown = payments_shown({**bounds, "term_options_months": [1], "jurisdiction": "us"})
     assert [loan for loan, _payment in shown] == ["$500.00 at 12.00 % for 1 month"]

@@ -91,7 +91,7 @@ def declines_below(fact, bound):
     return card(fact, [(0, below(bound, 0))], [{"outcome": "approve", "from": 1}, {"outcome": "decline"}])
 
 
-def test_app_with_only_offers_read_cannot_infer_a_balance_by_matching(lender, app):
+def test_app_with_scope_offers_read_cannot_infer_a_balance_by_matching(lender, app):
     """The attack divides the range into 50 intervals, requests the interval that contains the balance, and repeats."""
     low, high, model, offer = 0, HIGHEST_CENTS, None, None
     while high - low > 1:
@@ -106,7 +106,7 @@ def test_app_with_only_offers_read_cannot_infer_a_balance_by_matching(lender, ap
     pytest.fail(f"it read {low} of {BALANCE_CENTS}")
 
 
-def test_hidden_offers_reveal_nothing_to_an_app_with_only_offers_read(lender, app, own):
+def test_catalog_hides_no_offers_from_an_app_with_scope_offers_read(lender, app, own):
     bounds = [10_000_000 + 1_250_000 * place for place in range(8)]
     offers = {lend(lender, declines_below(BALANCE, bound))[1]: bound for bound in bounds}
     ok(own.send("/offers/match", {}))  # The match is by the person, not by the app.

@@ -77,7 +77,7 @@ class TestRequest:
         requested(api, path, fact="application_data.housing", claimed="own")
 
     @pytest.mark.parametrize("fact", ["person.accounts", "bank.linked", "nothing", "application_data.unknown"])
-    def test_correction_of_a_fact_outside_of_the_application_is_rejected(self, api, path, fact):
+    def test_correction_of_a_fact_that_is_not_in_application_data_is_rejected(self, api, path, fact):
         error = assert_error(api.send(path, {**BODY, "fact": fact}), 400, "E3020")
         assert INCOME in error["details"]["allowed"]
 

@@ -232,7 +232,7 @@ def test_import_of_a_json_definition_allows_only_the_note_option(run, options):
     (b'{"a":' * 100 + b"1" + b"}" * 100, "levels of nesting"), (b"{}", "/definition"),
     (b'{"a": [' + b"0," * 60_000 + b"0]}", "fields"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
 ])  # fmt: skip
-def test_import_of_json_other_than_a_definition_is_rejected(run, content, why):
+def test_import_of_json_that_is_not_a_definition_is_rejected(run, content, why):
     with pytest.raises(CommandError, match=why):
         run(content)
     assert not ModelVersion.objects.exists()

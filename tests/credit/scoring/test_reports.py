@@ -146,7 +146,7 @@ class TestRequest:
     @pytest.mark.parametrize(("name", "word"), [
         ("Thickfile", "received"), ("Nofile", "received"), ("Frozen", "received"), ("Broken", "failed"),
     ])  # fmt: skip
-    def test_lenders_owner_gets_an_event_with_only_ids(self, ritas, user, name, word):
+    def test_report_event_for_the_lenders_owner_contains_only_ids(self, ritas, user, name, word):
         now = timezone.now()
         lender = ProviderFactory(pk="700", created_at=now)
         application = under_review(user, name, created_at=now)

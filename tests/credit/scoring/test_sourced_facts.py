@@ -188,7 +188,7 @@ class TestWarnings:
     def test_publication_warns_of_inputs_that_only_the_applicant_supplies(self, api, user):
         assert self.publish(api, user) == ["Only the applicant supplies debts: nothing verifies it."]
 
-    def test_publication_of_a_verified_card_warns_of_inputs_that_are_always_missing(self, api, user):
+    def test_publishing_a_verified_card_warns_of_inputs_that_are_always_missing(self, api, user):
         warnings = self.publish(api, user, verified=True)
         assert warnings == ["Only the applicant supplies debts: it is always missing, because the card is verified."]
 

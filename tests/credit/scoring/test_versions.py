@@ -142,7 +142,7 @@ def test_publishing_a_version_creates_no_record_if_anchoring_is_off(user, settin
     assert not DecisionAnchor.objects.exists()
 
 
-def test_publisher_of_a_version_is_the_subject_of_the_record():
+def test_anchored_version_record_has_the_publisher_as_its_subject():
     model = make_model(UserFactory())
     member = join(model.provider)
     publish(make_version(model), "champion", member)

@@ -32,7 +32,7 @@ def words_of(text):
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_the_pdf_of_a_notice_has_the_text_of_its_page(settings, tmp_path, language):
+def test_notice_pdf_has_the_text_of_the_notice_page(settings, tmp_path, language):
     settings.REVIEW_POLICY, settings.REPORTS, settings.PROVIDERS = "reviewed", "off", "open"
     world = World(person={**WHOLE, "language": language}, start=timezone.now() - timedelta(days=10))
     world.offer.provider.created_at = world.start - timedelta(days=1)

@@ -51,5 +51,5 @@ def test_initiate_with_a_failing_node_returns_502_and_stores_no_payment(payer, n
     assert not CryptoPayment.objects.exists()
 
 
-def test_initiate_on_a_network_other_than_the_settlement_network_returns_400(payer):
+def test_initiate_on_a_network_that_is_not_the_settlement_network_returns_400(payer):
     assert_error(initiate(payer.api, payer.user, payer.wallet, network="base"), 400, "E1001")

@@ -62,7 +62,7 @@ def test_the_receipt_of_a_transaction_without_a_transfer_is_not_verified(payer, 
 
 
 @BOTH
-def test_the_receipt_of_a_transfer_of_another_token_is_not_verified(payer, settings, ending):
+def test_receipt_for_a_transfer_of_another_token_is_not_verified(payer, settings, ending):
     paid = payer.pay()
     payer.chain.mined(paid["tx_hash"])
     settings.SETTLEMENT_TOKEN_ADDRESS = payer.recipient
