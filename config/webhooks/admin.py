@@ -22,7 +22,18 @@ from config.core.encryption import UnreadableSecret
 from config.core.ids import parse_uuid
 from config.webhooks import endpoints
 from config.webhooks.catalogue import event_types
-from config.webhooks.models import BY_OPERATOR, BY_OWNER, BY_RESET, ENABLED, FAILING, GONE, Delivery, Endpoint, Event
+from config.webhooks.models import (
+    BY_OPERATOR,
+    BY_OWNER,
+    BY_RESET,
+    ENABLED,
+    FAILED,
+    FAILING,
+    GONE,
+    Delivery,
+    Endpoint,
+    Event,
+)
 
 CHANGE_ENDPOINT, CHANGE_DELIVERY = "webhooks.change_endpoint", "webhooks.change_delivery"
 _BY_PERSON = "the beginning of a user name, or a user's id"
@@ -167,7 +178,9 @@ class EndpointAdmin(AccountRecords):
 
     @admin.display(description="deliveries")
     def deliveries_link(self, record: Any) -> SafeString | str:
-        return link(f"/admin/webhooks/delivery/?q={record.pk}", "Deliveries")
+        of_endpoint = f"/admin/webhooks/delivery/?q={record.pk}"
+        failures = link(f"{of_endpoint}&status__exact={FAILED}", "Failed deliveries")
+        return format_html("{}, {}", failures, link(of_endpoint, "All deliveries"))
 
     def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
         """Return the actions, without the rotation of another account's secret: only the owner may see a new secret."""

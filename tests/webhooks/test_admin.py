@@ -96,6 +96,18 @@ def test_back_office_endpoint_list_can_be_filtered_by_state(operations, failed):
         assert (page_of(Endpoint.objects.get()) in body) is shown, state
 
 
+def test_endpoint_page_links_to_its_failed_deliveries_and_to_all(operations, failed):
+    body = operations.get(page_of(failed.endpoint)).content.decode()
+    failures, everything = (
+        re.search(f'href="([^"]*)">{text}</a>', body)[1].replace("&amp;", "&")
+        for text in ("Failed deliveries", "All deliveries")
+    )
+    assert page_of(failed) not in operations.get(failures).content.decode()
+    assert page_of(failed) in operations.get(everything).content.decode()
+    Delivery.objects.filter(pk=failed.pk).update(status="failed", due_at=None)
+    assert page_of(failed) in operations.get(failures).content.decode()
+
+
 def test_redeliver_button_sends_the_event_again(operations, failed, receiver, work):
     text = text_of(confirm(operations, button_of(failed, "redeliver")))
     again = Delivery.objects.exclude(pk=failed.pk).get()
