@@ -93,6 +93,28 @@ class DataAccessAdmin(RecordNamedAdmin):
         return queryset.filter(kind__in=kinds, record_id=term), False
 
 
+# The models of the kinds of failed items whose records have a page.
+MODELS_OF_KINDS = {
+    "api_key": "identity.apikey",
+    "automatic_decision": "credit.application",
+    "bank_item": "identity.bankitem",
+    "crypto_payment": "payments.cryptopayment",
+    "delivery": "webhooks.delivery",
+    "event": "webhooks.event",
+    "idle_application": "credit.application",
+    "notice": "credit.notice",
+    "notice_clock": "credit.clock",
+    "notice_mail": "credit.notice",
+    "payment": "payments.payment",
+    "processor_event": "payments.processorevent",
+    "record": "credit.decisionanchor",
+    "staged_item": "staging.stageditem",
+    "unlinked_bank_item": "identity.bankitem",
+    "verification": "identity.kycverification",
+    "waiting_score": "credit.application",
+}
+
+
 class DeadFilter(ConditionFilter):
     title, parameter_name = "state", "state"
     conditions = {
@@ -107,15 +129,16 @@ def _retry(_request: HttpRequest, item: FailedItem, _form: Any) -> str:
 
 
 @admin.register(FailedItem)
-class FailedItemAdmin(ReadOnlyAdmin):
+class FailedItemAdmin(RecordNamedAdmin):
     """The admin of failed items. An item has a kind, a primary key, an exception's type, and times."""
 
-    list_display = ("kind", "key", "error", "failures", "kills", "last_failed", "retries", "dead")
+    list_title = "Dead letters"
+    list_display = ("kind", "record", "error", "failures", "kills", "last_failed", "retries", "dead")
     list_filter = (DeadFilter,)
     search_fields = ("=key",)
     search_help_text = "The primary key of the item's row"
     ordering = ("-last_failed_at",)
-    fields = ("kind", "key", "error", "failures", "kills", "first_failed", "last_failed", "retries", "dead")
+    fields = ("kind", "record", "error", "failures", "kills", "first_failed", "last_failed", "retries", "dead")
     record_actions = (
         RecordAction(
             name="retry",
@@ -137,6 +160,18 @@ class FailedItemAdmin(ReadOnlyAdmin):
     last_failed = column(moment, "last_failed_at", "last failed", ordering="last_failed_at")
     retries = column(moment, "retry_at", "next attempt")
     dead = column(moment, "dead_at", "dead letter since")
+
+    def named_by(self, row: FailedItem) -> tuple[str, str]:
+        """Return the model of the failed record and its key. The model is "" for records without a page."""
+        return MODELS_OF_KINDS.get(row.kind, ""), row.key
+
+    def page_of(self, request: HttpRequest, record: FailedItem) -> dict[str, Any]:
+        kind = "Failed item" if record.dead_at is None else "Dead letter"
+        return {**super().page_of(request, record), "title": f"{kind} {record}"}
+
+    @admin.display(description="record")
+    def record(self, row: Any) -> SafeString | str:
+        return link(row.address, row.key) if row.address else code(row.key)
 
 
 @admin.register(LogEntry)
@@ -221,7 +256,7 @@ class ReplyTemplateAdmin(LargeListAdmin):
         if db_field.name != "provider" or console is None:
             return super().formfield_for_dbfield(db_field, request, **options)
         own = [(seat.provider_id, seat.provider_id) for seat in console.seats if seat.decides]
-        return forms.ChoiceField(choices=own, label="Provider")
+        return forms.ChoiceField(choices=own, label="Lender")
 
 
 QUEUES = (

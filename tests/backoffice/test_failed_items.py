@@ -3,8 +3,10 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib import admin
 from django.utils import timezone
 
+from config.backoffice.admin import MODELS_OF_KINDS
 from config.ops.failed_items import KILLED
 from config.ops.models import FailedItem
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -40,6 +42,27 @@ def test_operations_can_retry_a_dead_letter(items):
     dead.refresh_from_db()
     assert (dead.dead_at, dead.kills, dead.failures) == (None, 1, 0)
     assert dead.retry_at <= timezone.now()
+
+
+def test_failed_item_links_to_the_record_that_failed(items):
+    dead, waiting = items
+    support = backoffice_client(staff_of("Support"))
+    address = '<a href="/admin/credit/notice/4711/change/">4711</a>'
+    for page in (LIST, f"{LIST}{dead.pk}/change/"):
+        assert address in support.get(page).content.decode()
+    assert "<code>8</code>" in support.get(f"{LIST}{waiting.pk}/change/").content.decode()
+
+
+def test_failed_item_has_no_link_to_a_record_that_the_viewer_cannot_open(items):
+    dead, _ = items
+    page = backoffice_client(staff_of("Operations")).get(f"{LIST}{dead.pk}/change/").content.decode()
+    assert "4711" in page
+    assert "/admin/credit/notice/4711/" not in page
+
+
+def test_every_kind_with_a_page_is_a_model_of_the_back_office():
+    registered = {model._meta.label_lower for model in admin.site._registry}
+    assert set(MODELS_OF_KINDS.values()) <= registered
 
 
 def test_support_can_view_but_not_retry_failed_items(items):
