@@ -88,6 +88,7 @@ class NewPersonForm(_OperatorsName, AdminUserCreationForm):  # type: ignore[type
 
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
+    list_title = "People"
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
     list_filter = ("is_staff", "is_active", "groups")
     search_fields = ("username__istartswith", "email__iexact")

@@ -114,6 +114,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     view_on_site = False  # records have no public pages
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
+    list_title = ""  # the default is the plural of the model's name
     list_max_show_all = 0
     list_defer: ClassVar[tuple[str, ...]] = ()
 
@@ -182,8 +183,12 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return lookup in names
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        context = {"title": capfirst(str(self.opts.verbose_name_plural)), **(extra_context or {})}
+        context = {"title": self.title_of_list(request), **(extra_context or {})}
         return super().changelist_view(request, context)
+
+    def title_of_list(self, request: HttpRequest) -> str:  # noqa: ARG002
+        """Return the name of the list in titles, links, and breadcrumbs."""
+        return self.list_title or capfirst(str(self.opts.verbose_name_plural))
 
     def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
         """Return the list's rows for a query string, and their order. Raises IncorrectLookupParameters."""

@@ -156,6 +156,7 @@ class ReadOnlyAdmin(Exports):
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         return {
             "title": f"{capfirst(self.kind)} {self.title_of(record)}",
+            "list_title": self.title_of_list(request),
             "subtitle": None,
             "record": record,
             "notices": self.notices_of(record),

@@ -15,6 +15,7 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from config.backoffice.consoles import console_of, may, viewing
+from config.backoffice.lists import LargeListAdmin
 from config.backoffice.queues import states_of
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
@@ -41,6 +42,16 @@ class BackOfficeSite(AdminSite):
             "lenders": ", ".join(filter(None, dict.fromkeys(seat.name for seat in seats))),
             "lender_logos": list(filter(None, dict.fromkeys(seat.logo for seat in seats))),
         }
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Name each list as its own page does."""
+        app_list: list[Any] = super().get_app_list(request, app_label)
+        for app in app_list:
+            for entry in app["models"]:
+                model_admin = self._registry[entry["model"]]
+                if isinstance(model_admin, LargeListAdmin):
+                    entry["name"] = model_admin.title_of_list(request)
+        return app_list
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Register an admin like Django, except for admins of packages that would display or edit secrets."""

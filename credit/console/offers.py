@@ -311,13 +311,14 @@ class ProviderAdmin(NamedRecords):
         console = console_of(request.user)
         if console is not None and len(console.seats) == 1 and not request.GET:
             return HttpResponseRedirect(self.address_of("change", console.seats[0].provider_id))
-        title = "Lenders" if console is None else "Team"
-        return super().changelist_view(request, {"title": title, **(extra_context or {})})
+        return super().changelist_view(request, extra_context)
+
+    def title_of_list(self, request: HttpRequest) -> str:
+        return "Lenders" if console_of(request.user) is None else "Team"
 
     def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:
         page = {
             **super().page_of(request, record),
-            "list_title": "Lenders" if console_of(request.user) is None else "Team",
             "title": f"{record.name or 'Lender'} ({record.pk})",
             "show_save_and_continue": False,
         }

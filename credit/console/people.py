@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin
-from config.backoffice.consoles import VIEW, Console, Rule, may, narrowed
+from config.backoffice.consoles import VIEW, Console, Rule, console_of, may, narrowed
 from config.backoffice.html import NOTHING, chip, column, grid, link, moment, record_link, words
 from config.backoffice.people import by_status, lines_about
 from config.backoffice.site import ConsolePage
@@ -70,6 +70,10 @@ class ApplicantAdmin(ReadOnlyAdmin):
     export_columns = ("id", "username")
     change_form_template = "identity/backoffice_person.html"
     is_about_people = True
+
+    def title_of_list(self, request: HttpRequest) -> str:
+        """Return the title. For staff, "People" is the list of all accounts."""
+        return "Applicants" if console_of(request.user) is None else "People"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Applicant]:
         applied = Exists(_applications_of(OuterRef("pk"), request.user))

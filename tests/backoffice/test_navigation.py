@@ -60,6 +60,29 @@ def test_all_records_page_lists_models_that_the_viewer_can_open(reviewers_client
     assert "/admin/identity/signingkey/" not in superusers_client.get("/admin/").content.decode()
 
 
+def test_all_records_page_and_lists_have_the_names_of_the_header(superusers_client):
+    named = {
+        model["admin_url"]: model["name"]
+        for app in superusers_client.get("/admin/").context["available_apps"]
+        for model in app["models"]
+    }
+    titles = {
+        "/admin/identity/user/": "People",
+        "/admin/credit/applicant/": "Applicants",
+        "/admin/credit/provider/": "Lenders",
+        "/admin/ops/faileditem/": "Dead letters",
+    }
+    for address, title in titles.items():
+        assert named[address] == title
+        assert superusers_client.get(address).context["title"] == title
+
+
+def test_all_records_page_of_a_lender_member_has_the_names_of_the_header(db):
+    page = console_client(lender_of("quartz", 701).people["reader"]).get("/admin/records/")
+    named = {model["name"] for app in page.context["available_apps"] for model in app["models"]}
+    assert {link["title"] for link in page.context["main_links"]} - named == {"Audit"}
+
+
 def test_all_records_page_redirects_visitors_to_the_log_in(client):
     assert client.get("/admin/records/").status_code == 302
 
