@@ -238,6 +238,8 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         page = super().page_of(request, record)
         transitions = page.get("transitions", [])
         actions, rare = bar_of(record, transitions) if page["may_review"] else (page["buttons"], [])
+        if confirmation := self.confirmation_of(page):
+            actions = [confirmation, *actions]
         asking = any(button.name == states.PENDING_DOCUMENTS and not button.refusal for button in transitions)
         return {
             **page,

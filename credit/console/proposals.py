@@ -116,6 +116,13 @@ class TwoReviewers(NextCase):
             page["proposal"] = self.show_proposal(request, record, proposal)
         return page
 
+    def confirmation_of(self, page: dict[str, Any]) -> Button | None:
+        """Return the button that confirms the open proposal of a case page, if the viewer can confirm it."""
+        proposal = page.get("proposal")
+        if proposal is None or proposal["is_void"] or proposal["why"]:
+            return None
+        return Button("confirm", proposal["label"], proposal["address"]["confirm"], "")
+
     def refusal_of(self, record: Application, to: str, actor: Actor) -> ApiError | None:
         refusal = super().refusal_of(record, to, actor)
         if refusal is None and takes_two(to) and pending_decision(self.stored(record)) is not None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from credit.models import Proposal
+from credit.models import Application, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
@@ -18,6 +18,12 @@ def actions_of(response):
     """Return the URLs of a page's actions: the actions of the bar, and the actions of the menu."""
     before, _, menu = response.content.decode().partition(">More<")
     return ACTIONS.findall(before), ACTIONS.findall(menu.partition("</details>")[0])
+
+
+def bar_links(response):
+    """Return the links of a case bar, without its menu, as (URL, label)."""
+    bar = response.content.decode().partition('<ul class="case-actions">')[2].partition(">More<")[0]
+    return re.findall(r'<a class="button small [^"]*" href="([^"]*)">([^<]*)</a>', bar)
 
 
 def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_client):
@@ -74,6 +80,19 @@ class TestProposal:
             assert "Confirm the rejection" in text, address
             assert "Return to review" in text, address
             assert "Decline" not in text, address
+
+    def test_case_bar_has_the_confirmation_for_the_second_reviewer_only(self, colleague, reviewers_client, proposal):
+        confirmation = end_of(proposal, "confirm")
+        bar = bar_links(colleague.get(page_of(proposal.application)))
+        assert bar[0] == (confirmation, "Confirm the rejection")
+        bar = bar_links(reviewers_client.get(page_of(proposal.application)))
+        assert confirmation not in dict(bar)
+
+    def test_case_bar_does_not_offer_to_confirm_a_void_proposal(self, colleague, proposal):
+        Application.objects.update(application_data={"amount": 2})
+        page = colleague.get(page_of(proposal.application))
+        assert "Void proposal" in text_of(page)
+        assert end_of(proposal, "confirm") not in page.content.decode()
 
     @pytest.mark.parametrize(("verb", "label"), [("confirm", "Confirm the rejection"), ("close", "Return to review")])
     def test_proposal_confirmation_page_repeats_the_button_label(self, colleague, proposal, verb, label):
