@@ -16,10 +16,10 @@ from ledger.sealing import Take, seal
 
 Seal = Callable[[Take], list[Receipt]]
 
-# This limits the time for which a block locks the log.
+# The maximum number of entries in a block, which limits the time for which the block locks the log.
 MAX_BLOCK_ENTRIES = 5_000
-# This is less than the 30 s of a request. An abandoned request may still be sealed. It was not acknowledged, and a
-# retry returns the receipt.
+# A request waits for its block up to this time, which is less than the request's limit of 30 s. An abandoned request
+# may still be sealed. It was not acknowledged, and a retry returns the receipt.
 WAIT_SECONDS = 25.0
 
 

@@ -16,7 +16,7 @@ from ledger.entries import NONCE_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
 from ledger.merkle import HASH_BYTES
 
 TIMESTAMP_LENGTH = 27
-# A verifier key consists of a name, an id of 8 digits, and 33 bytes in base64.
+# The maximum length of a verifier key, which consists of a name, an ID of 8 digits, and 33 bytes in base64.
 VKEY_MAX = 320
 
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from ledger.checkpoint import NoteError, Verifier, WitnessVerifier, parse_note, signatures_of, timestamp_of, utc_text
 
 MAX_POLICY_BYTES = 64 * 1024
-# The format requires a limit of at least 32. Without a limit, a file could cause unlimited work.
+# The maximum number of groups in a policy, and of entries of each other kind. The format requires a limit of at least
+# 32. Without a limit, a file could cause unlimited work.
 MAX_OF_A_KIND = 32
 NONE = "none"
 
@@ -188,4 +189,4 @@ def _check_new(verifier: Verifier, known: list[Verifier] | list[WitnessVerifier]
     if len(known) == MAX_OF_A_KIND:
         raise PolicyError(f"there are more than {MAX_OF_A_KIND} {kind} lines")
     if any(verifier.public_key == other.public_key for other in known):
-        raise PolicyError(f"the key of this {kind} stands in the file already")
+        raise PolicyError(f"the key of this {kind} is already in the file")

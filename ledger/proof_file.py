@@ -14,7 +14,7 @@ from ledger import merkle
 from ledger.policy import Policy
 
 HEADER = "c2sp.org/tlog-proof@v1"
-# In a tree of 2^63 entries, an audit path has 63 hashes.
+# The maximum number of hashes in a proof file: in a tree of 2^63 entries, an audit path has 63.
 MAX_PATH = 63
 
 _HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)

@@ -24,9 +24,10 @@ from config.core.tokens import ALGORITHM
 _SECONDS = 3.0
 _ANSWER_MAX_BYTES = 65_536
 _JWKS_FRESH_SECONDS = 300.0
-# An unknown key id causes a new request to A. This limits the requests for invented ids.
+# The minimum time between requests to A for its keys. It limits the requests that unknown key IDs cause.
 _JWKS_RETRY_SECONDS = 10.0
-# A caches a check for 3 s, so a revocation takes effect within 5 s (decisions, section 9).
+# The ledger caches A's check of a token for this time. A caches the check for 3 s, so a revocation takes effect within
+# 5 s (decisions, section 9).
 VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
 # A request that waits for A occupies a thread, which requests with listed keys need. So for this time after a failure,

@@ -16,7 +16,7 @@ TILE_HEIGHT = 8
 TILE_WIDTH = 1 << TILE_HEIGHT
 FULL_TILE_BYTES = TILE_WIDTH * HASH_BYTES
 MAX_LEVEL = 63
-# Indexes are signed 64-bit integers, which are sufficient for any realistic tree.
+# The largest index of a tile. Indexes are signed 64-bit integers, which are sufficient for any realistic tree.
 MAX_INDEX = (1 << 63) - 1
 
 TileKey = tuple[int, int]

@@ -19,7 +19,7 @@ from credit.core.facts import PERSON, path_of, type_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60
-# This limits the schema's canonical JSON.
+# The maximum size of the schema's canonical JSON.
 BYTES_MAX = 16_384
 TITLE_MAX_LENGTH = 200
 DESCRIPTION_MAX_LENGTH = 1_000

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from credit.models.offers import Offer
 
 METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
-# At this amount, the highest rate, and the longest term, the sum of payments is below 2^53. So every JSON parser
-# represents it exactly.
+# The maximum amount. At this amount, the highest rate, and the longest term, the sum of payments is below 2^53, so
+# that every JSON parser represents the sum exactly.
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
 _NEARLY = Decimal("1e-12")

@@ -14,7 +14,7 @@ FIGURES = (
 _SCORE = {"value", "min", "max", "factors", "supplier", RANK}
 _AGENCY = {"name", "address", "phone", "website"}
 _MEMBERS = {"score", "agency", "categories", "result", "currency", *FIGURES}
-# This is the default currency of a summary.
+# The default currency of a summary.
 CURRENCY = "USD"
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12

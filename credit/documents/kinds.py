@@ -6,13 +6,14 @@ from config.core.errors import UnsupportedMediaType
 from credit.core.errors import BrokenFile, LockedFile, PhonePicture
 from credit.documents.protection import ENCRYPT, opens_without_password
 
-# Scanned pages and photographs have fewer pixels. An image with this number of pixels requires 200 MB of memory.
+# The maximum number of pixels of an image, which then requires 200 MB of memory. Scanned pages and photographs have
+# fewer pixels.
 PIXELS_MAX = 50_000_000
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_SCAN, _JPEG_END, _JPEG_TEMPORARY = 0xDA, 0xD9, 0x01
-# Images with profiles, previews, and many scans still have only a few hundred segments.
+# The maximum number of segments of a JPEG. Images with profiles, previews, and many scans have a few hundred.
 _JPEG_SEGMENTS_MAX = 10_000
 _JPEG_FILL = re.compile(rb"\xff+")
 # In coded data, 0xFF is followed by a zero, a restart marker, or the next segment (ITU-T T.81, B.1.1.2 and B.1.1.5).
@@ -58,7 +59,7 @@ def _size_of_jpeg(content: bytes) -> tuple[int, int]:
 
 # Images start with these bytes (ITU-T T.81, B.1.1.3, and PNG (W3C), 5.2).
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
-# PDF readers search for the header in this range (ISO 32000-1, annex H.3, note 13).
+# PDF readers search for the header in this number of bytes (ISO 32000-1, annex H.3, note 13).
 _PDF_WITHIN = 1_024
 # Phones create HEIF files with these brands (ISO/IEC 23008-12, annex B, and the MP4RA register).
 _HEIF_BRANDS = frozenset(

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 ENCRYPT = re.compile(rb"/Encrypt\s*(?:([0-9]{1,10})\s+([0-9]{1,5})\s+R|<<)")
-# The largest standard dictionary has about 600 bytes.
+# The maximum size of an encryption dictionary in bytes. The largest standard dictionary has about 600.
 _DICTIONARY_MAX = 8_192
 _PADDING = bytes.fromhex("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}

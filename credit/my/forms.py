@@ -37,7 +37,7 @@ _WRONG = {
     "email": _("Enter an e-mail address such as name@example.com."),
     "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
-# This limits the typed text. The schema limits the number in E.164 format.
+# The maximum length of a typed phone number. The schema limits the number in E.164 format.
 _PHONE_LENGTH = 40
 _AUTOCOMPLETE = {
     "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",

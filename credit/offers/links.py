@@ -27,7 +27,8 @@ from credit.models import Offer, ProviderMember
 from credit.offers.providers import load_read, number_of, role_of
 
 EXPIRES_IN_HOURS_MAX = 720
-# Servers and mail programs limit URLs to lengths between 2,000 and 4,000 characters.
+# The maximum size of a link's prefilled data as JSON. Servers and mail programs limit URLs to between 2,000 and 4,000
+# characters.
 PREFILL_MAX_BYTES = 1_500
 _FIGURES = {name: {"type": "integer", "minimum": 0} for name in ("amount_cents", "term_months")}
 _signer = signing.Signer(salt="credit.application-link")

@@ -17,7 +17,7 @@ from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
 
-# The list of a lender's offers has no pages, so the number of offers is limited.
+# The maximum number of a lender's active offers, because the list of these offers has no pages.
 ACTIVE_MAX = 1_000
 
 

@@ -39,7 +39,7 @@ from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
 _IN_USE = timedelta(days=30)
-# The lease is longer than the timeout of a call.
+# The lease of a report, which is longer than the timeout of a call to the vendor.
 _LEASE = timedelta(seconds=60)
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 _COPIED = (

@@ -19,7 +19,7 @@ from credit.scoring.prohibited import is_prohibited, names_age, names_birth
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())
 _REFUSALS_MAX = 20
 _MESSAGE_MAX = 200
-# 12 CFR 1002.2(o) defines this age.
+# The age from which an applicant is elderly (12 CFR 1002.2(o)).
 _ELDERLY_YEARS = 62
 _SOURCES = ("from", "first_of", "ratio", "sum", "months_since")
 _TESTS = ("equals", "in", "below", "from")

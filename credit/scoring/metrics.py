@@ -9,7 +9,7 @@ from credit.models import Application, Clock, DecisionAnchor, Notice
 from credit.models.notices import UNDELIVERED
 from credit.scoring.monitoring import newest_overrides
 
-# This number is enough to detect that reviewers stop following a model.
+# The number of proposals that the metric counts. It is enough to detect that reviewers stop following a model.
 PROPOSALS_LOOKED_AT = 1_000
 
 

@@ -63,7 +63,7 @@ def _count(scores: QuerySet[Score]) -> Overrides:
 
 
 SCORES_MAX = 20_000
-# With fewer scores, random variation alone exceeds the limit for a stable model.
+# The minimum number of scores in a window. With fewer, random variation alone exceeds the limit for a stable model.
 SCORES_MIN = 100
 TOTAL_BINS = 10
 EMPTY_SHARE = 0.0001

@@ -58,7 +58,7 @@ def _show_secret(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
 
 
 def _type_choices(request: HttpRequest, current: Sequence[str]) -> dict[str, Any]:
-    """Return the values of the event type checkboxes. After a failed submission, the submitted selection is kept."""
+    """Return the values of the event type checkboxes. A failed submission does not reset the selection."""
     was_sent = "reach" in request.POST
     chosen = request.POST.getlist("event_types") if was_sent else [name for name in current if name != "*"]
     is_all = request.POST.get("reach") != "some" if was_sent else "*" in current

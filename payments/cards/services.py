@@ -56,11 +56,13 @@ from payments.errors import CardDeclined, ProcessorUnavailable
 
 logger = logging.getLogger("platform.payments")
 
-# Processors delete idempotency keys after 24 hours. For older payments, the code only searches for a charge.
+# The age up to which a payment's idempotency key is sent again, because processors delete keys after 24 hours. For
+# older payments, the code only searches for a charge.
 KEY_TRUSTED = timedelta(hours=20)
-# Requests have a time limit of 30 s, so the work on a payment must take less.
+# The time limit of the work on a payment, which is less than a request's limit of 30 s.
 WORK_MAX = timedelta(seconds=25)
-# The processor may replay a 5xx response indefinitely, so the code searches for a charge after the second one.
+# After this number of 5xx responses, the code searches for a charge, because the processor can repeat a 5xx response
+# for the same key indefinitely.
 SERVER_ERRORS_MAX = 2
 
 

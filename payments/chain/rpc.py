@@ -22,7 +22,7 @@ NODE_TIMEOUT_SECONDS = 20.0
 _GAS_MARGIN_PERCENT = 20
 _RECENT_BLOCKS = 5
 _FALSE = "0x" + "0" * 64  # the value false, which some tokens return instead of reverting
-# The margins and the factor of 2 must not overflow 64 bits.
+# The largest accepted number from a node. With the margins and the factor of 2, it must not overflow 64 bits.
 _QUANTITY_MAX = INT64_MAX // 4
 # Nodes that lack a method return a JSON-RPC or HTTP error, or an unreadable response.
 _UNSUPPORTED = frozenset({"node_trouble", "unreadable"})

@@ -29,7 +29,7 @@ logger = logging.getLogger("platform.settlement")
 ACTOR = Actor.system("reconcile_payments")
 # After this time, no request is still sending the transaction.
 RESUME_AFTER_SECONDS = 60
-# Blocks take seconds, and nodes have rate limits.
+# The interval between two checks of a payment. Blocks take seconds, and nodes have rate limits.
 LOOK_AGAIN_SECONDS = 10
 _LEASE = timedelta(minutes=1)  # the lease of a payment must be longer than NODE_TIMEOUT_SECONDS
 _OUT_OF_REACH = frozenset({"connect", "tls", "timeout", "reset", "not_configured", "wrong_chain", "node_trouble"})

@@ -17,7 +17,7 @@ CURRENCY = "USD"
 PRICE_MEANS = "amount_financed"
 TERM = "Term"
 ANY_TERM = "any"
-# This is the largest integer that every JSON parser represents exactly, and the protocol's largest amount.
+# The protocol's largest amount, which is also the largest integer that every JSON parser represents exactly.
 AMOUNT_MAX = 2**53 - 1
 _PRICE_IN_WORDS = "The price is the amount financed, not the cost of the loan"
 

@@ -23,7 +23,7 @@ READ_TIMEOUT_SECONDS = 20.0
 SIGNATURE_TOLERANCE_SECONDS = 300
 _PAGE = 100
 _CLOCKS_APART = timedelta(minutes=5)
-# How long Stripe may still process the last request.
+# The time for which Stripe can still process the last request.
 _IN_FLIGHT = timedelta(seconds=60)
 
 
