@@ -109,7 +109,7 @@ def test_decision_page_states_that_an_override_of_the_score_requires_a_reason(re
     assert against not in text_of(reviewers_client.get(move_of(application, "pending_documents")))
 
 
-def test_an_override_without_a_reason_is_an_error_of_the_form_that_keeps_its_fields(reviewers_client, champion):
+def test_override_without_a_reason_shows_a_field_error(reviewers_client, champion):
     application = case(champion)
     address = move_of(application, "approved")
     page = reviewers_client.get(address)

@@ -32,8 +32,8 @@ LOAD = 0.7
 CALLER_CONNECTIONS = 12
 CAPACITY_SECONDS, WARM_UP_SECONDS = 20.0, 10.0
 SAMPLE_SECONDS = 5.0
-SLOPE_GOAL_MIB = 1.0  # in ten minutes
-TAIL_GOAL = 10.0  # p99 ÷ p50
+SLOPE_GOAL_MIB = 1.0  # the maximum growth of a process in 10 minutes
+TAIL_GOAL = 10.0  # the maximum ratio of p99 to p50
 _COMMANDS = ("deliver_webhooks", "anchor_decisions")
 Samples = list[tuple[float, dict[str, float]]]  # seconds since the start, and MiB by process
 

@@ -23,7 +23,7 @@ MIX = {
     "consumer reads": 30, "consumer lists": 14, "consumer applies": 8, "consumer edits": 4, "API key reads": 24,
     "signed reads": 16, "reviewer decides": 10, "reviewer requests documents": 8, "webhook receiver reads the feed": 3,
 }  # fmt: skip
-_RENEW_SECONDS = 240  # an access token expires after 15 minutes
+_RENEW_SECONDS = 240  # the interval of token renewals: an access token expires after 15 minutes
 
 
 class Callers:

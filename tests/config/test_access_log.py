@@ -166,7 +166,7 @@ class TestTracebacks:
         record.request_id = "-"
         return JsonLines().format(record)
 
-    def test_an_exception_is_logged_with_its_causes_and_without_its_message(self):
+    def test_exception_log_contains_the_causes_and_not_the_message(self):
         name = "ada@example.com"
         try:
             try:

@@ -27,7 +27,7 @@ from payments.cards.processors import stripe
 from payments.chain import rpc, transactions
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
-DIGITS = "9" * 5_000  # The number has more digits than Python converts to an integer.
+DIGITS = "9" * 5_000  # a number with more digits than Python converts to an integer
 VALUES = [
     "", " ", "\0", "\ud800", "a\ud800b", "é", "²", "\u0661", DIGITS, f"-{DIGITS}", f"1e{DIGITS}",
     "1e99999999999999999999", "1e-99999999999999999999", "1e999", "NaN", "sNaN", "Infinity", "-0", "+5", "1_0", "0x",

@@ -9,7 +9,7 @@ from config.core import export
 from tests.factories import ApplicationFactory
 
 pytestmark = pytest.mark.django_db
-LARGE = 50_000  # The size of an application's data is in bytes.
+LARGE = 50_000  # the size of an application's data in bytes
 
 
 class Discard:

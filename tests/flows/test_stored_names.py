@@ -70,7 +70,7 @@ def test_api_key_with_an_unknown_scope_works_with_its_known_scopes(api, user):
     assert api.read("/api-keys").status_code == 200
 
 
-def test_an_invitation_to_an_unknown_role_is_listed_and_its_link_is_invalid(api, user, mailoutbox):
+def test_invitation_with_an_unknown_role_is_listed_but_cannot_be_accepted(api, user, mailoutbox):
     user.groups.add(Group.objects.get(name="Operations"))
     from identity.accounts import invitations
 

@@ -13,7 +13,7 @@ from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.properties import examples
 
 NOW = timezone.now()
-SINCE, UNTIL = date(2026, 3, 5), date(2026, 6, 3)  # The period has 90 days, of which April and May are complete.
+SINCE, UNTIL = date(2026, 3, 5), date(2026, 6, 3)  # 90 days, in which April and May are complete months
 FIGURES = (
     "income_monthly_cents", "spending_monthly_cents", "months_covered", "lowest_balance_cents", "overdrawn_days",
     "as_of_text",

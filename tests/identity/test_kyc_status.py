@@ -120,7 +120,7 @@ def test_a_verification_finished_after_its_expiry_gets_the_vendors_status(plaid,
     ("success", "verified"), ("failed", "failed"), ("pending_review", "pending_review"), ("active", "canceled"),
     ("canceled", "canceled"), ("expired", "canceled"),
 ])  # fmt: skip
-def test_a_superseded_verification_finished_in_another_tab_gets_the_vendors_status(plaid, api, user, said, status):
+def test_superseded_verification_that_was_finished_later_gets_the_vendors_status(plaid, api, user, said, status):
     first = start(api)
     assert start(api, {"redirect_uri": "https://example.org/"})["attempt"] == 2
     plaid.settle(row_of(first).provider_reference, said)

@@ -82,7 +82,7 @@ def test_follow_log_does_not_report_an_older_head_as_a_fork(published, follow, t
 
 
 @pytest.mark.parametrize(("stored", "served"), [(9, 9), (9, 12), (12, 9), (256, 300), (300, 600)])
-def test_fork_stops_follow_log_which_stores_both_checkpoints(published, follow, tmp_path, stored, served):
+def test_follow_log_stores_both_checkpoints_of_a_fork_and_stops(published, follow, tmp_path, stored, served):
     leaves, forked = (
         leaves_of(stored),
         leaves_of(min(stored, served), "forked") + leaves_of(600)[min(stored, served) : served],

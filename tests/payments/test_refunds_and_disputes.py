@@ -89,7 +89,7 @@ def test_dispute_event_is_matched_to_the_payment_by_its_intent(api, user, paymen
      ("warning_under_review", True), ("a_later_word", True)],
 )  # fmt: skip
 @pytest.mark.parametrize("order", [1, -1])
-def test_dispute_ends_regardless_of_the_order_of_its_events(api, payment, emit, status, disputed, order):
+def test_dispute_ends_for_any_order_of_dispute_events(api, payment, emit, status, disputed, order):
     stages = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
     for kind, at, state in stages[::order]:
         assert emit(kind, at, **dispute(state)).status_code == 200

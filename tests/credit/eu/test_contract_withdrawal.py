@@ -31,7 +31,7 @@ ADDRESS = {"line1": "Hauptstr. 1", "line2": None, "city": "Berlin", "region": No
 PERSON = {"legal_name": "Ada Beispiel", "email": "ada@example.test", "address": {**ADDRESS, "country": "DE"}}
 OTHER = {**PERSON, "legal_name": "Ben Beispiel", "email": "ben@example.test", "language": "es"}
 BERLIN = ZoneInfo("Europe/Berlin")
-CONCLUDED = datetime(2026, 12, 1, 10, tzinfo=UTC)  # The last day is 15 December.
+CONCLUDED = datetime(2026, 12, 1, 10, tzinfo=UTC)  # the withdrawal period ends on December 15
 
 
 def concluded(*, at=CONCLUDED, persons=(PERSON,), terms=None, **columns):

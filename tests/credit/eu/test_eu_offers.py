@@ -11,7 +11,12 @@ from tests.credit.terms.lending import SAID, applied, approve
 from tests.factories import ApplicationFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
-DEAR = {"amount_cents": 100_000, "months": 12, "rate_percent": 14.2, "fee_cents": 99_999}  # The APR is out of range.
+DEAR = {
+    "amount_cents": 100_000,
+    "months": 12,
+    "rate_percent": 14.2,
+    "fee_cents": 99_999,
+}  # an example whose APR is out of range
 BODY = {"provider_id": "700", "name": "Everyday loan", "product_type": "personal_loan", **LOAN, **EU_TERMS}
 
 
@@ -88,7 +93,7 @@ def test_default_currency_of_an_eu_offer_is_the_euro():
         ("loan_amount_max_cents", {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}),
     ],
 )  # fmt: skip
-def test_eu_offer_with_an_invalid_field_returns_400_with_the_field(field, terms):
+def test_eu_offer_error_contains_the_invalid_field(field, terms):
     assert field in fields_of(send(eu_lender(), **terms))
     assert not Offer.objects.exists()
 
@@ -97,7 +102,7 @@ def test_eu_offer_without_texts_returns_400_with_every_missing_text():
     assert fields_of(send(eu_lender(), texts=None)) == {f"texts.{name}" for name in REQUIRED_TEXTS}
 
 
-def test_us_offer_with_eu_fields_returns_400_with_each_field():
+def test_us_offer_error_contains_each_eu_field():
     response = send(eu_lender(), jurisdiction="us", regime_reason="x")
     assert fields_of(response) == (set(EU_TERMS) - {"jurisdiction"}) | {"regime_reason"}
 

@@ -15,7 +15,7 @@ from tests.factories import UserFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.usefixtures("no_rate_limits")  # Rate limits are a separate defense.
-BALANCE_CENTS, HIGHEST_CENTS, BINS = 123_456_78, 50**5, 50  # The attack takes five calls of fifty bins each.
+BALANCE_CENTS, HIGHEST_CENTS, BINS = 123_456_78, 50**5, 50  # five calls of 50 bins each find the balance
 INCOME, BALANCE = "application_data.monthly_income_cents", "bank.accounts_balance_cents"
 
 

@@ -76,7 +76,7 @@ class TestDecided:
         assert decide() == NOTHING
 
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_application_with_a_declining_score_is_rejected_with_the_scores_reasons(self, offer, settings, policy):
+    def test_rejection_by_score_has_the_reasons_of_the_score(self, offer, settings, policy):
         settings.REVIEW_POLICY = policy
         application = scored(offer, SAYS_POOR)
         assert decide() == {**NOTHING, "rejected": 1}

@@ -37,7 +37,7 @@ def test_a_database_file_readable_by_others_becomes_private(tmp_path):
     assert result["platform.sqlite3"] == result["platform.sqlite3-wal"] == "0o600"
 
 
-def test_an_existing_var_dir_keeps_its_mode(tmp_path):
+def test_existing_var_dir_mode_is_not_changed(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o755)
     assert modes(tmp_path / "shared")["shared"] == "0o755"

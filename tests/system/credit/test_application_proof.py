@@ -114,7 +114,7 @@ def test_the_ledger_logs_the_request_id_of_the_anchored_decision(committed, sett
     assert {json.loads(seal.record)["request_id"] for seal in decisions} == set(ids)
 
 
-def test_anchoring_reaches_a_ledger_with_a_private_authority_only_with_its_certificate(decided, settings, tmp_path):
+def test_anchoring_over_tls_needs_the_certificate_of_a_private_authority(decided, settings, tmp_path):
     with private_server(tmp_path) as server:
         settings.CHAIN_URL = server.address
         for ca_file, word in (("", "tls"), (server.certificate, "status 501")):
