@@ -38,7 +38,7 @@ from credit.console.terms import LoanConsole, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.console.withdrawals import withdrawal_entries
 from credit.core import machine as states
-from credit.core.figures import amount_in, end_of_id, money, reference_of
+from credit.core.figures import PLAIN_AMOUNT, amount_in, end_of_id, money, reference_of
 from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember
@@ -91,9 +91,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
     list_defer = ("application_data", "applicant_index", "notes")
     owner = "consumer"
     search_help_text = (
-        f"A reference such as A-3F9C21AB; an amount such as $20,000 or 20,000 EUR; {AN_ID}; a person's user name (its"
-        " beginning), id, name, e-mail address or phone; an offer's or a lender's id as offer:17 or provider:1001"
-        " (also searches the newest)"
+        f"A reference such as A-3F9C21AB; an amount such as $20,000, 20,000 EUR, or 20000; {AN_ID}; a person's user"
+        " name (its beginning), id, name, e-mail address or phone; an offer's or a lender's id as offer:17 or"
+        " provider:1001 (also searches the newest)"
     )
     fieldsets = (
         (
@@ -173,7 +173,12 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             matching_rows = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
             return (matching_rows if may(request.user, VIEW) else queryset.none()), False
         else:
-            return super().get_search_results(request, queryset, search_term)
+            matching_rows, has_duplicates = super().get_search_results(request, queryset, search_term)
+            is_amount = PLAIN_AMOUNT.fullmatch(term) and may(request.user, VIEW)
+            # A plain number is first an id, a phone number, or a user name.
+            if is_amount and not matching_rows.exists():
+                return queryset.filter(queues.of_amount(int(term))), False
+            return matching_rows, has_duplicates
         return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False
 
     @admin.display(description="age", ordering="submitted_at")

@@ -158,10 +158,20 @@ def _units(least: int | None, most: int | None) -> Q:
         at_least = Q() if least is None else Q(amount_cents__gte=least * 10**places)
         return at_least if most is None else at_least & Q(amount_cents__lt=most * 10**places)
 
+    return _by_places(limits)
+
+
+def of_amount(units: int) -> Q:
+    """Return the condition for amounts of `units` in the offer's currency."""
+    return _by_places(lambda places: Q(amount_cents=units * 10**places))
+
+
+def _by_places(condition: Callable[[int], Q]) -> Q:
+    """Combine the conditions of all currencies. `condition` returns that of a currency's number of decimals."""
     other_places = with_other_places()
-    selected = ~in_currencies(*chain.from_iterable(other_places.values())) & limits(2)
+    selected = ~in_currencies(*chain.from_iterable(other_places.values())) & condition(2)
     for places, codes in other_places.items():
-        selected |= in_currencies(*codes) & limits(places)
+        selected |= in_currencies(*codes) & condition(places)
     return selected
 
 

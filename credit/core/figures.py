@@ -21,6 +21,7 @@ _AMOUNT = re.compile(
     r"(?=.*[$,.A-Z])(?:\$|([A-Z]{3}))?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{1,4}))?\s*([A-Z]{3})?",
     re.ASCII,
 )
+PLAIN_AMOUNT = re.compile(r"[0-9]{1,13}", re.ASCII)
 
 
 def reference_of(application_id: UUID) -> str:

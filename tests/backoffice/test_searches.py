@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.core.casework import DataAccess
 from credit.console import people
+from credit.core.jurisdictions import EU
 from credit.models import Application, ProviderMember
 from identity.access import keys
 from tests.api import client_of
@@ -136,15 +137,43 @@ def test_application_search_finds_an_application_by_amount(reviewers_client, typ
     assert applications_found(reviewers_client, typed) == [str(application.pk)]
 
 
-@pytest.mark.parametrize("typed", ["$", "$20,00", "$1,2345", "$20.000", "20000", "$99999999999999"])
+@pytest.mark.parametrize("typed", ["$", "$20,00", "$1,2345", "$20.000", "200000", "$99999999999999"])
 def test_application_search_by_a_malformed_or_different_amount_finds_nothing(reviewers_client, typed):
     ApplicationFactory(amount_cents=2_000_000)
     assert applications_found(reviewers_client, typed) == []
 
 
-def test_search_by_amount_finds_nothing_if_amounts_are_masked(supports_client):
+@pytest.mark.parametrize("typed", ["$20,000", "20000"])
+def test_search_by_amount_finds_nothing_if_amounts_are_masked(supports_client, typed):
     ApplicationFactory(amount_cents=2_000_000)
-    assert applications_found(supports_client, "$20,000") == []
+    assert applications_found(supports_client, typed) == []
+
+
+@pytest.mark.parametrize(("currency", "cents"), [("JPY", 20_000), ("EUR", 2_000_000), ("USD", 2_000_000)])
+def test_search_by_a_plain_number_finds_the_amount_in_the_currency(reviewers_client, currency, cents):
+    offer = OfferFactory() if currency == "USD" else OfferFactory(jurisdiction=EU, currency=currency)
+    application = ApplicationFactory(offer_id=offer.pk, amount_cents=cents)
+    for others in (cents * 100, cents + 1, cents // 100):
+        ApplicationFactory(offer_id=offer.pk, amount_cents=others)
+    assert applications_found(reviewers_client, "20000") == [str(application.pk)]
+
+
+def test_search_by_the_number_of_a_user_finds_no_amount(reviewers_client):
+    account = UserFactory(pk=20_000)
+    application = ApplicationFactory(consumer=account)
+    ApplicationFactory(amount_cents=2_000_000)
+    assert applications_found(reviewers_client, "20000") == [str(application.pk)]
+
+
+def test_search_by_a_plain_number_executes_at_most_five_more_statements(
+    reviewers_client, django_assert_max_num_queries
+):
+    ApplicationFactory(amount_cents=2_000_000)
+    address = "/admin/credit/application/"
+    with CaptureQueriesContext(connection) as listed:
+        reviewers_client.get(address)
+    with django_assert_max_num_queries(len(listed) + 5):
+        reviewers_client.get(address, {"q": "20000"})
 
 
 def test_search_by_a_name_executes_at_most_four_more_statements(reviewers_client, django_assert_max_num_queries):
