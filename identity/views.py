@@ -45,8 +45,8 @@ class AuthViewSet(ApiViewSet):
         An account with an authenticator requires `otp`: its current code, or a recovery code. Each code works once. A
         wrong user name, password, or code, and a missing code, return the same 401.
 
-        The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also does so
-        after 100 failures from all addresses within 1 hour. A correct code passes the second limit.
+        The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also returns
+        429 after 100 failures from all addresses within 1 hour. A correct code passes the second limit.
 
         Staff who use single sign-on send only a one-time `code` from `/account/`. Their tokens expire with the session.
         """

@@ -88,7 +88,7 @@ class Correction(ClosableModel):
     statement = EncryptedTextField(null=True, help_text="The applicant's statement. Null after an erasure.")
     file = models.ForeignKey(
         "credit.DocumentFile", null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="An uploaded file of the application that shows the value. Null for none.",
+        help_text="An uploaded file of the application that shows the value. Null if none.",
     )  # fmt: skip
     requested_at = models.DateTimeField(help_text="When the value was reported (UTC).")
     due_at = models.DateTimeField(help_text="The deadline of the answer (UTC).")

@@ -53,15 +53,15 @@ class Provider(models.Model):
         choices=agencies.CHOICES,
         help_text="The Federal agency for notices. Null for the installation's default.",
     )
-    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number. Null for none.")  # noqa: DJ001
-    email = models.CharField(max_length=254, null=True, help_text="The lender's email address. Null for none.")  # noqa: DJ001
+    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number. Null if none.")  # noqa: DJ001
+    email = models.CharField(max_length=254, null=True, help_text="The lender's email address. Null if none.")  # noqa: DJ001
     register_number = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The register and the number of the lender's registration. Null for none."
+        max_length=255, null=True, help_text="The register and the number of the lender's registration. Null if none."
     )
     supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null if none.")
     redress = JsonTextField(null=True, help_text="The out-of-court dispute resolution body; null if none.")
     debt_advice = models.CharField(  # noqa: DJ001
-        max_length=1000, null=True, help_text="Where borrowers get debt advice. Null for none."
+        max_length=1000, null=True, help_text="Where borrowers get debt advice. Null if none."
     )
     logo_sha256 = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001  null without a logo
     owner = models.ForeignKey(
@@ -189,10 +189,10 @@ class Offer(models.Model):
         null=True, help_text="The highest rate per year: 24.99 is 24.99 %. Null if it is not set."
     )
     loan_amount_min_cents = models.BigIntegerField(
-        null=True, help_text="The smallest loan, in the currency's minor unit. Null for no lower bound."
+        null=True, help_text="The smallest loan, in the currency's minor unit. Null if there is no lower bound."
     )
     loan_amount_max_cents = models.BigIntegerField(
-        null=True, help_text="The largest loan, in the currency's minor unit. Null for no upper bound."
+        null=True, help_text="The largest loan, in the currency's minor unit. Null if there is no upper bound."
     )
     term_options_months = JsonTextField(
         null=True, help_text="The terms that an applicant can choose, in months. Null or empty for a line of credit."
@@ -208,7 +208,7 @@ class Offer(models.Model):
         "that are not excluded.",
     )
     excluded_states = JsonTextField(
-        null=True, help_text="The US states in which the offer is not available, as two-letter codes. Null for none."
+        null=True, help_text="The US states in which the offer is not available, as two-letter codes. Null if none."
     )
     customer_segment = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=255,
@@ -216,20 +216,18 @@ class Offer(models.Model):
         help_text="The customer segment that the offer is for. Null for all.",
     )
     blockscore_model_id = models.BigIntegerField(
-        null=True, help_text="The id of the lender's scoring model for the applications. Null for none."
+        null=True, help_text="The id of the lender's scoring model for the applications. Null if none."
     )
     ab_test_variant = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The variant of an A/B test. Null for none."
+        max_length=255, null=True, help_text="The variant of an A/B test. Null if none."
     )
     ab_test_allocation = models.IntegerField(
         null=True, help_text="The share of customers that get the tested offer, in percent. Null for all."
     )
     # Applications to the offer must meet these requirements (`credit.requirements`).
     application_schema = JsonTextField(null=True, help_text="The JSON Schema of `application_data`. Null for any data.")
-    required_documents = JsonTextField(
-        null=True, help_text="The documents that an application requires. Null for none."
-    )
-    applicant_requires = JsonTextField(null=True, help_text="The required fields of each applicant. Null for none.")
+    required_documents = JsonTextField(null=True, help_text="The documents that an application requires. Null if none.")
+    applicant_requires = JsonTextField(null=True, help_text="The required fields of each applicant. Null if none.")
     risk_based_pricing = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=16,
         null=True,
@@ -244,7 +242,7 @@ class Offer(models.Model):
         help_text="Why `risk_based_pricing` is `not_applicable`. Otherwise null.",
     )
     reports = JsonTextField(
-        null=True, help_text="The kinds of reports that the platform requests at the submission. Null for none."
+        null=True, help_text="The kinds of reports that the platform requests at the submission. Null if none."
     )
     min_age = models.IntegerField(
         null=True,
@@ -269,7 +267,7 @@ class Offer(models.Model):
     regime_reason = models.CharField(  # noqa: DJ001
         max_length=500,
         null=True,
-        help_text="Why the regime applies, such as `renovation` for unsecured credit above EUR 100,000. Null for none.",
+        help_text="Why the regime applies, such as `renovation` for unsecured credit above EUR 100,000. Null if none.",
     )
     currency = models.CharField(  # noqa: DJ001
         max_length=3,
@@ -288,15 +286,15 @@ class Offer(models.Model):
         help_text="Whether the lender deducts the fee from the payout. If false, the borrower pays it separately. Null "
         "with `jurisdiction` `us`.",
     )
-    example = JsonTextField(null=True, help_text="The loan of the representative example. Null for none.")
+    example = JsonTextField(null=True, help_text="The loan of the representative example. Null if none.")
     apr_cap = models.FloatField(
-        null=True, help_text="The highest annual percentage rate that the law allows. Null for none."
+        null=True, help_text="The highest annual percentage rate that the law allows. Null if none."
     )
     terms_text = models.TextField(  # noqa: DJ001
-        null=True, help_text="The adequate explanations of the terms, for applicants. Null for none."
+        null=True, help_text="The adequate explanations of the terms, for applicants. Null if none."
     )
     texts = JsonTextField(
-        null=True, help_text="The lender's texts for the rows of the European information form. Null for none."
+        null=True, help_text="The lender's texts for the rows of the European information form. Null if none."
     )
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer accepts applications. False once it is deactivated."

@@ -78,7 +78,7 @@ class Report(models.Model):
     )
     summary = EncryptedTextField(null=True)
     summary_sha256 = models.CharField(  # noqa: DJ001  null: no summary
-        max_length=64, null=True, help_text="The SHA-256 of the summary's canonical JSON, in hex. Null for none."
+        max_length=64, null=True, help_text="The SHA-256 of the summary's canonical JSON, in hex. Null if none."
     )
     raw = EncryptedTextField(null=True)
     raw_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001

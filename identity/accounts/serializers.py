@@ -105,7 +105,7 @@ class ActingTokenSerializer(serializers.ResponseSerializer):
     """A token with which a partner acts on behalf of a customer."""
 
     access_token = serializers.TextField(
-        help_text="A JWT: send it as `Authorization: Bearer`. Its claim `act` has your id."
+        help_text="A JWT: send it as `Authorization: Bearer`. The token's claim `act` has your ID."
     )
     token_type = serializers.TextField(help_text="`Bearer`.")
     expires_in = serializers.Int64Field(help_text="The lifetime in seconds. The token can't be refreshed.")
@@ -116,7 +116,8 @@ class ExportSerializer(serializers.ModelResponseSerializer):
     """A copy of an account's data."""
 
     download_url = serializers.TextField(
-        allow_null=True, help_text="The address of the zip, with the same credentials; null unless it is `ready`."
+        allow_null=True,
+        help_text="The URL of the ZIP file, for the same credentials. Null unless the export is `ready`.",
     )
 
     class Meta:

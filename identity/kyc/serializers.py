@@ -48,7 +48,7 @@ class VerificationSerializer(serializers.ModelResponseSerializer):
     hosted_url = serializers.TextField(
         source="live_url",
         allow_null=True,
-        help_text="The address of the vendor's page; null once the applicant can't continue there.",
+        help_text="The URL of the vendor's page. Null once the applicant can't continue there.",
     )
     attempt = serializers.Int64Field()
     previous_attempt_id = serializers.TextField(

@@ -14,8 +14,8 @@ class SignatureSerializer(JsonPartSerializer):
 
     key = TextField(help_text="The id of the key.")
     value = TextField(
-        help_text="The Ed25519 signature in base64. It signs three lines: `credit-platform/record/v1`, the report "
-        "type, and the record."
+        help_text="The Ed25519 signature in base64. The signed bytes are three lines: `credit-platform/record/v1`, the "
+        "report type, and the record."
     )
 
 

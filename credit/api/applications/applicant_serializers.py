@@ -110,14 +110,14 @@ class ApplicantRequestSerializer(Whole):
     email = EmailField(
         max_length=applicant_schema.EMAIL_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The email address, stored in lower case, with the domain in ASCII (IDNA 2008). Null for none.",
+        help_text="The email address, stored in lower case, with the domain in ASCII (IDNA 2008). Null if none.",
     )
     phone = PatternField(
         applicant_schema.PHONE,
         wanted="a number in E.164 such as +15035550199",
         max_length=16,
         **serializers.NULLABLE,
-        help_text="The phone number in E.164, such as `+15035550199`. Null for none.",
+        help_text="The phone number in E.164, such as `+15035550199`. Null if none.",
     )
     date_of_birth = serializers.DayField(
         **serializers.NULLABLE, help_text="The date of birth, at most 130 years ago. Null if not stated."

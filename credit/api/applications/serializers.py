@@ -73,7 +73,7 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
     application_data = ApplicationDataField(**serializers.NULLABLE)
     applicants = ApplicantsRequestField(
         **serializers.NULLABLE,
-        help_text="One or two applicants. They can differ from the holder of the account. Null for none.",
+        help_text="One or two applicants. The applicants can differ from the holder of the account. Null if none.",
     )
     share = ShareField(
         default=list,
@@ -112,11 +112,11 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(**serializers.NULLABLE, help_text="The human-readable reason. Null for none.")
+    reason = serializers.TextField(**serializers.NULLABLE, help_text="The human-readable reason. Null if none.")
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
         help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "
-        "rejection, or the `terms` of an approved loan. Null for none.",
+        "rejection, or the `terms` of an approved loan. Null if none.",
     )
 
 

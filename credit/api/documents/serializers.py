@@ -26,7 +26,7 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
     reason = serializers.TextField(
         **serializers.NULLABLE,
         help_text="The message to the applicant above the checklist, stored as the status change's reason. Ignored if "
-        "the application is already `pending_documents`. Null for none.",
+        "the application is already `pending_documents`. Null if none.",
     )
 
 

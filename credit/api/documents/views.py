@@ -80,7 +80,7 @@ class DocumentViewSet(ApiViewSet):
     def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Request documents.
 
-        Requires a reviewer. The application must be `submitted`, `under_review`, or `pending_documents`. Its status
+        Requires a reviewer. The application must be `submitted`, `under_review`, or `pending_documents`. The status
         becomes `pending_documents`. A document that is already on the checklist is requested again.
         """
         return _checklist(

@@ -126,7 +126,7 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
         min_value=0,
         max_value=APR_MAX_PERCENT,
         **serializers.NULLABLE,
-        help_text="The highest annual percentage rate that the law allows. Null for none.",
+        help_text="The highest annual percentage rate that the law allows. Null if none.",
     )
     terms_text = LongTextField(
         **serializers.NULLABLE,
@@ -176,14 +176,14 @@ class LenderContactRequestSerializer(serializers.RequestSerializer):
     """A lender's contact data and supervision. An offer with `regime` `ccd2` or `ccd2_small` requires each field."""
 
     phone = serializers.NameField(
-        max_length=64, **serializers.NULLABLE, help_text="The lender's telephone number. Null for none."
+        max_length=64, **serializers.NULLABLE, help_text="The lender's telephone number. Null if none."
     )
-    email = EmailField(max_length=254, **serializers.NULLABLE, help_text="The lender's email address. Null for none.")
+    email = EmailField(max_length=254, **serializers.NULLABLE, help_text="The lender's email address. Null if none.")
     register_number = serializers.NameField(
-        **serializers.NULLABLE, help_text="The register and the number of the lender's registration. Null for none."
+        **serializers.NULLABLE, help_text="The register and the number of the lender's registration. Null if none."
     )
     supervisor = SupervisorRequestSerializer(
-        **serializers.NULLABLE, help_text="The authority that supervises the lender. Null for none."
+        **serializers.NULLABLE, help_text="The authority that supervises the lender. Null if none."
     )
     redress = RedressRequestSerializer(
         **serializers.NULLABLE, help_text="The organization that handles out-of-court complaints. Null if none."
@@ -192,7 +192,7 @@ class LenderContactRequestSerializer(serializers.RequestSerializer):
         min_length=1,
         max_length=1000,
         **serializers.NULLABLE,
-        help_text="Where borrowers get debt advice. Null for none.",
+        help_text="Where borrowers get debt advice. Null if none.",
     )
 
 

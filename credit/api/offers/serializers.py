@@ -89,13 +89,13 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         child=TitleField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
         **serializers.NULLABLE,
-        help_text="The documents that an application requires before its submission. Null for none.",
+        help_text="The documents that an application requires before its submission. Null if none.",
     )
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
         **serializers.NULLABLE,
-        help_text="The required fields of each applicant. If there are any, `applicants` is required. Null for none.",
+        help_text="The required fields of each applicant. If there are any, `applicants` is required. Null if none.",
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
@@ -116,7 +116,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         **serializers.NULLABLE,
         help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
         "the submission, if the scoring model reads `report.…`. The platform computes the score after all reports "
-        "have ended, or after 24 hours. Null for none.",
+        "have ended, or after 24 hours. Null if none.",
     )
     min_age = serializers.Int32Field(
         min_value=1,
@@ -175,7 +175,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     reports = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The kinds of reports that the platform requests at the submission. Null for none.",
+        help_text="The kinds of reports that the platform requests at the submission. Null if none.",
     )
     jurisdiction = serializers.TextField(
         source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."
@@ -184,11 +184,11 @@ class OfferSerializer(serializers.ModelResponseSerializer):
         source="conventions.currency",
         help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit.",
     )
-    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example. Null for none.")
+    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example. Null if none.")
     texts = serializers.DictField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The lender's texts for the rows of the European information form. Null for none.",
+        help_text="The lender's texts for the rows of the European information form. Null if none.",
     )
 
     class Meta:
@@ -249,7 +249,7 @@ class QuoteQuery(serializers.QuerySerializer):
     fee_cents = serializers.QueryInt64Field(
         min_value=0,
         default=0,
-        help_text="The prepaid finance charge, in the currency's minor unit. It must be less than the amount.",
+        help_text="The prepaid finance charge, in the currency's minor unit. The charge must be less than the amount.",
     )
     first_payment_on = serializers.DayField(
         default=None,
@@ -330,8 +330,8 @@ _CURRENCY = (
     "The ISO 4217 code of the offers' currency. Default: USD if you send `amount_cents`, otherwise all currencies."
 )
 _STATE = (
-    "The two-letter code of a US state or territory, in capitals. It excludes offers that are not available there, and "
-    "offers with `jurisdiction` `eu`."
+    "The two-letter code of a US state or territory, in capitals. The filter excludes offers that are not available "
+    "there, and offers with `jurisdiction` `eu`."
 )
 
 
@@ -483,7 +483,7 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
     """A lender, with its contact data."""
 
     supervisor = SupervisorSerializer(
-        allow_null=True, help_text="The authority that supervises the lender. Null for none."
+        allow_null=True, help_text="The authority that supervises the lender. Null if none."
     )
     redress = RedressSerializer(
         allow_null=True, help_text="The organization that handles out-of-court complaints. Null if none."

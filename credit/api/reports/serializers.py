@@ -43,7 +43,7 @@ class AgencySerializer(serializers.JsonPartSerializer):
 class SummarySerializer(serializers.JsonPartSerializer):
     """The summary of a report. Values that the vendor did not return are null."""
 
-    score = ReportScoreSerializer(allow_null=True, help_text="The score. Null for none.")
+    score = ReportScoreSerializer(allow_null=True, help_text="The score. Null if none.")
     currency = serializers.TextField(help_text="The ISO 4217 code of the amounts' currency.")
     income_monthly_cents = serializers.Int64Field(
         allow_null=True, help_text="The income per month, in the currency's minor unit. Null if unknown."
@@ -62,7 +62,7 @@ class SummarySerializer(serializers.JsonPartSerializer):
     )
     agency = AgencySerializer(help_text="The agency that supplied the report.")
     categories = serializers.ListField(child=serializers.TextField(), help_text="The categories of data in the report.")
-    result = serializers.TextField(allow_null=True, help_text="The result, in words. Null for none.")
+    result = serializers.TextField(allow_null=True, help_text="The result, in words. Null if none.")
 
 
 class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):

@@ -204,7 +204,7 @@ class CorrectionSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     claimed = ScalarField(source="parsed_claim", allow_null=True, help_text="The claimed value. Null after an erasure.")
     statement = serializers.TextField(allow_null=True)
     file = serializers.UUIDField(
-        source="file_id", allow_null=True, help_text="The id of the file that shows the correct value. Null for none."
+        source="file_id", allow_null=True, help_text="The id of the file that shows the correct value. Null if none."
     )
     reason = serializers.TextField(
         allow_null=True, help_text="The reviewer's reason. Null while the correction is open, and after an erasure."

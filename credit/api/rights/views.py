@@ -31,8 +31,8 @@ class AutomationViewSet(ApiViewSet):
         """Get the automated processing of an offer.
 
         The response states whether and how a score is used, which categories and sources of data it reads, and who
-        reviews. It is based on the champion of the offer's scoring model. Display `before` to applicants before they
-        apply.
+        reviews. The response is based on the champion of the offer's scoring model. Display `before` to applicants
+        before they apply.
         """
         offer = load_offer(offer_id)
         with translation.override(query["language"]):

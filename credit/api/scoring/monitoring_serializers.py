@@ -88,9 +88,11 @@ class TotalBinSerializer(serializers.ResponseSerializer):
     """A range of totals."""
 
     from_ = serializers.Int64Field(
-        allow_null=True, help_text="The beginning of the range, inclusive. Null for no bound."
+        allow_null=True, help_text="The beginning of the range, inclusive. Null if there is no bound."
     )
-    below = serializers.Int64Field(allow_null=True, help_text="The end of the range, exclusive. Null for no bound.")
+    below = serializers.Int64Field(
+        allow_null=True, help_text="The end of the range, exclusive. Null if there is no bound."
+    )
     share = serializers.NumberField(
         allow_null=True,
         help_text="The share of the window's scores in this range, from 0 to 1. Null if the window has no scores.",

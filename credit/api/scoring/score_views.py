@@ -43,9 +43,10 @@ class ScoreViewSet(ApiViewSet):
     def score(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Get the score of an application.
 
-        The response has the newest score. The offer's scoring model computes a score at the submission. It computes a
-        new score after a corrected value, and when a reviewer scores the application again. While the first score waits
-        for reports that the offer requests, at most 24 hours, `status` is `waiting`, and the result is null.
+        The response has the newest score. The offer's scoring model computes a score at the submission. The model
+        computes a new score after a corrected value, and when a reviewer scores the application again. While the first
+        score waits for reports that the offer requests, at most 24 hours, `status` is `waiting`, and the result is
+        null.
 
         `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
         reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score`,
@@ -152,6 +153,6 @@ class VerifierViewSet(ApiViewSet):
     def verifier(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Download the verifier of decisions.
 
-        The verifier is one Python file that checks a decision bundle. It needs only Python's standard library.
+        The verifier is one Python file that checks a decision bundle. The file needs only Python's standard library.
         """
         return HttpResponse(_VERIFIER, content_type="text/x-python; charset=utf-8", headers=_VERIFIER_HEADERS)

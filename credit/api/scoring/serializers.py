@@ -61,7 +61,7 @@ class VersionRequestSerializer(serializers.RequestSerializer):
     about = AboutRequestSerializer(
         required=False,
         allow_null=True,
-        help_text="The instructions for use, whose hash is in the record of the publication. Null for none.",
+        help_text="The instructions for use, whose hash is in the record of the publication. Null if none.",
     )
 
 
@@ -102,7 +102,7 @@ class PublishedVersionSerializer(VersionSerializer):
 class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model, with its definition."""
 
-    about = AboutField(allow_null=True, help_text="The instructions for use. Null for none.")
+    about = AboutField(allow_null=True, help_text="The instructions for use. Null if none.")
 
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "definition", "about"]

@@ -43,7 +43,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     )
     expires_at = MomentField(
         help_text="The time by which the applicant must accept. Its date (UTC) is after today, and at most 90 days "
-        "from today. It must not be after the beginning of a fixed `first_payment_on`."
+        "from today. The time must not be after the beginning of a fixed `first_payment_on`."
     )
     with_denial = serializers.FlagField(
         default=False,
@@ -54,11 +54,11 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
         child=serializers.IdField(),
         max_length=10,
         **serializers.NULLABLE,
-        help_text="The ids of the stored reports that the counteroffer is based on. Null for none.",
+        help_text="The ids of the stored reports that the counteroffer is based on. Null if none.",
     )
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
-        help_text="The consumer report, in the form of `metadata.consumer_report` of a decision. Null for none.",
+        help_text="The consumer report, in the form of `metadata.consumer_report` of a decision. Null if none.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -93,10 +93,10 @@ class CounterofferViewSet(ApiViewSet):
         Requires a reviewer who can decide the application. The application must be `under_review`, and stays in that
         status.
 
-        `GET …/acceptance` returns the counteroffer to the applicant. Its acceptance approves the application. If it is
-        still open at its deadline, the application is rejected with these reasons, but not before an open request for
-        reconsideration is answered. Under four-eyes approval, the first request proposes the counteroffer. The same
-        request by a second reviewer creates it.
+        `GET …/acceptance` returns the counteroffer to the applicant. The acceptance of the counteroffer approves the
+        application. If the counteroffer is still open at its deadline, the application is rejected with these reasons,
+        but not before an open request for reconsideration is answered. Under four-eyes approval, the first request
+        proposes the counteroffer. The same request by a second reviewer creates it.
         """
         actor = actor_of(request)
         application, pending = change_status(
