@@ -17,6 +17,7 @@ from django.urls import path, reverse
 from config.backoffice.consoles import console_of, may, viewing
 from config.backoffice.lists import LargeListAdmin
 from config.backoffice.queues import states_of
+from config.core.groups import LENDER
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
 
@@ -115,7 +116,13 @@ class BackOfficeSite(AdminSite):
         if super().has_permission(request) or self.has_console(user):
             page = "mfa_reauthenticate" if user.authenticator_set.exists() else "mfa_index"
             return redirect_to_login(wanted, reverse(page))
-        fields = {"title": "No access", "text": "The back office is for staff and lenders."}
+        text = "The back office is for staff and lenders."
+        if user.groups.filter(name=LENDER).exists():
+            text = (
+                "Your account has no lender yet. Create your lender with POST /v1/providers, or ask a lender's owner"
+                " for an invitation. Then open this page again."
+            )
+        fields = {"title": "No access", "text": text}
         context = {**fields, **self.each_context(request)}
         return render(request, "backoffice/refused.html", context | (extra_context or {}), status=403)
 

@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 
@@ -118,3 +119,13 @@ def test_each_back_office_group_can_view_exactly_its_models(group):
         for model in admin.site._registry
     }
     assert {label for label, status in statuses.items() if status != 403} == VIEWED_BY[group]
+
+
+def test_lender_account_without_a_lender_reads_how_to_get_access(client, user):
+    next_step = "Create your lender with POST /v1/providers, or ask a lender&#x27;s owner for an invitation."
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    for expected in (False, True):
+        response = client.get("/admin/", follow=True)
+        assert response.status_code == 403
+        assert (next_step in response.content.decode()) is expected
+        user.groups.add(Group.objects.get(name="Lender"))
