@@ -278,9 +278,11 @@ def test_locale_catalog_is_complete_and_compiled(language):
     source = (folder / "django.po").read_text()
     for text in template_texts():
         assert compiled.gettext(text) not in {"", text} or text in {"No", "webhooks"}, text
-    for theirs, ours in re.findall(r'^msgid "(.+)"\nmsgstr "(.*)"$', source, re.MULTILINE):
-        plain, shown = (item.replace('\\"', '"').replace("\\\\", "\\") for item in (theirs, ours))
-        assert compiled.gettext(plain) == shown, "run msgfmt"
+    entry = re.compile(r'^(?:msgctxt "(.+)"\n)?msgid "(.+)"\nmsgstr "(.*)"$', re.MULTILINE)
+    for context, *texts in entry.findall(source):
+        text, translated = (item.replace('\\"', '"').replace("\\\\", "\\") for item in texts)
+        result = compiled.pgettext(context, text) if context else compiled.gettext(text)
+        assert result == translated, "run msgfmt"
 
 
 def test_consent_text_mentions_paper_copies_and_withdrawal_of_consent():
