@@ -18,13 +18,14 @@ from config.backoffice.html import NAMED_VALUES, NOTHING, chip, column, details,
 from config.backoffice.html import title_of as field_title
 from config.backoffice.records import NamedRecords, RecordAction
 from config.backoffice.transitions import actor_of
+from config.core.names import clean_words
 from credit.console.offer_forms import CHANGE, DEACTIVATE, LAWS, MAKE
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
 from credit.core.logos import MAX_BYTES, PNG_SIDE_MAX, Logo, NotALogo, read_logo
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
-from credit.offers.providers import change_logo, role_of
+from credit.offers.providers import change_logo, change_provider, role_of
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation
@@ -66,6 +67,49 @@ SET_LOGO = RecordAction(
     consequences=lambda _provider: [
         "Applicants see the logo next to your offers, in your contact data, and on the page where they accept a loan.",
         "The header of your console shows it.",
+    ],
+)
+
+
+class AddressForm(SeenForm):
+    postal_address = forms.CharField(
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="The address for notices and agreements.",
+    )
+
+    def clean_postal_address(self) -> str:
+        lines = [line for line in self.cleaned_data["postal_address"].splitlines() if line.strip()]
+        try:
+            address = "\n".join(clean_words(line) for line in lines)
+        except ValueError as refusal:
+            raise ValidationError(str(refusal)) from refusal
+        return address
+
+
+def _set_address(request: HttpRequest, provider: Provider, form: Any) -> str:
+    by, address = actor_of(request), form.cleaned_data["postal_address"]
+    change_provider(provider.pk, name=provider.name, address=address, by=by)
+    return "The postal address is stored."
+
+
+def _why_no_address(provider: Provider) -> str:
+    if "name" in provider.lacks_for_notices:
+        return f"Set the lender's name first, with PUT /v1/providers/{provider.pk}."
+    return ""
+
+
+SET_ADDRESS = RecordAction(
+    name="address",
+    label="Set the postal address",
+    permission="credit.view_provider",
+    run=_set_address,
+    form=AddressForm,
+    refusal=_why_no_address,
+    seen=lambda provider: repr((provider.name, provider.address)),  # without line breaks, which browsers change
+    initial=lambda provider: {"postal_address": provider.address},
+    consequences=lambda _provider: [
+        "Later notices and agreements contain the address. Applications can't be decided without it.",
     ],
 )
 REMOVE_LOGO = RecordAction(
@@ -285,6 +329,7 @@ class ProviderAdmin(NamedRecords):
             consequences=lambda _provider: ["The link in the mail stops working."],
         ),
         MAKE,
+        SET_ADDRESS,
         SET_LOGO,
         REMOVE_LOGO,
     )

@@ -1,10 +1,10 @@
-"""Test that only owners of a lender can invite members from the console."""
+"""Test what owners of a lender change in the console: members, invitations, and the postal address."""
 
 import pytest
 from django.urls import reverse
 
 from config.mail.models import OutgoingMail
-from credit.models import ProviderMember
+from credit.models import Provider, ProviderMember
 from identity.models import Invitation
 from tests.backoffice.lenders import ROLES, console_client, lender_of
 from tests.backoffice.pages import confirm, text_of
@@ -125,3 +125,37 @@ def test_owner_can_revoke_only_invitations_of_their_lender(lender):
     assert (mine.state, theirs.state) == ("revoked", "waiting")
     for role in ROLES[1:]:
         assert console_client(lender.people[role]).get(path).status_code == 403
+
+
+class TestPostalAddress:
+    @staticmethod
+    def address_of(lender):
+        return reverse("admin:credit_provider_do", args=[str(lender.number), "address"])
+
+    def test_owner_can_set_the_postal_address_in_the_console(self, lender):
+        provider = Provider.objects.get(pk=str(lender.number))
+        owner = console_client(lender.people["owner"])
+        confirm(owner, self.address_of(lender), postal_address=" 1  Bank Street \r\n\r\nSpringfield")
+        changed = Provider.objects.get(pk=provider.pk)
+        assert changed.address == "1 Bank Street\nSpringfield"
+        confirm(owner, self.address_of(lender), postal_address="2 Bank Street")
+        assert Provider.objects.get(pk=provider.pk).address == "2 Bank Street"
+        assert (changed.name, changed.name_key, changed.phone) == (provider.name, provider.name_key, provider.phone)
+
+    @pytest.mark.parametrize("address", ["", " ", "1 Bank\u202eStreet", "x" * 501])
+    def test_address_form_rejects_a_blank_or_invalid_address_at_the_field(self, lender, address):
+        before = Provider.objects.get(pk=str(lender.number)).address
+        answer = confirm(console_client(lender.people["owner"]), self.address_of(lender), postal_address=address)
+        assert list(answer.context["form"].errors) == ["postal_address"]
+        assert Provider.objects.get(pk=str(lender.number)).address == before
+
+    @pytest.mark.parametrize("role", ROLES[1:])
+    def test_members_who_are_not_owners_cannot_set_the_address(self, lender, role):
+        client = console_client(lender.people[role])
+        assert client.get(self.address_of(lender)).status_code == 403
+        assert client.post(self.address_of(lender), {"seen": "x", "postal_address": "1 Bank Street"}).status_code == 403
+
+    def test_address_form_of_a_lender_without_a_name_refers_to_the_api(self, lender):
+        Provider.objects.filter(pk=str(lender.number)).update(name="", name_key=None)
+        page = console_client(lender.people["owner"]).get(self.address_of(lender), follow=True)
+        assert "Set the lender's name first, with PUT /v1/providers/701." in text_of(page)

@@ -183,6 +183,7 @@ class TestLenderWithoutContactData:
             fields = {"status": to, "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
             body = assert_error(client.replace(f"{path}/status", fields), 400, "E3001")
             assert body["details"]["missing"] == [missing]
+            assert ("on the page *Team* of the lender console" in body["message"]) is (missing == "address")
         ends = {"expires_at": (timezone.now() + timedelta(days=9)).isoformat()}
         offered = {"terms": {"amount_cents": 5}, "reasons": ["no_credit_file"], **ends}
         assert_error(client.send(f"{path}/counteroffers", offered), 400, "E3001")
