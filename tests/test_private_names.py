@@ -110,6 +110,7 @@ EXCEPTIONS = {
     "Field.prepare_value": "Django localizes initial values by the locale alone, and not by the offer's currency",
     "BaseSignupForm.validate_unique_email": "a known address costs the same statements as an unknown one",
     "AdminSite.admin_view": "the one place that every page of the admin passes: refusals get a page with a way back",
+    "AdminSite.get_app_list": "the pages of all records and of an app name a list as the list's own page does",
     "AdminSite.index": "the cards of the first page; `each_context` would count the queues for every page",
     "AdminSite.login": "leads on to the second factor; the documented `login_form` cannot send anybody elsewhere",
     "AuthorizationView.get": "takes parameters out by which a client would spare itself the question",

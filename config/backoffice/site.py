@@ -49,7 +49,7 @@ class BackOfficeSite(AdminSite):
         app_list: list[Any] = super().get_app_list(request, app_label)
         for app in app_list:
             for entry in app["models"]:
-                model_admin = self._registry[entry["model"]]
+                model_admin = self.get_model_admin(entry["model"])
                 if isinstance(model_admin, LargeListAdmin):
                     entry["name"] = model_admin.title_of_list(request)
         return app_list
