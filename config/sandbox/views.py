@@ -19,30 +19,30 @@ class ClockRequestSerializer(serializers.RequestSerializer):
     )
 
 
-def _count(what: str) -> Any:
-    return serializers.Int64Field(help_text=what)
+def _count(records: str) -> Any:
+    return serializers.Int64Field(help_text=f"The number of {records}")
 
 
 class ClockDone(serializers.ResponseSerializer):
     """Counts of the workers' results, by kind. The workers process what is due on this server, for all accounts."""
 
-    counteroffers_expired = _count("Applications that were rejected because a counteroffer expired.")
-    applications_expired = _count("Idle applications that expired.")
-    notices_made = _count("Notices that were created.")
-    notices_overdue = _count("Notices whose deadline passed.")
+    counteroffers_expired = _count("applications that were rejected because a counteroffer expired.")
+    applications_expired = _count("idle applications that expired.")
+    notices_made = _count("notices that were created.")
+    notices_overdue = _count("notices whose deadline passed.")
     api_keys_announced = _count("API keys that expire within 14 days and were announced (`api_key.expiring`).")
-    verifications_expired = _count("Identity verifications that were not started in time.")
-    staged_items_expired = _count("Staged items that expired without a decision.")
-    payments_completed = _count("Open card payments that were completed.")
-    payments_failed = _count("Open card payments that failed.")
-    crypto_payments_confirmed = _count("Crypto payments that were confirmed.")
-    crypto_payments_failed = _count("Crypto payments that failed.")
-    crypto_payments_expired = _count("Crypto payments that were not signed in time.")
-    refresh_tokens = _count("Refresh tokens that were deleted.")
-    token_families = _count("Log-ins that ended with their last refresh token.")
-    oauth_grants = _count("Authorization codes that were deleted.")
-    idempotency_records = _count("Stored responses that were deleted. Their idempotency keys can be used again.")
-    webhook_deliveries = _count("Finished deliveries that were deleted from the log.")
+    verifications_expired = _count("identity verifications that were not started in time.")
+    staged_items_expired = _count("staged items that expired without a decision.")
+    payments_completed = _count("open card payments that were completed.")
+    payments_failed = _count("open card payments that failed.")
+    crypto_payments_confirmed = _count("crypto payments that were confirmed.")
+    crypto_payments_failed = _count("crypto payments that failed.")
+    crypto_payments_expired = _count("crypto payments that were not signed in time.")
+    refresh_tokens = _count("refresh tokens that were deleted.")
+    token_families = _count("log-ins that ended with their last refresh token.")
+    oauth_grants = _count("authorization codes that were deleted.")
+    idempotency_records = _count("stored responses that were deleted. Their idempotency keys can be used again.")
+    webhook_deliveries = _count("finished deliveries that were deleted from the log.")
 
     @classmethod
     def represent(cls, thing: Counter[str]) -> dict[str, Any]:

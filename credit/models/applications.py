@@ -86,8 +86,9 @@ class Application(DecisionRules):
     reviewed_by = models.CharField(  # noqa: DJ001
         max_length=255,
         null=True,
-        help_text="The author of the last decision: its `updated_by`, the account that created an accepted or expired "
-        "counteroffer, or the scoring model as `model:<id>@<version>`. Null before the first decision.",
+        help_text="The `updated_by` of the last decision, or the reviewer's user name for a decision in the back "
+        "office. For an accepted or expired counteroffer, its `offered_by`. For an automatic decision, "
+        "`model:<id>@<version>`. Null before the first decision.",
     )
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)

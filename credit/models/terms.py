@@ -131,7 +131,11 @@ class Counteroffer(ClosableModel):
     expires_at = models.DateTimeField(help_text="When the counteroffer expires (UTC).")
     offered_at = models.DateTimeField(help_text="When the counteroffer was created or proposed (UTC).")
     seen = models.CharField(max_length=255, help_text="The application's state that it is bound to.")
-    offered_by = models.CharField(max_length=255, help_text="The name that its author used.")
+    offered_by = models.CharField(
+        max_length=255,
+        help_text="The account that created the counteroffer: its `user_id`, or its user name if the counteroffer was "
+        "created in the back office.",
+    )
     with_denial = models.BooleanField(
         default=False,
         help_text=("The notice of the counteroffer also denies the request, so its expiry requires no second notice."),

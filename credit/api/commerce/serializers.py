@@ -162,7 +162,7 @@ class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
         required=False,
         max_length=1_000,
         help_text="The words to search for. An offer must match one of these words. The first 20 words have an "
-        "effect. If the query contains longer words, words of one or two letters have no effect.",
+        "effect. If the query contains a word of three letters or more, words of one or two letters have no effect.",
     )
     pagination = PaginationRequestSerializer(required=False)
 

@@ -348,9 +348,9 @@ class CatalogueQuery(serializers.PageQuery):
     currency = CurrencyField(required=False, help_text=_CURRENCY)
     segment = serializers.IdField(
         required=False,
-        help_text="Only offers for this customer segment, and offers without a segment. If an offer's model has "
-        "segments and has scored the caller, and the credential can read scores, the segment of the score applies "
-        "instead.",
+        help_text="Only offers for this customer segment, and offers without a segment. If the credential can read "
+        "scores, the API ignores this parameter for offers whose model has segments and has scored the caller. For "
+        "these offers, it uses the segment of the caller's score.",
     )
     explain = serializers.QueryFlagField(
         default=False, help_text="Whether to include the excluded offers (the newest 1,000), each with its rule."

@@ -89,7 +89,8 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     )
     expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
     offered_by = serializers.TextField(
-        help_text="The `user_id` of the account that created or proposed the counteroffer."
+        help_text="The account that created or proposed the counteroffer: its `user_id`, or its user name if the "
+        "counteroffer was created in the back office."
     )
     offered_at = serializers.DateTimeField(help_text="When the counteroffer was created or proposed (UTC).")
     closed_at = serializers.DateTimeField(
@@ -139,8 +140,8 @@ class AgreedDecisionSerializer(serializers.ResponseSerializer):
     """The approval."""
 
     decided_by = serializers.TextField(
-        help_text="The author of the approval: its `updated_by`, the account that created the accepted counteroffer, "
-        "or the scoring model as `model:<id>@<version>`."
+        help_text="The `updated_by` of the approval, or the reviewer's user name for an approval in the back office. "
+        "For an accepted counteroffer, its `offered_by`. For an automatic approval, `model:<id>@<version>`."
     )
     decided_at = serializers.DateTimeField(
         help_text="When the application was approved (UTC). For a counteroffer, this is the time of the acceptance."
