@@ -16,7 +16,7 @@ from pathlib import Path
 from ledger.checkpoint import NoteError, Verifier, WitnessVerifier, parse_note, signatures_of, timestamp_of, utc_text
 
 MAX_POLICY_BYTES = 64 * 1024
-# The maximum number of groups in a policy, and of entries of each other kind. The format requires a limit of at least
+# The maximum number of log lines, of witness lines, and of groups in a policy. The format requires a limit of at least
 # 32. Without a limit, a file could cause unlimited work.
 MAX_OF_A_KIND = 32
 NONE = "none"

@@ -236,7 +236,7 @@ class ConsistencySerializer(serializers.ResponseSerializer):
 class KeySerializer(serializers.ResponseSerializer):
     """The log's name and public key.
 
-    `previous` and `next` are the addresses of the previous and the next log. They are null unless a log was replaced.
+    `previous` and `next` are the URLs of the previous and the next log. They are null unless a log was replaced.
     """
 
     origin = serializers.TextField(help_text="The log's name, the first line of each checkpoint.")

@@ -70,7 +70,7 @@ def test_demo_data_has_the_documented_size():
     assert min(lenders[1001], lenders[demo_ids.OWN_PROVIDER]) >= 50
     card = ModelVersion.objects.get(model__name="Cedar everyday card").definition
     assert len(card["characteristics"]) == 8
-    verified = Card.of({**card, "verified": True})  # The check does not read claims.
+    verified = Card.of({**card, "verified": True})  # A verified card reads no claims.
     sourced = {source.name for source in verified.inputs if source.facts}
     assert sum(each.input in sourced for each in verified.characteristics) >= 6
     read = [Counter(fact["source"] for fact in score.sources) for score in Score.objects.filter(number=2)]

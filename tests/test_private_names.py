@@ -16,7 +16,7 @@ DOCUMENTED_ATTRIBUTES = {
 # Documented methods of dependencies that our classes override, by defining class.
 DOCUMENTED_METHODS = {
     "AbstractBaseUser": "check_password set_password",
-    # The toolkit's page about extending the application model documents these names.
+    # Django OAuth Toolkit documents this name on its page about extending the application model.
     "AbstractApplication": "redirect_uri_allowed",
     "AdminConfig": "ready",
     "AdminSite": "each_context get_urls has_permission register",

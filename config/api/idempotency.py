@@ -165,7 +165,7 @@ class ReservableKey:
 
 
 def place_of(owner_id: int, key: UUID) -> str:
-    """Return the place to which an encrypted body is bound.
+    """Return the associated data that binds an encrypted body to its owner and key.
 
     The primary key alone would not bind the body to its owner.
     """

@@ -59,7 +59,8 @@ def execute(
             if connection.in_atomic_block:
                 raise
             cursor.execute(cast("Any", sql), parameters, binary=binary, prepare=False)
-        # `rownumber` is None without a result set; `description` would describe every column.
+        # Without a result set, `rownumber` is None. `description` is None, too, but with a result set it creates an
+        # object for each column.
         return cursor.fetchall() if cursor.rownumber is not None else [], cursor.rowcount
 
 

@@ -43,8 +43,9 @@ class Declarations:
     mail_addresses: ClassVar[Places] = ()  # functions that return an account's own mail addresses
     # Maps the kind of a consent to the function that ends it, which is called with the consent, `actor`, and `now`.
     consent_endings: ClassVar[Places] = ()
-    # Both map the kind of a consent. The value in `consent_names` is the SQL expression for the name of the bank or
-    # lender. The value in `consent_references` is the function that returns the application's reference.
+    # The keys of `consent_names` and `consent_references` are kinds of consents. The value in `consent_names` is the
+    # SQL expression for the name of the bank or lender. The value in `consent_references` is the function that returns
+    # the application's reference.
     consent_names: ClassVar[Places] = ()
     consent_references: ClassVar[Places] = ()
     erase_subject: ClassVar[Places] = ()  # functions that erase a `user_id` for the command, and return counts

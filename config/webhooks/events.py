@@ -26,9 +26,10 @@ OBJECT_MAX_BYTES = 19_000
 def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> UUID:
     """Write an event about a record of `account_id` to the outbox; return the event's id.
 
-    `members` are the event's object: ids, statuses, and other plain values, never personal data. Call this at the end
-    of the transaction of the change. It is one INSERT. The event is sent only if the transaction commits. Raises
-    ValueError for an unknown type, or for an object above OBJECT_MAX_BYTES. Both are bugs in the caller.
+    `members` are the fields of the event's object: ids, statuses, and other plain values, never personal data. Call
+    this at the end of the transaction of the change. It is one INSERT. The event is sent only if the transaction
+    commits. Raises ValueError for an unknown type, or for an object above OBJECT_MAX_BYTES. Both are bugs in the
+    caller.
     """
     event = Event(
         account_id=account_id,

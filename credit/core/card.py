@@ -52,8 +52,8 @@ def is_claimed(fact: str) -> bool:
 class Input(NamedTuple):
     """An input of a card. `read` returns the input's value from facts, or None if it is missing.
 
-    `read_fact` converts the value of a single fact, or returns None. `facts` are the names of the input's facts, on a
-    verified card without claims. With `is_first`, `read` returns the first readable fact.
+    `read_fact` converts the value of a single fact, or returns None. `facts` are the names of the input's facts. On a
+    verified card, they exclude claims. With `is_first`, `read` returns the first readable fact.
     """
 
     name: str

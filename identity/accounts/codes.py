@@ -83,7 +83,7 @@ def _other_secret(_mode: str) -> str:
 
 
 def place_of(user_id: int) -> str:
-    """Return the place to which the encrypted secret of an account's authenticator is bound."""
+    """Return the associated data that binds the encrypted secret of an authenticator to its account."""
     return f"{Authenticator._meta.db_table}|data.secret|{user_id}|{Type.TOTP}"
 
 

@@ -67,7 +67,7 @@ def _replace(seed: Any, recovery_code: Any) -> bool:
 
 
 def place_of(user_id: int) -> str:
-    """Return the place to which an encrypted seed is bound.
+    """Return the associated data that binds an encrypted seed of recovery codes to its account.
 
     `rotate_encryption_key` needs it for seeds without hashes.
     """

@@ -54,7 +54,8 @@ class LogInRefused(Exception):
 class NotInvited(LogInRefused):
     def __init__(self, word: str) -> None:
         super().__init__(
-            word, "No invitation waits for your e-mail address. Ask the person who manages staff accounts for one."
+            word,
+            "There is no invitation for your e-mail address. Ask the administrator of staff accounts to invite you.",
         )
 
 

@@ -182,7 +182,7 @@ def test_members_can_view_every_kind_of_record_of_their_lender(own_lender, other
         shown = clients[role].get(page_of(record))
         assert shown.status_code == 200, label
         options = record._meta
-        # The list is sorted, because the unsorted list of a single lender opens the lender's page.
+        # Without a query, the list of lenders redirects a member of a single lender to the lender's page.
         listed = clients[role].get(reverse(f"admin:{options.app_label}_{options.model_name}_changelist"), {"o": "1"})
         assert listed.status_code == 200, label
         assert listed.context["cl"].result_count == type(record)._default_manager.filter(

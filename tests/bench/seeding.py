@@ -119,7 +119,7 @@ def _fill(connection: psycopg.Connection, **parameters: object) -> None:
 
 
 def _create_facts(rows: int) -> Facts:
-    """Fill the database of the environment, log in both accounts, and create an API key."""
+    """Fill the configured database, issue tokens to the accounts `reader` and `writer`, and create an API key."""
     import django
 
     django.setup()

@@ -86,7 +86,7 @@ def test_application_link_url_does_not_contain_the_answers(offer):
     assert "QWRh" not in link_to(offer)  # Base64 of "Ada"
 
 
-def test_altered_or_expired_application_link_shows_the_next_step(offer, user, monkeypatch):
+def test_altered_application_link_returns_410_and_expired_link_is_rejected(offer, user, monkeypatch):
     path = link_to(offer, expires_in_hours=1)
     token = path.rpartition("/")[2]
     read_link(token, now=timezone.now() + timedelta(minutes=59))

@@ -59,7 +59,7 @@ def test_application_update_creates_a_revision_only_if_data_changes(api, path, a
     assert application.data_changed_by == user
 
 
-def test_application_revision_contains_the_api_key_of_the_author(user, path):
+def test_application_revision_contains_the_id_of_the_authors_api_key(user, path):
     issued = issue(user)
     ApiClient(api_key=issued.key).replace(path, {"updated_by": "x", "application_data": 1})
     assert ApplicationRevision.objects.get().credential == f"api_key:{issued.record.pk}"

@@ -71,7 +71,8 @@ def test_apr_equals_the_printed_rate_of_the_appendix_j_examples(where):
     (594_000, 15_231, "11.1070115"),
 ])  # fmt: skip
 def test_apr_equals_the_printed_rate_of_the_eu_commission_examples(drawdown, payment, printed):
-    # COM(2005) 483 final/2, Annex II, examples 2 to 5: 48 months, printed to a few millionths.
+    # COM(2005) 483 final/2, Annex II, prints these rates in examples 2 to 5, for loans over 48 months. The printed
+    # rates are exact to a few millionths.
     payments = paying(monthly(date(2026, 2, 15), 48), (48, payment))
     assert abs(eu_annex_iii(drawdown, payments, start=date(2026, 1, 15)) - Decimal(printed)) < Decimal("4e-6")
 

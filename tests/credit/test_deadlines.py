@@ -83,7 +83,7 @@ def test_every_us_state_has_an_existing_time_zone():
 
 @pytest.mark.parametrize("country", ["AU", "BR", "CA"])
 def test_every_state_of_australia_brazil_and_canada_has_a_time_zone(country):
-    # The entry is a part of a state.
+    # `NSW Western` is a part of a state, not a state.
     codes = set(country_holidays(country).subdivisions_aliases.values()) - {"NSW Western"}
     assert "UTC" not in {deadlines.zone_of(applicants(country, code)) for code in codes}
 

@@ -130,10 +130,10 @@ def test_apr_of_regular_payments_without_a_fee_equals_the_note_rate(amount, rate
 
 
 def random_loan(number):
-    """Return (amount financed, payments, start) of a loan in months; equal numbers return equal loans."""
+    """Return (amount financed, payments, start) of a random loan with monthly payments. `number` is the seed."""
     chance = random.Random(number)
     start = date(2020, 1, 1) + timedelta(chance.randrange(3650))
-    # From day 28 on, curo treats the last day of a month as a series of month ends.
+    # If a date is the last day of its month, curo calculates with month ends. So no payment is due after day 27.
     first = start + timedelta(chance.randrange(1, 90))
     first = first.replace(day=min(first.day, 27))
     first = first if first > start else in_month(month_of(start) + 1, first.day)

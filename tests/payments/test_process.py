@@ -34,7 +34,7 @@ def test_card_payment_is_charged_once_and_can_be_read(api, user, key):
     assert event.object == {"payment_id": payment.pk, "status": "Completed"}
 
 
-def test_payment_key_with_another_order_is_rejected(api, user, key):
+def test_payment_with_a_reused_idempotency_key_and_another_body_is_rejected(api, user, key):
     process(api, user, key=key)
     assert_error(process(api, user, key=key, amount_cents=10_001), 422, "E1010")
     assert_error(api.send("/payments/add", {"user_id": user.pk}, key=key), 400, "E1001")

@@ -54,7 +54,8 @@ class World:
 
     def __init__(self, offer=None, *, person=WHOLE, start=START, consumer=None):
         self.offer, self.start = offer or provider_offer(), start
-        if self.offer.provider.created_at > start:  # A provider created later is not the application's lender.
+        # A lender that was created after the application has no access to it.
+        if self.offer.provider.created_at > start:
             self.offer.provider.created_at = start
             self.offer.provider.save()
         self.consumer = Actor(user=consumer or UserFactory(), credential="jwt")

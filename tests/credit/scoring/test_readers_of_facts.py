@@ -13,8 +13,9 @@ from tests.factories import ProviderFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
-# Each row has five statuses: facts, facts of applicant 2, reports, report of applicant 1, and report of applicant 2. It
-# then has the number of reports, and whether the reports contain raw data.
+# Each row begins with the HTTP statuses of five requests: the facts, the facts of applicant 2, the list of reports, the
+# report of applicant 1, and the report of applicant 2. The other values are the number of reports, and whether the
+# reports contain raw data.
 NOTHING, FORBIDDEN = (404,) * 5, (403,) * 5
 ROWS = {
     "anonymous": ((401,) * 5, 0, False), "stranger": (NOTHING, 0, False), "support": (NOTHING, 0, False),

@@ -1,6 +1,6 @@
 """Compare rates and amounts of notices, information forms, and agreements with the package curo.
 
-`SHOWN_LOANS=200` requests that many loans under each law.
+`SHOWN_LOANS` is the number of loans that the test compares under each law, by default 8.
 """
 
 import os

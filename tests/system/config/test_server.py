@@ -83,7 +83,7 @@ class TestFraming:
         flood = b"".join(b"10000\r\n" + b" " * 0x10000 + b"\r\n" for _ in range(17)) + b"0\r\n\r\n"
         error_of(exchange(port, head + flood), 413, "E1007")
 
-    def test_a_content_length_beyond_the_limit_returns_413_without_a_body(self, port):
+    def test_a_content_length_beyond_the_limit_returns_413_before_the_body_is_sent(self, port):
         head = request("POST", "/v1/auth/token", b"", JSON, "Content-Length: 1048577")
         error_of(exchange(port, head), 413, "E1007")
 

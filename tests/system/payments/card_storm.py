@@ -36,8 +36,9 @@ MANNERS += ["html"] * 3 + ["wrong-amount"] * 3 + ["redirect"] * 2 + ["declined"]
 
 @dataclass
 class Storm:
-    """A storm. `server` is the URL of any database of a database server; `wsgi` is the module that the servers run.
+    """A storm.
 
+    `server` is the URL of any database on the PostgreSQL server. `wsgi` is the module that the web servers run.
     `template` is the name of a migrated database, of which the storm uses a copy.
     """
 

@@ -92,7 +92,7 @@ def moved(card, chosen, samples, way):
 
 
 def outcome_of(card, total, facts):
-    """Return the outcome for JPMML's total. If a value is missing, a reviewer decides instead of an approval."""
+    """Return the outcome for JPMML's total. If a value is missing, the outcome is `refer` instead of `approve`."""
     outcome = card.outcome_of(total)
     return "refer" if outcome == "approve" and evaluate(card, facts).missing else outcome
 
