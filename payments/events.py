@@ -9,7 +9,8 @@ FAMILIES = (
             status=said(TEXT, "The payment's status at the time of the event."),
             sometimes={
                 "disputed": said(
-                    FLAG, "True while the payer disputes the payment at their bank, and after the payer has won."
+                    FLAG,
+                    "Only in `payment.disputed`. True while a dispute is open, and after the payer has won.",
                 )
             },
         ),

@@ -21,7 +21,7 @@ class IdempotencyRecord(models.Model):
     created_at = models.DateTimeField(db_index=True)
     subject = models.CharField(max_length=64, blank=True, default="")
     permanent = models.BooleanField(
-        default=False, help_text="Whether the idempotency key never expires. True for payments."
+        default=False, help_text="Whether the idempotency key never expires. True for card payments."
     )
 
     class Meta:
