@@ -74,7 +74,7 @@ class Claim(StatefulModel):
         "`shared`: every account.",
     )
     evidence = JsonTextField(help_text="URLs or documents. The API never fetches them.")
-    notes = models.TextField(null=True, help_text="Notes for people to read; null if there are none.")  # noqa: DJ001  null and "" differ in the API
+    notes = models.TextField(null=True, help_text="Human-readable notes. Null if there are none.")  # noqa: DJ001  null and "" differ in the API
     approved_at = models.DateTimeField(
         null=True, help_text="When the claim was first approved (UTC); null before then."
     )

@@ -73,7 +73,9 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="URLs (http or https; the API never fetches them) or documents.")
-    notes = serializers.TextField(allow_null=True, required=False, help_text="Notes for people to read; null if none.")
+    notes = serializers.TextField(
+        allow_null=True, required=False, help_text="Human-readable notes. Null if there are none."
+    )
     verification_level = serializers.OneOfField(
         LEVELS,
         allow_null=True,
@@ -100,7 +102,7 @@ class ClaimChangeRequestSerializer(serializers.RequestSerializer):
 
     evidence = _evidence()
     notes = serializers.TextField(
-        allow_null=True, required=False, help_text="Notes for people to read; null changes nothing."
+        allow_null=True, required=False, help_text="Human-readable notes. Null changes nothing."
     )
     verification_level = serializers.OneOfField(
         LEVELS, allow_null=True, required=False, help_text="Null changes nothing."
@@ -115,7 +117,9 @@ class ClaimStatusRequestSerializer(serializers.RequestSerializer):
 
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(allow_null=True, default=None, help_text="The reason, for people; null if none.")
+    reason = serializers.TextField(
+        allow_null=True, default=None, help_text="A human-readable reason. Null if there is none."
+    )
 
 
 class ClaimFilter(serializers.FilterSet):

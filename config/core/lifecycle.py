@@ -140,7 +140,7 @@ class StatusHistory(models.Model):
         help_text="The `updated_by` of the request. Without one, the account, the scoring model, or `system`.",
     )
     changed_at = models.DateTimeField(help_text="When the status was entered (UTC).")
-    reason = models.TextField(null=True, help_text="The reason, for people. Null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
+    reason = models.TextField(null=True, help_text="A human-readable reason. Null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
     metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null if none.")
     principal = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -115,7 +115,8 @@ class ProviderMember(models.Model):
             (REVIEWER, "reviewer: reads and decides"),
             (READER, "reader: reads"),
         ],
-        help_text="The role: `owner`, `reviewer`, or `reader`. Each role includes the roles after it.",
+        help_text="The role: `owner`, `reviewer`, or `reader`. An owner has all rights of a reviewer, and a reviewer "
+        "all rights of a reader.",
     )
 
     class Meta:

@@ -279,8 +279,8 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
     warnings = serializers.ListField(
         child=serializers.TextField(),
         required=False,
-        help_text="A warning if a score referred the application, and the rejection has none of its reasons. Only in "
-        "the response to a reviewer's status change.",
+        help_text="A warning if the score's outcome is `refer`, and the rejection contains none of the score's "
+        "reasons. Only in the response to a reviewer's status change.",
     )
 
     class Meta(ApplicationSerializer.Meta):

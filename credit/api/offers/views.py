@@ -329,8 +329,8 @@ class CatalogueViewSet(ApiViewSet):
     def items(self, request: ApiRequest, query: dict[str, Any]) -> catalogue.CataloguePage:
         """List active offers.
 
-        The newest offer is first. If an offer is a variant of an A/B test, an account either always or never gets it.
-        If the credential can read scores (`score:read`), the caller's scores also exclude offers.
+        The newest offer is first. If an offer is a variant of an A/B test, the API returns it only to a fixed set of
+        accounts. If the credential can read scores (`score:read`), the caller's scores also exclude offers.
         """
         limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
         filters = catalogue.CatalogueFilter.of(request.auth, **query)

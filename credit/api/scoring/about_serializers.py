@@ -94,7 +94,9 @@ class CertificateSerializer(serializers.JsonPartSerializer):
     """The possible results of a scorecard, computed over every combination of bins."""
 
     combinations = CountField(help_text="The number of combinations. A string above 2^53.")
-    declines = CountField(help_text="The number of combinations whose total declines. A string above 2^53.")
+    declines = CountField(
+        help_text="The number of combinations whose total has the outcome `decline`. A string above 2^53."
+    )
     declines_without_reason = CountField(
         help_text="The number of declining combinations without a reason: 0 for a version that was published by "
         "version 1.1 or later. A string above 2^53."
