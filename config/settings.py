@@ -114,7 +114,7 @@ METRICS = environment.flag("METRICS", default=True)
 METRICS_HOST = environment.own_host("METRICS_HOST", "127.0.0.1")
 METRICS_PORT = environment.integer("METRICS_PORT", 8002, minimum=1, maximum=65_535)
 
-# --- Providers ---------------------------------------------------------------------------------------------------
+# --- Vendors -----------------------------------------------------------------------------------------------------
 
 if SANDBOX:
     environment.refuse_providers()

@@ -238,7 +238,10 @@ class Asker:
         return behind
 
     def _judge(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
-        """Return the outcome of a request, its meaning, and the size that the witness has cosigned, if different."""
+        """Return the outcome of a request, its meaning, and the log size that a conflict response contains.
+
+        The size is None if it equals the sent and the current size, or if the response contains none.
+        """
         try:
             answer = state.call.result()
             if answer.status == HTTPStatus.OK:

@@ -41,7 +41,8 @@ def pytest_configure(config):
     """Use fast password hashes: their strength is not under test."""
     from django.conf import settings
 
-    # Collection is disabled until the tests start, because objects of the test collection stay alive until the end.
+    # Garbage collection is disabled until the tests start, because the objects of pytest's collection phase exist until
+    # the end.
     gc.disable()
     register_profiles()
     # A server or browser ended by a test may still be connected when the database is dropped.

@@ -184,7 +184,10 @@ class Transitions(OwnedRecords):
         return {}
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:
-        """Execute a transition if the record is the same as displayed; return the outcome. Raises ApiError."""
+        """Execute a transition, and return its outcome.
+
+        Raises ChangedMeanwhile if the record has changed since it was displayed, and ApiError.
+        """
         with transaction.atomic():
             # The lock ensures that the decision applies to the version that the viewer has seen.
             record = self.model._default_manager.select_for_update().get(pk=pk)

@@ -74,7 +74,7 @@ class Outcome:
 
     @property
     def is_final(self) -> bool:
-        """Check whether the delivery fails without further retries."""
+        """True if the endpoint is gone or disabled, so that the worker does not retry the delivery."""
         return self.status_code == STATUS_GONE or self.error == ENDPOINT_DISABLED
 
     def entry(self) -> dict[str, object]:

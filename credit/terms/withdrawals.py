@@ -49,7 +49,7 @@ def declare(
     if application.consumer_id == actor.user.pk:
         if declared_at is not None or channel is not None:
             name = "declared_at" if channel is None else "channel"
-            raise ValidationFailed.of_member(name, "Must be omitted: only a member of the lender records it.")
+            raise ValidationFailed.of_member(name, "Must be omitted. Only a member of the lender can set it.")
         sent_at, way = now, ContractWithdrawal.PORTAL if actor.credential == "my" else ContractWithdrawal.API
     else:
         if actor.limited:

@@ -121,7 +121,7 @@ def test_changed_application_data_voids_the_proposal_with_a_message(four_eyes, r
     assert (proposal.outcome, application.status) == ("void", "under_review")
 
 
-def test_data_changed_before_the_confirmation_voids_the_proposal(four_eyes, reviewers_client, colleagues_client):
+def test_data_change_before_the_confirmation_voids_the_proposal(four_eyes, reviewers_client, colleagues_client):
     application = make(application_data={"amount": 1})
     proposal = propose(reviewers_client, application)
     seen = seen_value(colleagues_client.get(end_of(proposal, "confirm")))

@@ -135,7 +135,10 @@ def _too_much() -> Iterator[bytes]:
 
 
 def mutants() -> Iterator[bytes]:
-    """Yield documents with a byte deleted, doubled or replaced, at every position: some are still valid JSON."""
+    """Yield documents with one byte deleted, duplicated, replaced, or swapped with the next, at every position.
+
+    Some documents are still valid JSON.
+    """
     for seed in SEEDS:
         for at in range(len(seed)):
             yield seed[:at] + seed[at : at + 1] + seed[at:]

@@ -320,7 +320,7 @@ def test_forked_process_starts_a_new_audit_hash_chain(lines):
     assert event["process"] != lines.events()[0]["process"]
 
 
-def test_unknown_audit_kind_raises_an_error_without_a_line(lines):
+def test_unknown_audit_kind_raises_an_error_and_writes_no_line(lines):
     with pytest.raises(KeyError):
         audit.emit_now("coffee.made")
     assert not lines.texts

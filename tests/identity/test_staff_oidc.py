@@ -210,7 +210,7 @@ def test_oidc_log_in_does_not_link_superusers_or_other_subjects(issuer, is_super
         ({"amr": "mfa"}, False),
         ({"amr": None, "acr": "phr"}, True),
         ({"amr": None, "acr": "1"}, False),
-        # The issuer lacks this value, so the platform does not request the value.
+        # The issuer doesn't support this `acr` value, so the platform doesn't request it.
         ({"amr": None, "acr": "phrh"}, False),
     ],
 )

@@ -45,7 +45,7 @@ def to_hex(raw):
 
 
 @pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY, {**DYNAMIC, "accessList": WITH_LIST["accessList"]}])
-def test_every_supported_transaction_type_is_decoded_as_signed(content):
+def test_decoded_transaction_has_the_signed_values_for_every_supported_type(content):
     signed = sign(content)
     read = decode_signed(to_hex(signed.raw_transaction))
     assert read.tx_hash == to_hex(signed.hash)

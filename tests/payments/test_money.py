@@ -119,7 +119,7 @@ def test_payment_fee_is_exact_at_every_tier_boundary():
         assert quote["fee_percentage"] == percentage, amount
 
 
-def test_fee_quote_has_a_percentage_with_a_fraction_in_every_tier(api):
+def test_fee_percentage_is_a_decimal_number_in_every_tier(api):
     for amount, fee, percentage in VECTORS[-3:]:
         response = api.read(f"/payments/calculate-fee?amount={amount}")
         assert response.json() == {

@@ -105,7 +105,7 @@ def test_webhook_response_410_disables_the_endpoint_immediately(receiver, make_e
     assert event.object == {"endpoint_id": str(endpoint.pk), "status": "disabled", "reason": "gone"}
 
 
-def test_disabled_event_is_delivered_to_other_endpoints_of_the_account(receiver, make_endpoint, emit, work):
+def test_endpoint_disabled_event_is_delivered_to_other_endpoints_of_the_account(receiver, make_endpoint, emit, work):
     with Receiver(status=410) as gone:
         make_endpoint(gone.url, event_types=["wallet.connected"])
         make_endpoint(receiver.url, event_types=["webhook.endpoint.disabled"])

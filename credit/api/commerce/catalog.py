@@ -85,7 +85,7 @@ class Asked:
         )
 
     def offers(self) -> QuerySet[Offer]:
-        """Select the offers that the caller may see and that match the filters, regardless of the words.
+        """Select the offers that the caller may see and that match the filters. Ignore the search words.
 
         An offer matches if it has one of the categories, and lends some amount in the price range.
         """

@@ -39,7 +39,8 @@ class StripeProcessor:
             "payment_method": method_token,
             "confirm": "true",
             "metadata[payment_id]": str(payment.pk),
-            # Another installation on the same Stripe account may use the same payment IDs, but never the same keys.
+            # Another installation on the same Stripe account may use the same payment IDs, but never the same
+            # `processor_key`.
             "metadata[payment_key]": payment.processor_key,
             # The payer is not present, so a redirect is not possible.
             "automatic_payment_methods[enabled]": "true",

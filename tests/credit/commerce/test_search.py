@@ -23,7 +23,8 @@ LOAN = {
     "loan_amount_min_cents": 100_000, "loan_amount_max_cents": 4_000_000, "term_options_months": [12, 24, 36],
 }  # fmt: skip
 
-# Each query finds the offer with the name. tests/backoffice/test_searches.py tests the same queries in the back office.
+# Pairs of an offer's name and a query that finds this offer. tests/backoffice/test_searches.py tests the same queries
+# in the back office.
 SEARCHED = [
     ("Rénovation", "renovation"), ("Renovation", "RÉNOVATION"), ("Re\u0301novation", "rénovation"),
     ("Home-improvement", "improvement"), ("Home\u2011improvement", "homeimprovement"), ("Refinance", "re-finance"),

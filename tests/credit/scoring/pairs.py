@@ -61,7 +61,10 @@ def card(chance, *, reasons=CODES, points=8):
 
 
 def with_rules(chance, definition):
-    """Return the definition with knockouts, segments, and a range, which PMML lacks; a tenth of them are verified."""
+    """Return a copy of the definition with random rules that PMML can't express: knockouts, segments, and a range.
+
+    About a tenth of the copies are also `verified`.
+    """
     knockouts = []
     for item in chance.sample(definition["inputs"], min(len(definition["inputs"]), chance.randint(0, 2))):
         kind = item.get("type", "number")

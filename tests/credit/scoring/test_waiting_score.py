@@ -186,7 +186,7 @@ def test_report_with_an_unknown_outcome_is_scored_after_a_day(api, user):
     assert score_of(api, application)["reasons"][0]["code"] == "references_unverifiable"
 
 
-def test_score_is_computed_without_a_report_pending_for_a_day(user):
+def test_score_is_computed_after_24_hours_without_the_pending_report(user):
     submitted(user, offer_with("credit"), "Slow")
     assert score_waiting(now=timezone.now() + timedelta(hours=23)) == (0, 0)
     assert score_waiting(now=timezone.now() + timedelta(hours=25)) == (1, 0)

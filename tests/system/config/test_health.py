@@ -36,7 +36,7 @@ class TestHealth:
         assert json.loads(body_of(answer))["status"] == "healthy"
         assert json.loads(body_of(answer))["version"] == "1.0.0"
 
-    def test_health_without_database_and_log_disk_space_returns_503_without_secrets(self, tmp_path, key):
+    def test_health_returns_503_without_secrets_if_database_is_down_and_log_disk_is_full(self, tmp_path, key):
         with (
             open("/dev/full", "wb") as full_disk,  # noqa: PTH123  a device, not a file
             gunicorn("postgres://dbuser:hunter2@127.0.0.1:1/none", tmp_path, stderr=full_disk) as port,

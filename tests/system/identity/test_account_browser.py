@@ -31,7 +31,7 @@ OTHER_SCRIPTS = "script:not([src*='/credit/upload.'])"
 
 
 class BrowserUser:
-    """A browser whose pages must have no OTHER_SCRIPTS. It clicks in the narrowest window."""
+    """A browser whose pages must have no OTHER_SCRIPTS. Clicks are in the window that the width check sets last."""
 
     def __init__(self, browser, server, **options):
         self.page = browser.new_context(base_url=server.url, **options).new_page()

@@ -76,7 +76,10 @@ def test_a_payment_of_zero_is_accepted_and_verified(payer):
 
 
 def tampered(payer, stranger_account):
-    """Return the changes of a signed transaction by name, each with the fields in the error response."""
+    """Return the tampered variants of a transaction by name.
+
+    Each variant consists of the changes, and the fields that the error response must list.
+    """
     elsewhere = stranger_account.address
     data = transfer_call_data(payer.recipient, AMOUNT)
     approve = "0x095ea7b3" + data[10:]
