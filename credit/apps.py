@@ -14,6 +14,12 @@ class CreditConfig(Declarations, AppConfig):
         "decision_proofs": "ANCHOR_DECISIONS",
     }
     demo = ("demo.seeding.seed",)
+    failed_item_models = {
+        **dict.fromkeys(("automatic_decision", "idle_application", "waiting_score"), "credit.application"),
+        **dict.fromkeys(("notice", "notice_mail"), "credit.notice"),
+        "notice_clock": "credit.clock",
+        "record": "credit.decisionanchor",
+    }
     invitation_roles = "offers.providers.ROLES"
     account_not_acted_for = ("offers.providers.delegation_refusal",)
     erasure_steps = ("erasure.delete_files",)

@@ -15,6 +15,11 @@ class IdentityConfig(Declarations, AppConfig):
         **dict.fromkeys(("identity", "bank_data"), "OPEN_BANKING"),
     }
     demo = ("demo.seed",)
+    failed_item_models = {
+        **dict.fromkeys(("bank_item", "unlinked_bank_item"), "identity.bankitem"),
+        "api_key": "identity.apikey",
+        "verification": "identity.kycverification",
+    }
     encrypted = ("accounts.codes.SECRETS", "accounts.codes.SEEDS") if settings.SERVICE == "platform" else ()
     prune_rules = "pruning.RULES" if settings.SERVICE == "platform" else ()  # the ledger has no accounts
     prune_tasks = (

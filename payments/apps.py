@@ -10,6 +10,11 @@ class PaymentsConfig(Declarations, AppConfig):
     event_types = "events.FAMILIES"
     capabilities = {"payments": "CARD_PROCESSOR", "crypto_payments": "SETTLEMENT_RPC_URL", "wallets": "CUSTODY"}
     demo = ("demo.seed",)
+    failed_item_models = {
+        "crypto_payment": "payments.cryptopayment",
+        "payment": "payments.payment",
+        "processor_event": "payments.processorevent",
+    }
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)
     erasure_grounds = "in_flight.GROUNDS"

@@ -10,6 +10,7 @@ class StagingConfig(Declarations, AppConfig):
     event_types = "events.FAMILIES"
     capabilities = {"staging": ""}
     demo = ("demo.seed",)
+    failed_item_models = {"staged_item": "staging.stageditem"}
     prune_tasks = ("services.expire_staged",)
     sandbox = ("sandbox_records.RECORDS",)
     tones = "machine.TONES"

@@ -20,6 +20,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.records import ReadOnlyAdmin, RecordAction
 from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
 from config.core.ids import parse_positive_int64
+from config.core.registration import declared
 from config.ops import failed_items
 from config.ops.models import FailedItem
 
@@ -93,28 +94,6 @@ class DataAccessAdmin(RecordNamedAdmin):
         return queryset.filter(kind__in=kinds, record_id=term), False
 
 
-# The models of the kinds of failed items whose records have a page.
-MODELS_OF_KINDS = {
-    "api_key": "identity.apikey",
-    "automatic_decision": "credit.application",
-    "bank_item": "identity.bankitem",
-    "crypto_payment": "payments.cryptopayment",
-    "delivery": "webhooks.delivery",
-    "event": "webhooks.event",
-    "idle_application": "credit.application",
-    "notice": "credit.notice",
-    "notice_clock": "credit.clock",
-    "notice_mail": "credit.notice",
-    "payment": "payments.payment",
-    "processor_event": "payments.processorevent",
-    "record": "credit.decisionanchor",
-    "staged_item": "staging.stageditem",
-    "unlinked_bank_item": "identity.bankitem",
-    "verification": "identity.kycverification",
-    "waiting_score": "credit.application",
-}
-
-
 class DeadFilter(ConditionFilter):
     title, parameter_name = "state", "state"
     conditions = {
@@ -163,7 +142,8 @@ class FailedItemAdmin(RecordNamedAdmin):
 
     def named_by(self, row: FailedItem) -> tuple[str, str]:
         """Return the model of the failed record and its key. The model is "" for records without a page."""
-        return MODELS_OF_KINDS.get(row.kind, ""), row.key
+        models = dict(declared("failed_item_models"))
+        return models.get(row.kind, ""), row.key
 
     def page_of(self, request: HttpRequest, record: FailedItem) -> dict[str, Any]:
         kind = "Failed item" if record.dead_at is None else "Dead letter"

@@ -31,6 +31,8 @@ class Declarations:
     # ids of `config.ops.demo_ids`. They skip existing records, which may now belong to other accounts. A function must
     # not read other apps' demo records, so that the order does not matter.
     demo: ClassVar[Places] = ()
+    # Maps the kind of a failed item to the label of the model whose back office page shows the failed record.
+    failed_item_models: ClassVar[Mapping[str, str]] = {}
     personal_data: ClassVar[Places] = ()  # maps each model's label to a `privacy.Table`
     # Idempotent steps of an erasure, each called with the account's id and `now`. `vendor_tokens` revokes tokens at
     # vendors. The other steps erase data that the register of personal data can't find.

@@ -12,6 +12,7 @@ class WebhooksConfig(Declarations, AppConfig):
     event_types = "catalogue.FAMILIES"
     capabilities = {"webhooks": ""}
     demo = ("demo.seed",)
+    failed_item_models = {"delivery": "webhooks.delivery", "event": "webhooks.event"}
     erasure_steps = ("endpoints.end_endpoints",)
     prune_rules = "queue.PRUNE_RULES"
     readings = ("metrics.READING",)
