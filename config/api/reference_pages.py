@@ -21,11 +21,11 @@ def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
     about error codes. `try_page` is the URL of the page that can call operations. `guides` is the URL of the
     documentation's search.
     """
-    shown = reference(settings.ROOT_URLCONF)
+    content = reference(settings.ROOT_URLCONF)
     query = request.GET.get("q", "").strip()[:QUERY_MAX]
-    results = shown.search(query) if query else []
-    found = {"query": query, "results": results, "error_code": shown.error_code(query)}
-    text = _render("api/reference_overview.html", frame, reference=shown, **found)
+    results = content.search(query) if query else []
+    search = {"query": query, "results": results, "error_code": content.error_code(query)}
+    text = _render("api/reference_overview.html", frame, reference=content, **search)
     return HttpResponse(text, headers=_HEADERS)
 
 

@@ -26,8 +26,9 @@ _SENT = (
 )
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
 _ANSWER = (
-    "Respond with a status from 200 to 299. After a 410, the API disables the endpoint. After any other response, or "
-    f"if there is no response, the worker sends the event again later. There are at most {len(DELAYS)} attempts."
+    "Respond with a status from 200 to 299. After a 410, the API disables the endpoint. If the endpoint "
+    "returns another status or does not respond, the worker sends the event again later. There are at most "
+    f"{len(DELAYS)} attempts."
 )
 
 
