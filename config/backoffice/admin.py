@@ -1,5 +1,6 @@
 """Admins of the back office's own models: accesses, failed items, log entries, assignments, mentions, and templates."""
 
+from functools import cache
 from typing import Any
 
 from django import forms
@@ -94,6 +95,12 @@ class DataAccessAdmin(RecordNamedAdmin):
         return queryset.filter(kind__in=kinds, record_id=term), False
 
 
+@cache
+def _models_of_failed_items() -> dict[str, str]:
+    """Return the labels of the models by the kind of failed item, for kinds whose records have a page."""
+    return dict(declared("failed_item_models"))
+
+
 class DeadFilter(ConditionFilter):
     title, parameter_name = "state", "state"
     conditions = {
@@ -142,8 +149,7 @@ class FailedItemAdmin(RecordNamedAdmin):
 
     def named_by(self, row: FailedItem) -> tuple[str, str]:
         """Return the model of the failed record and its key. The model is "" for records without a page."""
-        models = dict(declared("failed_item_models"))
-        return models.get(row.kind, ""), row.key
+        return _models_of_failed_items().get(row.kind, ""), row.key
 
     def page_of(self, request: HttpRequest, record: FailedItem) -> dict[str, Any]:
         kind = "Failed item" if record.dead_at is None else "Dead letter"
