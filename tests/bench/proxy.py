@@ -39,7 +39,9 @@ def _adapted(platforms: Sequence[int], port: int) -> str:
     text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/nginx.conf").read_text())
     for name, numbers in (("platform", platforms), ("ledger", [free_port()])):
         servers = "".join(f"    server 127.0.0.1:{item} max_fails=0;\n" for item in numbers)
-        text = re.sub(rf"(?m)(upstream {name} \{{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
+        text, found = re.subn(rf"(?m)(upstream {name} \{{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
+        if not found:
+            raise RuntimeError(f"deploy/nginx.conf: the upstream block of {name} must begin with its servers.")
     text = text.replace("    listen [::]:443 ssl;\n", "")
     listening = iter((port, free_port()))
     return re.sub(r"listen 443 ssl;", lambda _match: f"listen 127.0.0.1:{next(listening)};", text)
