@@ -12,15 +12,12 @@ TABLES = {
             "moves", "updated_at", "id", "user", "claim_type", "status", "verification_level", "visibility",
             "approved_at", "revoked_at", "content_changed_at", "created_at", "deleted_at",
         ),
-        subject="user",
-        purpose="claims to publications",
+        subject="user", purpose="claims to publications",
     ),
     "claims.ClaimHistory": table(
         personal("reason", "metadata"),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "claim"),
-        subject="claim__user",
-        purpose="the audit log of claims",
-        ground=LEGITIMATE_INTEREST,
+        subject="claim__user", purpose="the audit log of claims", ground=LEGITIMATE_INTEREST,
     ),
 }  # fmt: skip
