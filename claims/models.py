@@ -80,7 +80,7 @@ class Claim(StatefulModel):
     )
     revoked_at = models.DateTimeField(null=True, help_text="When the claim was revoked (UTC); null before then.")
     content_changed_at = models.DateTimeField(
-        null=True, help_text=("When the owner last changed the content of the claim.")
+        null=True, help_text="When the owner last changed the content of the claim."
     )
     created_at = models.DateTimeField(help_text="When the claim was created (UTC).")
     deleted_at = models.DateTimeField(null=True)

@@ -311,14 +311,8 @@ class ApiKeyAdmin(NamedRecords):
             refusal=_why_not_rotated,
             seen=_key_state,
             consequences=lambda key: [
-                (
-                    f"This creates a key with the same name and scopes for {key.owner.get_username()}."
-                    " It expires after 90 days."
-                ),
-                (
-                    f"Only {key.owner.get_username()} can see the key and its secret. If that"
-                    " is you, the next page displays them."
-                ),
+                f"This creates a key with the same name and scopes for {key.owner}. It expires after 90 days.",
+                f"Only {key.owner} can see the key and its secret. If that is you, the next page displays them.",
                 "Otherwise, the owner logs in, and collects the key once with POST /v1/auth/keys/{id}/collect.",
                 (
                     "The old key works until the owner collects the new key, and then for the chosen"

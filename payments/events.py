@@ -9,8 +9,7 @@ FAMILIES = (
             status=said(TEXT, "The payment's status at the time of the event."),
             sometimes={
                 "disputed": said(
-                    FLAG,
-                    "Only in `payment.disputed`. True while a dispute is open, and after the payer has won.",
+                    FLAG, "Only in `payment.disputed`. True while a dispute is open, and after the payer has won."
                 )
             },
         ),

@@ -87,10 +87,7 @@ User._meta.get_field("username").register_lookup(Lower)
 
 
 class SigningKey(models.Model):
-    """An ES256 key pair for access tokens.
-
-    A key verifies tokens until it retires. `signing_keys` selects the signing key.
-    """
+    """An ES256 key pair for access tokens. It verifies tokens until it retires. `signing_keys` selects the signer."""
 
     kid = models.CharField(primary_key=True, max_length=32)
     private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
@@ -265,7 +262,7 @@ class ApiKey(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(expires_at__gt=models.F("created_at")), name="identity_api_key_expires_after_creation"
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -344,10 +341,7 @@ class AccountHistory(models.Model):
         object_id: Any = "",
         details: Any = None,
     ) -> None:
-        """Write an entry about an account in the transaction of the change.
-
-        By default, the account is the actor's own.
-        """
+        """Write an entry about an account (by default, the actor's own) in the transaction of the change."""
         account_id = actor.user.pk if account_id is None else account_id
         kind = action.partition(".")[0]
         audit.emit(

@@ -90,10 +90,7 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
 
 
 def require_recent_log_in(credential: Credential, *, now: datetime) -> None:
-    """Raise LogInTooOld if the log-in is older than 10 minutes.
-
-    Raises SecondFactorRequired if the log-in lacks the account's second factor.
-    """
+    """Raise LogInTooOld after 10 minutes, or SecondFactorRequired if the log-in lacks the account's second factor."""
     family = TokenFamily.objects.select_related("user").get(pk=credential.id)
     if family.created_at < now - RECENT:
         raise LogInTooOld
@@ -132,10 +129,7 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
 
 
 def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) -> RefreshToken | None:
-    """Return a used or unused refresh token of the client, or of a log-in if `client` is None.
-
-    Returns None if the token is not valid.
-    """
+    """Return a valid token, used or unused, of the client (None: of a log-in). Otherwise, return None."""
     token = RefreshToken.objects.select_related("family__user", "family__client").filter(digest=digest_of(text)).first()
     if token is None or token.expires_at <= now or not family_is_live(token.family):
         return None

@@ -71,10 +71,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return bool(super().is_reauthentication_required(app=app, **options))
 
     def use_code(self, user: Any, code: str) -> Any:
-        """Use a code of a second factor, and one attempt of the limits.
-
-        Returns the authenticator, or None for a wrong code.
-        """
+        """Use a code and one attempt of the limits. Returns the authenticator, or None for a wrong code."""
         name, factor = user.get_username(), None
         device = _known_device(self.request, name)
 

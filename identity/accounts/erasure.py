@@ -167,10 +167,7 @@ def carry_over(*, now: datetime) -> None:
 
 
 def erase(erasure: Erasure, *, now: datetime) -> None:
-    """Run a committed erasure. Does nothing if it was canceled.
-
-    If an exception of a vendor or a storage interrupts the erasure, run it again.
-    """
+    """Run a committed erasure, unless it was canceled. After an exception of a vendor or a storage, run it again."""
     user_id = erasure.account_id
     if user_id is None:
         return
@@ -244,10 +241,7 @@ def end_partner_access(user_id: int, *, now: datetime) -> None:
 
 
 def addresses_of(user_id: int) -> Iterator[str]:
-    """Yield the account's addresses that the account confirmed or an operator set.
-
-    Other addresses may be a stranger's.
-    """
+    """Yield the addresses that the account confirmed or an operator set. Other addresses may be a stranger's."""
     yield from EmailAddress.objects.filter(user=user_id, verified=True).values_list("email", flat=True)
     for user in User.objects.filter(pk=user_id):
         if is_set_by_operator(user, user.email):

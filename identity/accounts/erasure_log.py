@@ -68,10 +68,7 @@ def newest() -> str | None:
 
 
 def missing() -> int:
-    """Return the number of erasures in the file that the database lacks. Without a file, this is 0.
-
-    Raises the errors of `read`.
-    """
+    """Return how many erasures of the file, if it exists, the database lacks. Raises the errors of `read`."""
     try:
         keys = list(read(path())[0])
     except FileNotFoundError:

@@ -66,10 +66,8 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
             invitations.forget_in_session(request)
             email = self.cleaned_data["email"]
             with transaction.atomic():
-                self.account_already_exists, self.cleaned_data["email"] = (
-                    False,
-                    f"{secrets.token_hex(8)}@example.invalid",
-                )
+                self.account_already_exists = False
+                self.cleaned_data["email"] = f"{secrets.token_hex(8)}@example.invalid"
                 user = self.save(request)
                 addresses = EmailAddress.objects.filter(user=user)
                 addresses.filter(verified=True).exists()
@@ -82,10 +80,7 @@ class SignUpForm(SignupForm):  # type: ignore[misc]
 
 class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
     def clean_email(self) -> str:
-        """Normalize the address without a query.
-
-        The time of a query would reveal whether the address has an account.
-        """
+        """Normalize the address without a query, whose time would reveal whether the address has an account."""
         return get_adapter().clean_email(self.cleaned_data["email"])
 
     def save(self, request: HttpRequest, **_options: Any) -> str:  # noqa: ARG002

@@ -64,10 +64,7 @@ def invitations_of(inviter: User) -> InvitationQuerySet:
 
 
 def find(token: str, *, now: datetime) -> Invitation:
-    """Return the invitation of a link without using the link.
-
-    Raises LinkEnded, even if the inviter has lost the permission to invite.
-    """
+    """Return a link's invitation without using the link. Raises LinkEnded, also if the inviter can no longer invite."""
     subject = find_link(token, PURPOSE, now=now).subject
     invitation = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()
     if invitation is None or not _still_counts(invitation):
@@ -120,10 +117,7 @@ def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
 
 
 def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> None:
-    """Accept an invitation whose address the staff's identity provider has verified. Raises LinkEnded.
-
-    The link of the invitation becomes invalid.
-    """
+    """Accept an invitation whose address the staff's issuer has verified, and end its link. Raises LinkEnded."""
     with transaction.atomic():
         _admit(invitation, user, now)
         end_links(PURPOSE, subject=str(invitation.pk), now=now)

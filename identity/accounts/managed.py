@@ -83,10 +83,7 @@ def partners_of(user: Any) -> QuerySet[ManagedAccount]:
 
 
 def load_account(actor: Actor, identifier: str) -> ManagedAccount:
-    """Load a managed account.
-
-    Raises InsufficientScope for an actor that is not a partner, AccountNotFound, AccessEnded.
-    """
+    """Load a managed account. Raises AccountNotFound, AccessEnded, and InsufficientScope if the actor is no partner."""
     account = _load(actor, identifier)
     if account.ended_at is not None:
         raise AccessEnded
@@ -176,8 +173,7 @@ def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: dateti
 def _require_partner(actor: Actor) -> None:
     if not actor.user.has_perm(PARTNER_PERMISSION):
         raise InsufficientScope(
-            "Staff invite partners, or add them to the group Partner.",
-            details={"required": PARTNER_PERMISSION},
+            "Staff invite partners, or add them to the group Partner.", details={"required": PARTNER_PERMISSION}
         )
 
 

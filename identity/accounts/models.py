@@ -88,9 +88,7 @@ class ManagedAccount(models.Model):
 
     class Meta:
         ordering = ["-user_id"]
-        constraints = [
-            models.UniqueConstraint(fields=["partner", "external_id"], name="identity_managed_external_id"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["partner", "external_id"], name="identity_managed_external_id")]
 
     def __str__(self) -> str:
         return str(self.pk)
@@ -154,10 +152,7 @@ class DeletionRequest(models.Model):
 
 
 class Export(models.Model):
-    """A copy of an account's data.
-
-    The zip in the document storage is encrypted with `key`, and available for 7 days.
-    """
+    """A copy of an account's data. The zip in the document storage is encrypted with `key`, and lasts for 7 days."""
 
     PREPARING, READY, EXPIRED, FAILED = STATUSES = ("preparing", "ready", "expired", "failed")
     LASTS = timedelta(days=7)
@@ -199,7 +194,7 @@ class Export(models.Model):
             models.CheckConstraint(
                 condition=models.Q(status__in=("preparing", "ready", "expired", "failed")),
                 name="identity_export_status_known",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -242,10 +237,8 @@ class Erasure(models.Model):
         max_length=16,
         choices=[(status, status) for status in STATUSES],
         default=REQUESTED,
-        help_text=(
-            "`requested`: it starts after 14 days. `waiting`: a law requires the retention of"
-            " some records. `done`: the erasure is complete."
-        ),
+        help_text="`requested`: it starts after 14 days. `waiting`: a law requires the retention of some records. "
+        "`done`: the erasure is complete.",
     )
     requested_at = models.DateTimeField(help_text="When the erasure was requested (UTC).")
     look_at = models.DateTimeField(help_text="When the erasure starts, or the next ground ends (UTC).")
@@ -257,13 +250,11 @@ class Erasure(models.Model):
 
     class Meta:
         ordering = ["id"]
-        indexes = [
-            models.Index(fields=["look_at"], condition=~models.Q(status="done"), name="identity_erasure_due"),
-        ]
+        indexes = [models.Index(fields=["look_at"], condition=~models.Q(status="done"), name="identity_erasure_due")]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(status__in=("requested", "waiting", "done")), name="identity_erasure_status_known"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -77,10 +77,7 @@ class AddressPage(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
 
 
 class AddressLinkPage(LoginRequiredMixin, View):
-    """Confirms a new address.
-
-    In addition to the link, this requires a log-in of the account that requested the link.
-    """
+    """Confirms a new address. This requires the link, and a log-in of the account that requested the link."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "account/address_confirm.html", {"waiting": self._link(request, token)})
@@ -200,9 +197,6 @@ def adding(page: type[View]) -> Any:
 
 
 def _with_new_codes(request: HttpRequest) -> HttpResponse:
-    """Create codes, and display them in this response.
-
-    Only hashes are stored, so no later page can display the codes.
-    """
+    """Create codes, and display them in this response. Only hashes are stored, so no later page can display them."""
     user: Any = request.user
     return render(request, "account/recovery_codes.html", {"codes": make_codes(user, now=timezone.now())})

@@ -180,11 +180,7 @@ class AccountExportViewSet(ApiViewSet):
     account_of: Callable[..., tuple[Actor, Any]] = staticmethod(_own_account)
 
     @endpoint(
-        access=LOG_IN,
-        answer=ExportSerializer,
-        status=202,
-        idempotent=True,
-        errors=(SecondFactorRequired, LogInTooOld),
+        access=LOG_IN, answer=ExportSerializer, status=202, idempotent=True, errors=(SecondFactorRequired, LogInTooOld)
     )
     def create(self, request: ApiRequest, **account: str) -> Export:
         """Request a copy of your data.

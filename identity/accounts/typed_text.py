@@ -76,8 +76,5 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
 
 
 def _is_text(name: str, value: str) -> bool:
-    """Check whether a user may have typed this value.
-
-    Choices, states, and ids are ASCII without spaces. The value of a button can have spaces.
-    """
+    """Check whether a user may have typed a value. Unlike buttons, choices and ids are ASCII without spaces."""
     return name != _BUTTON and (not value.isascii() or any(letter.isspace() for letter in value.strip()))

@@ -49,9 +49,7 @@ urlpatterns = [
         name="account_reset_password_from_key",
     ),
     path(
-        "password/new/done",
-        theirs.PasswordResetFromKeyDoneView.as_view(),
-        name="account_reset_password_from_key_done",
+        "password/new/done", theirs.PasswordResetFromKeyDoneView.as_view(), name="account_reset_password_from_key_done"
     ),
     path("sessions", _sessions, name="usersessions_list"),
     path("second-factor", factors.IndexView.as_view(), name="mfa_index"),

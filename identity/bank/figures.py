@@ -139,10 +139,7 @@ class BankFigures:
 
     @cached_property
     def months(self) -> list[date]:
-        """The first days of the latest complete months, and the first day after these months.
-
-        Empty if bookings are missing.
-        """
+        """The first days of the latest complete months, and the day after them. Empty if bookings are missing."""
         if self.gap:
             return []
         begins = self._until.replace(day=1)

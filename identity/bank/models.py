@@ -25,10 +25,7 @@ def sum_if_known(cents: str) -> Case:
 
 
 class ApprovedQuerySet(models.QuerySet[Any]):
-    """Data that the account's owner approved.
-
-    Either a bank reported the data, or an API client sent it without proof.
-    """
+    """Data that the account's owner approved. A bank reported it, or an API client sent it without proof."""
 
     def reported_by_provider(self) -> Self:
         return self.filter(from_provider=True)
@@ -72,7 +69,7 @@ class BankItem(models.Model):
     )
     transactions_staged = models.PositiveIntegerField(default=0, help_text="How many bookings were staged then.")
     gone_at = models.DateTimeField(
-        null=True, help_text=("When the vendor first reported the item as permanently removed.")
+        null=True, help_text="When the vendor first reported the item as permanently removed."
     )
     unlinked_at = models.DateTimeField(
         null=True, help_text="When the person unlinked the item. The row ends once the vendor has removed it."
@@ -121,7 +118,7 @@ class BankAccount(models.Model):
     )
     balance_on = models.DateField(null=True, help_text="The day on which the balance was read at the bank (UTC).")
     from_provider = models.BooleanField(
-        default=False, help_text=("Staged by the platform from the bank's data, not by a client.")
+        default=False, help_text="Staged by the platform from the bank's data, not by a client."
     )
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
@@ -184,7 +181,7 @@ class BankTransaction(models.Model):
     category = models.CharField(max_length=255, null=True)  # noqa: DJ001
     pending = models.BooleanField(default=False)
     from_provider = models.BooleanField(
-        default=False, help_text=("Staged by the platform from the bank's data, not by a client.")
+        default=False, help_text="Staged by the platform from the bank's data, not by a client."
     )
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()

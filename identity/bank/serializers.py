@@ -82,8 +82,7 @@ class ExchangeSerializer(serializers.ResponseSerializer):
     item_id = serializers.TextField()
     linked = serializers.FlagField(help_text="Whether the bank is linked.")
     staged_item_ids = serializers.ListField(
-        child=serializers.TextField(),
-        help_text="The staged items that wait for approval; empty if none.",
+        child=serializers.TextField(), help_text="The staged items that wait for approval; empty if none."
     )
 
 

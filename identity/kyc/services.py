@@ -43,10 +43,7 @@ _REVOKED_ERROR = {"code": REVOKED, "message": "The vendor revoked the verificati
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
-    """Return the earliest time of the next attempt, or None if it may start now.
-
-    The development sandbox has no limit.
-    """
+    """Return the earliest time of the next attempt, or None for now. The development sandbox has no limit."""
     if Sandbox.name == settings.OPEN_BANKING and settings.ENVIRONMENT != "production":
         return None
     began = KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS))
@@ -58,10 +55,7 @@ def _next_possible_at(user: Any, now: datetime) -> datetime | None:
 def resume_verification(
     *, user: Any, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification | None:
-    """Refresh the account's open verification and return it, or None if the account needs a new verification.
-
-    Raises ProviderUnavailable.
-    """
+    """Refresh and return the open verification, or None if a new one is necessary. Raises ProviderUnavailable."""
     current = KycVerification.objects.filter(
         user=user, provider=settings.OPEN_BANKING, status__in=sorted(machine.OPEN)
     ).first()

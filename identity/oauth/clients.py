@@ -42,10 +42,7 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
 def create_client(
     *, name: str, redirect_uris: list[str], scopes: list[str], public: bool, owner: User | None = None
 ) -> tuple[OAuthClient, str | None]:
-    """Create a client.
-
-    Return it with its secret, or with None for a public client. Raises ValidationError and NameTaken.
-    """
+    """Create a client. Return it with its secret (None if it is public). Raises ValidationError and NameTaken."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")
@@ -106,10 +103,7 @@ def clients_of(owner: Any) -> QuerySet[OAuthClient]:
 
 
 def create_own_client(actor: Actor, *, now: datetime, **facts: Any) -> OAuthClient:
-    """Create a client.
-
-    Raises SecondFactorRequired. Raises ValidationFailed for invalid fields or more than CLIENTS_MAX.
-    """
+    """Create a client. Raises SecondFactorRequired, and ValidationFailed for invalid fields or too many clients."""
     require_second_factor(actor)
     _check_redirects(facts)
     with transaction.atomic():

@@ -103,10 +103,7 @@ class OAuthViewSet(ApiViewSet):
 
     @staticmethod
     def _process(endpoint_method: Any, request: ApiRequest, body: dict[str, str]) -> str:
-        """Process a request with oauthlib.
-
-        Return the body of a successful response. Raises OAuthError for other responses.
-        """
+        """Return the body of oauthlib's response. Raises OAuthError for an unsuccessful response."""
         headers = {"HTTP_AUTHORIZATION": _basic_credentials(request.META.get("HTTP_AUTHORIZATION", ""))}
         try:
             _, text, status = endpoint_method(settings.BASE_URL, "POST", list(body.items()), headers)
@@ -159,9 +156,7 @@ class MetadataViewSet(ApiViewSet):
             "service_documentation": f"{settings.BASE_URL}/docs",
         }
         return HttpResponse(
-            render_json(content),
-            content_type="application/json",
-            headers={"Cache-Control": "public, max-age=300"},
+            render_json(content), content_type="application/json", headers={"Cache-Control": "public, max-age=300"}
         )
 
 

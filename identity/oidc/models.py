@@ -32,10 +32,7 @@ class IssuerSessionQuerySet(models.QuerySet["IssuerSession"]):
 
 
 class IssuerSession(models.Model):
-    """A page session that started with a log-in at the issuer.
-
-    The session stores the row's ID, and ends with the row.
-    """
+    """A page session that started with a log-in at the issuer. It stores the row's ID, and ends with the row."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     identity = models.ForeignKey(StaffIdentity, on_delete=models.PROTECT, related_name="sessions")

@@ -182,10 +182,7 @@ class Plaid:
             logger.info("the item was gone already")
 
     def _send(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request.
-
-        Raises BankingUnavailable. If the body has a token, may raise TokenRefused or LoginRequired.
-        """
+        """Send a request. Raises BankingUnavailable, and with a token in the body, TokenRefused or LoginRequired."""
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise base.BankingUnavailable("it took too long")
@@ -276,10 +273,7 @@ def _moment(document: dict[str, Any], name: str) -> datetime:
 
 
 def _cents(document: dict[str, Any], name: str, currency: str | None) -> int | None:
-    """Return an amount in the currency's minor unit.
-
-    Fractions, which are common for investments, are rounded half up.
-    """
+    """Return an amount in the currency's minor unit. Fractions, common for investments, are rounded half up."""
     value = document.get(name)
     if value is None:
         return None

@@ -55,8 +55,7 @@ class Sandbox:
 
     def read_verification(self, reference: str) -> VerificationState:
         session = first_or(
-            SandboxVerification.objects.filter(pk=reference),
-            base.BankingUnavailable("the verification is unknown"),
+            SandboxVerification.objects.filter(pk=reference), base.BankingUnavailable("the verification is unknown")
         )
         return state_of(session)
 

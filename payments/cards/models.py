@@ -136,10 +136,7 @@ class PaymentAttempt(models.Model):
 
 
 class ProcessorEvent(models.Model):
-    """An event from a processor.
-
-    The row prevents a second application, and stores the event until its payment exists.
-    """
+    """An event from a processor. The row prevents a second application, and waits until the event's payment exists."""
 
     id = models.CharField(primary_key=True, max_length=255)
     type = models.CharField(max_length=128)

@@ -70,8 +70,7 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
     )
     decimals = serializers.Int64Field(help_text="The decimal places of the asset.")
     amount_usdc = serializers.Int64Field(
-        allow_null=True,
-        help_text="The amount in the smallest units of the asset; null if `source` is `unavailable`.",
+        allow_null=True, help_text="The amount in the smallest units of the asset; null if `source` is `unavailable`."
     )
     as_of = serializers.DateTimeField(help_text="When the balance was requested (UTC).")
     source = serializers.OneOfField(

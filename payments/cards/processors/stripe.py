@@ -101,10 +101,7 @@ class StripeProcessor:
         raise ProviderError("too many intents", outcome_unknown=True)
 
     def _judge(self, payment: Payment, answer: ProviderAnswer) -> ChargeResult:
-        """Convert the response of a charge request to a ChargeResult.
-
-        Raises ProviderError for an unreadable response.
-        """
+        """Convert the response of a charge request. Raises ProviderError for an unreadable response."""
         detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("request-id", "")}
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             # A 500 from Stripe and a replayed response are final for the request. Other 5xx may come from a gateway.
@@ -150,10 +147,7 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
-        """Cancel an intent that waits for the absent payer.
-
-        The charge is declined only if the cancellation succeeds.
-        """
+        """Cancel an intent that waits for the absent payer. Only a successful cancellation declines the charge."""
         address, key = f"/v1/payment_intents/{intent_id}/cancel", f"cancel-{intent_id}"
         answer = self._call("POST", address, form={}, key=key)
         content = answer.json() if answer.status == HTTPStatus.OK else None

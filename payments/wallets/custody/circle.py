@@ -81,10 +81,7 @@ class CircleCustody:
         return accounts[0] if accounts else None
 
     def _wallet_set(self) -> str:
-        """Return the ID of the platform's wallet set.
-
-        The key derives from BASE_URL, so only the first call creates it.
-        """
+        """Return the platform's wallet set. The key derives from BASE_URL, so only the first call creates the set."""
         body = {
             "idempotencyKey": str(
                 UUID(bytes=sha256(b"wallet-set:" + settings.BASE_URL.encode()).digest()[:16], version=4)
