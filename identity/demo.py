@@ -33,7 +33,7 @@ from identity.models import (
 )
 from identity.oauth.clients import create_client
 from identity.providers.base import Progress
-from identity.providers.sandbox import Sandbox, complete_verification, state_of
+from identity.providers.sandbox import Sandbox, complete_verification
 
 # This verification is old enough that it does not count as a recent attempt.
 _VERIFIED_DAYS_AGO = 40
@@ -114,7 +114,7 @@ def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, n
 
 def _finish(verification: KycVerification, progress: Progress, *, now: datetime) -> None:
     session = SandboxVerification.objects.get(pk=verification.provider_reference)
-    apply_state(verification, state_of(complete_verification(session.page_token, progress, now=now)), now=now)
+    apply_state(verification, complete_verification(session.page_token, progress, now=now), now=now)
 
 
 @transaction.atomic

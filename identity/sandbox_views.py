@@ -17,7 +17,7 @@ from identity.kyc.serializers import VerificationSerializer
 from identity.kyc.services import apply_state
 from identity.providers.base import Progress
 from identity.providers.models import SandboxItem, SandboxVerification
-from identity.providers.sandbox import Sandbox, complete_verification, state_of
+from identity.providers.sandbox import Sandbox, complete_verification
 
 OUTCOMES = {machine.VERIFIED: Progress.PASSED, machine.FAILED: Progress.FAILED, machine.PENDING_REVIEW: Progress.REVIEW}
 
@@ -56,9 +56,8 @@ class SandboxIdentityViewSet(SandboxViewSet):
         if not verification.is_open or verification.expires_at <= now:
             raise InvalidVerificationTransition.between(verification, outcome)
         session = SandboxVerification.objects.get(pk=verification.provider_reference)
-        return apply_state(
-            verification, state_of(complete_verification(session.page_token, OUTCOMES[outcome], now=now)), now=now
-        )
+        state = complete_verification(session.page_token, OUTCOMES[outcome], now=now)
+        return apply_state(verification, state, now=now)
 
     @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, idempotent=True, errors=(BankItemNotFound,))
     def require_login(self, request: ApiRequest, item_id: str) -> dict[str, Any]:

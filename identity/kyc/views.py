@@ -21,7 +21,7 @@ from identity.kyc.serializers import VerificationRequestSerializer, Verification
 from identity.providers.base import Progress
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
-from identity.providers.sandbox import Sandbox, complete_verification, state_of
+from identity.providers.sandbox import Sandbox, complete_verification
 
 _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progress.REVIEW}
 
@@ -111,8 +111,8 @@ class SandboxPage(View):
         if progress is None:
             return self._show(request, verification, problem="Choose one of the three outcomes.")
         if self._is_open(verification):
-            session = complete_verification(page_token, progress, now=timezone.now())
-            services.apply_state(verification, state_of(session), now=timezone.now())
+            state = complete_verification(page_token, progress, now=timezone.now())
+            services.apply_state(verification, state, now=timezone.now())
         # Redirect, so that a reload of the page doesn't submit the form again.
         return HttpResponseRedirect(request.path, status=303)
 

@@ -51,13 +51,13 @@ class Sandbox:
         fresh = {"page_token": secrets.token_urlsafe(24), "redirect_uri": redirect_uri, "created_at": timezone.now()}
         reference = f"idv_sandbox_{digest[:24]}"
         session, _ = SandboxVerification.objects.get_or_create(reference=reference, defaults=fresh)
-        return state_of(session)
+        return _state_of(session)
 
     def read_verification(self, reference: str) -> VerificationState:
         session = first_or(
             SandboxVerification.objects.filter(pk=reference), base.BankingUnavailable("the verification is unknown")
         )
-        return state_of(session)
+        return _state_of(session)
 
     def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
         if access_token is not None:
@@ -108,14 +108,14 @@ class Sandbox:
         return item.item_id
 
 
-def complete_verification(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerification:
-    """Complete a verification with an outcome, at most once. Return the verification."""
+def complete_verification(page_token: str, progress: Progress, *, now: datetime) -> VerificationState:
+    """Complete a verification with an outcome, at most once. Return the vendor's state."""
     waiting = SandboxVerification.objects.filter(page_token=page_token, progress=Progress.WAITING)
     waiting.update(progress=progress, completed_at=now)
-    return SandboxVerification.objects.get(page_token=page_token)
+    return _state_of(SandboxVerification.objects.get(page_token=page_token))
 
 
-def state_of(session: SandboxVerification) -> VerificationState:
+def _state_of(session: SandboxVerification) -> VerificationState:
     progress = Progress(session.progress)
     steps = dict.fromkeys(_STEPS, "waiting_for_prerequisite" if progress is Progress.WAITING else "success")
     # The last step contains the outcome. Until then, the first step waits for the applicant.

@@ -24,7 +24,7 @@ from identity.kyc.services import apply_state, create_verification, request_veri
 from identity.models import ApiKey, TokenFamily
 from identity.providers.base import Progress
 from identity.providers.models import SandboxVerification
-from identity.providers.sandbox import complete_verification, state_of
+from identity.providers.sandbox import complete_verification
 from payments.crypto.broadcast import prepare_payment, store_payment
 from payments.crypto.models import CryptoPayment
 from staging.models import StagedItem
@@ -114,7 +114,7 @@ class Life:
             session = SandboxVerification.objects.get(pk=verification.provider_reference)
             apply_state(
                 verification,
-                state_of(complete_verification(session.page_token, outcome, now=self.world.now)),
+                complete_verification(session.page_token, outcome, now=self.world.now),
                 now=self.world.now,
             )
 
