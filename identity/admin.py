@@ -24,7 +24,7 @@ from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
 from config.backoffice.site import ConsolePage
-from config.core.lifecycle import Actor
+from config.backoffice.transitions import actor_of
 from config.core.log_in import gave_second_factor
 from config.core.names import clean_words
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
@@ -48,8 +48,7 @@ def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
 
 
 def _unlink(request: HttpRequest, person: Any, _form: SeenForm) -> str:
-    actor = Actor(request.user, "admin", second_factor=gave_second_factor(request))
-    unlink(person, by=actor, now=timezone.now())
+    unlink(person, by=actor_of(request), now=timezone.now())
     return f"The next log-in of {person} with single sign-on requires a new invitation."
 
 

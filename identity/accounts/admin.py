@@ -9,18 +9,13 @@ from django.utils import timezone
 
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.html import chip, column, details
+from config.backoffice.transitions import actor_of
 from config.core.errors import ApiError
-from config.core.lifecycle import Actor
-from config.core.log_in import gave_second_factor
 from identity.access.models import AccountHistory
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation, ManagedAccount
 from identity.accounts.roles import MAY_INVITE, roles
-
-
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(user=request.user, credential="admin", second_factor=gave_second_factor(request))
 
 
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -38,7 +33,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
         facts: dict[str, Any] = super().clean() or {}
         if not self.errors:
             try:
-                self.sent = invite(actor=_actor(self.request), **facts, now=timezone.now())
+                self.sent = invite(actor=actor_of(self.request), **facts, now=timezone.now())
             except ApiError as refusal:
                 raise forms.ValidationError(str(refusal)) from refusal
         return facts
@@ -51,7 +46,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 def _revoke(request: HttpRequest, invitation: Invitation, _form: SeenForm) -> str:
-    revoke(invitation, actor=_actor(request), now=timezone.now())
+    revoke(invitation, actor=actor_of(request), now=timezone.now())
     return "The invitation was revoked."
 
 
