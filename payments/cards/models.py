@@ -195,8 +195,3 @@ class PaymentMethod(models.Model):
 
 def lease_ends(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
-
-
-def without_valid_lease(now: datetime) -> Q:
-    """Return a filter for payments without a valid lease. For a single payment, use `Payment.is_held`."""
-    return Q(due_at__lte=now)

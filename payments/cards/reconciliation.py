@@ -11,7 +11,7 @@ from config.core.ids import INT64_MAX, parse_positive_int64
 from config.ops.failed_items import FailedItems
 from payments.cards import refunds_and_disputes
 from payments.cards import services as card
-from payments.cards.models import OPEN, Payment, ProcessorEvent, lease_ends, without_valid_lease
+from payments.cards.models import OPEN, Payment, ProcessorEvent, lease_ends
 from payments.cards.processors import base as cards
 from payments.cards.processors.base import ChargeResult
 
@@ -42,7 +42,7 @@ def reconcile_due(*, now: datetime) -> dict[str, int]:
         counts[payment.status.lower()] += 1
 
     def choose(rows: "QuerySet[Payment]") -> Any:
-        return rows.filter(without_valid_lease(now)).values_list("pk", flat=True)[:BATCH]
+        return rows.filter(due_at__lte=now).values_list("pk", flat=True)[:BATCH]
 
     counts["errors"] = items.process(continue_payment, now=now, choose=choose)
     return counts

@@ -134,10 +134,9 @@ def _check_recipient(address: str, *, payer: str) -> None:
 
 
 @transaction.atomic
-def store_payment(payment: CryptoPayment) -> CryptoPayment:
+def store_payment(payment: CryptoPayment) -> None:
     payment.save(force_insert=True)
     record_crypto_event("initiated", payment, now=payment.created_at)
-    return payment
 
 
 def confirm_payment(
