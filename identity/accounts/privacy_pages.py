@@ -1,7 +1,7 @@
 """The page for privacy rights: consents, copies of the data, erasure, and the stored data."""
 
-from datetime import date
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
@@ -57,44 +57,24 @@ _DONE = {
 }
 
 
-class Held(NamedTuple):
-    """A purpose of stored personal data, with its legal ground, source, recipients, and retention."""
-
-    purpose: str
-    ground: str
-    source: str
-    recipients: str
-    retention: str
-
-
-def data_we_hold() -> list[Held]:
+def _data_we_hold() -> list[dict[str, str]]:
     """Return the declarations of the register, one per purpose, in the language of the page."""
     tables = {
         table.purpose: table
         for table in register().values()
         if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values())
     }
-    lines = []
-    for purpose, table in tables.items():
-        words = [gettext(text) for text in (purpose, table.ground, table.source, table.recipients, table.retention)]
-        lines.append(Held(*words))
-    return sorted(lines)
+    names = ("purpose", "ground", "source", "recipients", "retention")
+    lines = [{name: gettext(getattr(table, name)) for name in names} for table in tables.values()]
+    return sorted(lines, key=itemgetter(*names))
 
 
-class KeptRecords(NamedTuple):
-    """The rows that an erasure would retain on one legal ground. `until` is None if the end is unknown."""
-
-    rule: str
-    rows: int
-    until: date | None
-
-
-def kept_records(user_id: int) -> list[KeptRecords]:
-    """Return the records that an erasure at this time would retain, in the language of the page."""
+def _kept_records(user_id: int) -> list[dict[str, Any]]:
+    """Return the number of rows that an erasure would retain now, by legal ground. `until` is None if unknown."""
     treatments = (treatment for table in register().values() for treatment in table.fields.values())
     rules = {treatment.keep.ground: treatment.keep.rule for treatment in treatments if treatment.keep is not None}
     return [
-        KeptRecords(gettext(rules[kept.ground]), kept.rows, kept.until.date() if kept.until else None)
+        {"rule": gettext(rules[kept.ground]), "rows": kept.rows, "until": kept.until and kept.until.date()}
         for kept in kept_rows(user_id, now=timezone.now())
     ]
 
@@ -119,8 +99,8 @@ class PrivacyPage(_PrivacyView, TemplateView):
             "exports": [export.as_of(now) for export in exports.exports_of(self.actor, user.pk)[:5]],
             "erasure": None if requested.status == Erasure.NONE else requested,
             "obstacles": requested.obstacles,
-            "kept": kept_records(user.pk),
-            "held": data_we_hold(),
+            "kept": _kept_records(user.pk),
+            "held": _data_we_hold(),
         }
 
     def post(self, request: HttpRequest) -> HttpResponse:

@@ -5,7 +5,7 @@ A partner has the same endpoints for its customers, under `/v1/accounts/{account
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -26,6 +26,7 @@ from identity.accounts.serializers import AccountConsentsPageSerializer, Erasure
 from identity.errors import AccessEnded, AccountNotFound, ErasureNotPossible, LogInTooOld
 
 ZIP = "application/zip"
+_changes = partial(endpoint, access=LOG_IN, idempotent=True)
 _OF_CUSTOMER = (InsufficientScope, AccountNotFound, AccessEnded, RecordNotEditable)
 
 
@@ -103,13 +104,7 @@ class AccountErasureViewSet(ApiViewSet):
     tag = "accounts"
     account_of: Callable[..., tuple[Actor, Any]] = staticmethod(_own_account)
 
-    @endpoint(
-        access=LOG_IN,
-        answer=ErasureSerializer,
-        status=201,
-        idempotent=True,
-        errors=(SecondFactorRequired, ErasureNotPossible),
-    )
+    @_changes(answer=ErasureSerializer, status=201, errors=(SecondFactorRequired, ErasureNotPossible))
     def create(self, request: ApiRequest, **account: str) -> Erasure:
         """Request the erasure of your account.
 
@@ -132,7 +127,7 @@ class AccountErasureViewSet(ApiViewSet):
         """
         return erasure.show_erasure(self.account_of(request, **account, also_erased=True)[1])
 
-    @endpoint(access=LOG_IN, idempotent=True, errors=(RecordNotEditable,))
+    @_changes(errors=(RecordNotEditable,))
     def destroy(self, request: ApiRequest, **account: str) -> None:
         """Cancel the erasure of your account.
 
@@ -179,9 +174,7 @@ class AccountExportViewSet(ApiViewSet):
     tag = "accounts"
     account_of: Callable[..., tuple[Actor, Any]] = staticmethod(_own_account)
 
-    @endpoint(
-        access=LOG_IN, answer=ExportSerializer, status=202, idempotent=True, errors=(SecondFactorRequired, LogInTooOld)
-    )
+    @_changes(answer=ExportSerializer, status=202, errors=(SecondFactorRequired, LogInTooOld))
     def create(self, request: ApiRequest, **account: str) -> Export:
         """Request a copy of your data.
 

@@ -10,19 +10,8 @@ from config.core.credentials import LOG_IN, InsufficientScope
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
-from identity.accounts import invitations, managed
+from identity.accounts import invitations, managed, serializers
 from identity.accounts.models import Invitation, ManagedAccount
-from identity.accounts.serializers import (
-    AccountInvitationRequestSerializer,
-    AccountInvitationSerializer,
-    AccountInvitationsPageSerializer,
-    AccountQuery,
-    ActingTokenRequestSerializer,
-    ActingTokenSerializer,
-    ManagedAccountRequestSerializer,
-    ManagedAccountSerializer,
-    ManagedAccountsPageSerializer,
-)
 from identity.errors import AccessEnded, AccountNotFound
 
 SCOPE = "accounts:write"
@@ -34,7 +23,7 @@ class AccountInvitationViewSet(ApiViewSet):
 
     tag = "accounts"
 
-    @endpoint(access=LOG_IN, page=PageQuery, answer=AccountInvitationsPageSerializer)
+    @endpoint(access=LOG_IN, page=PageQuery, answer=serializers.AccountInvitationsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
         """List sent invitations.
 
@@ -44,8 +33,8 @@ class AccountInvitationViewSet(ApiViewSet):
 
     @endpoint(
         access=LOG_IN,
-        body=AccountInvitationRequestSerializer,
-        answer=AccountInvitationSerializer,
+        body=serializers.AccountInvitationRequestSerializer,
+        answer=serializers.AccountInvitationSerializer,
         status=201,
         idempotent=True,
         errors=(InsufficientScope, SecondFactorRequired, ValidationFailed, NotFound),
@@ -79,7 +68,7 @@ class ManagedAccountViewSet(ApiViewSet):
 
     tag = "accounts"
 
-    @endpoint(access=SCOPE, page=AccountQuery, answer=ManagedAccountsPageSerializer)
+    @endpoint(access=SCOPE, page=serializers.AccountQuery, answer=serializers.ManagedAccountsPageSerializer)
     def list(self, request: ApiRequest) -> Any:
         """List managed accounts.
 
@@ -87,11 +76,11 @@ class ManagedAccountViewSet(ApiViewSet):
         """
         return managed.accounts_of(request.user)
 
-    @also_answers(200, ManagedAccountSerializer, "An account with this `external_id` exists.")
+    @also_answers(200, serializers.ManagedAccountSerializer, "An account with this `external_id` exists.")
     @endpoint(
         access=SCOPE,
-        body=ManagedAccountRequestSerializer,
-        answer=ManagedAccountSerializer,
+        body=serializers.ManagedAccountRequestSerializer,
+        answer=serializers.ManagedAccountSerializer,
         status=201,
         idempotent=True,
         errors=(InsufficientScope, AccessEnded, ValidationFailed),
@@ -108,9 +97,9 @@ class ManagedAccountViewSet(ApiViewSet):
         creates no account.
         """
         account, is_new = managed.make_account(actor_of(request), **body, now=timezone.now())
-        return account if is_new else Response(ManagedAccountSerializer.represent(account))
+        return account if is_new else Response(serializers.ManagedAccountSerializer.represent(account))
 
-    @endpoint(access=SCOPE, answer=ManagedAccountSerializer, errors=_OF_ONE)
+    @endpoint(access=SCOPE, answer=serializers.ManagedAccountSerializer, errors=_OF_ONE)
     def retrieve(self, request: ApiRequest, account_id: str) -> ManagedAccount:
         """Get a managed account."""
         return managed.load_account(actor_of(request), account_id)
@@ -129,8 +118,8 @@ class ManagedAccountViewSet(ApiViewSet):
 
     @endpoint(
         access=SCOPE,
-        body=ActingTokenRequestSerializer,
-        answer=ActingTokenSerializer,
+        body=serializers.ActingTokenRequestSerializer,
+        answer=serializers.ActingTokenSerializer,
         status=201,
         errors=(*_OF_ONE, RecordNotEditable),
     )

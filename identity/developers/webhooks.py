@@ -13,16 +13,11 @@ from django.utils import timezone
 
 from config.core.errors import NotFound
 from config.core.ids import get_by_uuid, queryable
-from config.webhooks import endpoints
+from config.webhooks import endpoints, serializers
 from config.webhooks.catalogue import event_types
 from config.webhooks.events import event_document
 from config.webhooks.models import DISABLED, ENABLED, Endpoint, Event
 from config.webhooks.publishing import publish_account
-from config.webhooks.serializers import (
-    EndpointChangeRequestSerializer,
-    EndpointRequestSerializer,
-    RotationRequestSerializer,
-)
 from identity.developers.base import (
     DeveloperPage,
     credential_of,
@@ -74,7 +69,7 @@ class WebhooksPage(DeveloperPage):
         return {"endpoints": own, **_type_choices(request, ["*"])}
 
     def add(self, request: HttpRequest) -> HttpResponse:
-        body = EndpointRequestSerializer.read(_endpoint_fields(request))
+        body = serializers.EndpointRequestSerializer.read(_endpoint_fields(request))
         account_id = credential_of(request).user_id
         return _show_secret(request, endpoints.create_endpoint(account_id=account_id, **body, now=timezone.now()))
 
@@ -117,12 +112,13 @@ class WebhookPage(DeveloperPage):
     def rotate(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
         hours = parse_number(request.POST.get("grace_hours", ""))
         seconds = hours * 3600 if isinstance(hours, int) else hours
-        grace = timedelta(seconds=RotationRequestSerializer.read({"grace_seconds": seconds})["grace_seconds"])
+        body = serializers.RotationRequestSerializer.read({"grace_seconds": seconds})
         endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
+        grace = timedelta(seconds=body["grace_seconds"])
         return _show_secret(request, endpoints.rotate_secret(endpoint.pk, grace=grace, now=timezone.now()))
 
     def change(self, request: HttpRequest, endpoint_id: str) -> str:
-        self._change(request, endpoint_id, EndpointChangeRequestSerializer.read(_endpoint_fields(request)))
+        self._change(request, endpoint_id, serializers.EndpointChangeRequestSerializer.read(_endpoint_fields(request)))
         return "The webhook was changed. Earlier events are sent with the old settings."
 
     def enable(self, request: HttpRequest, endpoint_id: str) -> str:
