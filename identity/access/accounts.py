@@ -1,6 +1,7 @@
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
+from datetime import datetime
 from getpass import getpass
 from typing import Any
 
@@ -9,7 +10,8 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.management.base import CommandError
 
 from config.core.ids import first_or
-from identity.access.models import ApiKey, User
+from config.core.lifecycle import Actor
+from identity.access.models import AccountHistory, ApiKey, User
 
 
 def find_user(username: str) -> User:
@@ -20,6 +22,11 @@ def find_api_key(identifier: str) -> ApiKey:
     return first_or(
         ApiKey.objects.select_related("owner").filter(pk=identifier), CommandError(f"API key {identifier} not found.")
     )
+
+
+def note_by_command(command: str, action: str, *, account_id: int, now: datetime, **facts: Any) -> None:
+    """Write a row of the account's history for an operator's command. `facts` are those of `AccountHistory.note`."""
+    AccountHistory.note(action, Actor.system(command), account_id=account_id, now=now, **facts)
 
 
 def add_password_arguments(parser: ArgumentParser) -> None:

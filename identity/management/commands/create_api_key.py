@@ -7,12 +7,10 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.core.json_text import parse_rfc3339
-from config.core.lifecycle import Actor
 from config.core.names import NameTaken
 from config.ops.commands import JsonCommand, days
-from identity.access.accounts import find_user
+from identity.access.accounts import find_user, note_by_command
 from identity.access.keys import DEFAULT_DAYS, create_api_key
-from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -45,10 +43,8 @@ class Command(JsonCommand):
                 issued = create_api_key(
                     owner=owner, name=options["name"], scopes=scopes, now=now, expires_at=expires_at
                 )
-                AccountHistory.note(
-                    "api_key.created", Actor.system("create_api_key"), account_id=owner.pk, now=now,
-                    object_id=issued.record.pk, details={"scopes": scopes},
-                )  # fmt: skip
+                key = {"object_id": issued.record.pk, "details": {"scopes": scopes}}
+                note_by_command("create_api_key", "api_key.created", account_id=owner.pk, now=now, **key)
         except NameTaken as error:
             raise CommandError(f"A key of the account is named {options['name']}, or looks like it.") from error
         return issued.members()

@@ -6,12 +6,11 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
-from identity.access.accounts import add_password_arguments, take_password
+from identity.access.accounts import add_password_arguments, note_by_command, take_password
 from identity.accounts.addresses import is_named
 from identity.accounts.names import check_of_operator
-from identity.models import AccountHistory, User
+from identity.models import User
 
 
 class Command(JsonCommand):
@@ -52,7 +51,7 @@ class Command(JsonCommand):
         with transaction.atomic():
             user.save()
             user.groups.set(groups)
-            AccountHistory.note("account.created", Actor.system("create_user"), account_id=user.pk, now=timezone.now())
+            note_by_command("create_user", "account.created", account_id=user.pk, now=timezone.now())
         return {"id": user.pk, "username": user.username, "created": True}
 
 

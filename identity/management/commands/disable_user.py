@@ -4,10 +4,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
-from identity.access.accounts import find_user
-from identity.access.models import AccountHistory
+from identity.access.accounts import find_user, note_by_command
 
 
 class Command(JsonCommand):
@@ -21,6 +19,5 @@ class Command(JsonCommand):
         user.is_active = False
         with transaction.atomic():
             user.save(update_fields=["is_active"])
-            actor = Actor.system("disable_user")
-            AccountHistory.note("account.disabled", actor, account_id=user.pk, now=timezone.now())
+            note_by_command("disable_user", "account.disabled", account_id=user.pk, now=timezone.now())
         return {"id": user.pk}

@@ -4,10 +4,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
-from identity.access.accounts import find_user
-from identity.access.models import AccountHistory
+from identity.access.accounts import find_user, note_by_command
 
 
 class Command(JsonCommand):
@@ -24,6 +22,6 @@ class Command(JsonCommand):
         with transaction.atomic():
             removed, _by_model = user.authenticator_set.all().delete()
             if removed:
-                actor = Actor.system("reset_second_factor")
-                AccountHistory.note("account.second_factor_removed", actor, account_id=user.pk, now=timezone.now())
+                action = "account.second_factor_removed"
+                note_by_command("reset_second_factor", action, account_id=user.pk, now=timezone.now())
         return {"id": user.pk, "removed": removed}

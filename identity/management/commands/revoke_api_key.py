@@ -4,11 +4,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
-from identity.access.accounts import find_api_key
+from identity.access.accounts import find_api_key, note_by_command
 from identity.access.keys import revoke_api_key
-from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -21,6 +19,6 @@ class Command(JsonCommand):
         key, now = find_api_key(options["id"]), timezone.now()
         with transaction.atomic():
             if key.revoked_at is None:
-                actor = Actor.system("revoke_api_key")
-                AccountHistory.note("api_key.revoked", actor, account_id=key.owner_id, now=now, object_id=key.pk)
+                about = {"account_id": key.owner_id, "object_id": key.pk}
+                note_by_command("revoke_api_key", "api_key.revoked", now=now, **about)
             return {"id": key.pk, "revoked_at": revoke_api_key(key, now=now)}

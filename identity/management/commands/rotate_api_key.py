@@ -5,11 +5,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand, days
-from identity.access.accounts import find_api_key
+from identity.access.accounts import find_api_key, note_by_command
 from identity.access.keys import rotate_api_key
-from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -26,8 +24,6 @@ class Command(JsonCommand):
         key, grace, now = find_api_key(options["id"]), timedelta(days=options["grace_days"]), timezone.now()
         with transaction.atomic():
             issued = rotate_api_key(key, now=now, grace=grace)
-            AccountHistory.note(
-                "api_key.rotated", Actor.system("rotate_api_key"), account_id=key.owner_id, now=now,
-                object_id=issued.record.pk, details={"replaces": key.pk},
-            )  # fmt: skip
+            new = {"object_id": issued.record.pk, "details": {"replaces": key.pk}}
+            note_by_command("rotate_api_key", "api_key.rotated", account_id=key.owner_id, now=now, **new)
         return issued.members()

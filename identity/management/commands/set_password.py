@@ -4,10 +4,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
-from identity.access.accounts import add_password_arguments, find_user, take_password
-from identity.access.models import AccountHistory
+from identity.access.accounts import add_password_arguments, find_user, note_by_command, take_password
 
 
 class Command(JsonCommand):
@@ -22,6 +20,5 @@ class Command(JsonCommand):
         user.set_password(take_password(options, user))
         with transaction.atomic():
             user.save(update_fields=["password", "credentials_changed_at"])
-            actor = Actor.system("set_password")
-            AccountHistory.note("account.password_changed", actor, account_id=user.pk, now=timezone.now())
+            note_by_command("set_password", "account.password_changed", account_id=user.pk, now=timezone.now())
         return {"id": user.pk}
