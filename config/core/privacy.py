@@ -56,7 +56,7 @@ class Treatment:
 Fields = dict[str, Treatment]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
     """The declaration of a table. `subject` is the lookup from a row to the id of its data subject.
 
@@ -66,17 +66,17 @@ class Table:
     subject, and a step of the app erases them.
     """
 
-    subject: str
-    purpose: str
     fields: Fields
-    ground: str
-    retention: str
-    kept_by: str
-    by_value: bool
-    source: str
-    recipients: str
-    exported: Q
-    only_subject: bool
+    subject: str = ""
+    purpose: str = ""
+    ground: str = CONTRACT
+    retention: str = "until the account is erased"
+    kept_by: str = ""
+    by_value: bool = False
+    source: str = THE_PERSON
+    recipients: str = "none outside of the operator"
+    exported: Q = EVERY_ROW
+    only_subject: bool = False
 
 
 def personal(
@@ -103,27 +103,17 @@ def none(*names: str) -> Fields:
     return dict.fromkeys(names, Treatment("none"))
 
 
-def table(
-    *groups: Fields,
-    subject: str = "",
-    purpose: str = "",
-    ground: str = CONTRACT,
-    retention: str = "until the account is erased",
-    kept_by: str = "",
-    by_value: bool = False,
-    source: str = THE_PERSON,
-    recipients: str = "none outside of the operator",
-    exported: Q = EVERY_ROW,
-    only_subject: bool = False,
-) -> Table:
-    """Declare a table by groups of its fields. Raises ValueError if two groups contain the same field."""
+def table(*groups: Fields, **options: Any) -> Table:
+    """Declare a table by groups of its fields, and the other attributes of `Table` by name.
+
+    Raises ValueError if two groups contain the same field.
+    """
     fields: Fields = {}
     for group in groups:
         if twice := fields.keys() & group.keys():
             raise ValueError(f"Declared twice: {', '.join(sorted(twice))}.")
         fields |= group
-    about = (ground, retention, kept_by, by_value, source, recipients, exported, only_subject)
-    return Table(subject, purpose, fields, *about)
+    return Table(fields=fields, **options)
 
 
 @cache
