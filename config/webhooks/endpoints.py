@@ -13,7 +13,7 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import first_or, get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
-from config.webhooks.models import BY_OWNER, BY_RESET, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
+from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
 from config.webhooks.publishing import publish_account, publish_in_transaction
 from config.webhooks.signing import new_secret
 
@@ -123,21 +123,11 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
     return True
 
 
-def disable_of_client(client_id: str, *, account_id: int | None = None, now: datetime) -> None:
-    """Disable the endpoints that an app created for the account that revoked the app's access, or for all accounts."""
-    endpoints = Endpoint.objects.enabled().filter(client_id=client_id)
-    if account_id is not None:
-        endpoints = endpoints.filter(account_id=account_id)
+def disable_each(reason: str, *, now: datetime, **owner: Any) -> None:
+    """Disable the endpoints of an `account_id`, those that an app created (`client_id`), or the intersection."""
     with transaction.atomic():
-        for endpoint_id in endpoints.values_list("pk", flat=True):
-            disable(endpoint_id, BY_OWNER, now=now)
-
-
-def disable_of_account(account_id: int, *, now: datetime) -> None:
-    """Disable every endpoint of an account after a password reset by mail. The owner must enable them again."""
-    with transaction.atomic():
-        for endpoint_id in Endpoint.objects.enabled().filter(account_id=account_id).values_list("pk", flat=True):
-            disable(endpoint_id, BY_RESET, now=now)
+        for endpoint_id in Endpoint.objects.enabled().filter(**owner).values_list("pk", flat=True):
+            disable(endpoint_id, reason, now=now)
 
 
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:

@@ -28,7 +28,8 @@ from config.core.encryption import FERNET, UnreadableSecret, mode, opened, seal
 from config.core.lifecycle import Actor
 from config.core.log_in import SECOND_FACTOR
 from config.ops.rotation import Column
-from config.webhooks.endpoints import disable_of_account
+from config.webhooks.endpoints import disable_each
+from config.webhooks.models import BY_RESET
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, ApiKey, TokenFamily
 from identity.access.signatures import use_once
@@ -138,7 +139,7 @@ def _suspend_credentials(user: Any, **_signal: Any) -> None:
     if usable.update(suspended_at=now):
         AccountHistory.note("api_key.suspended", Actor(user, "password_reset"), now=now)
     TokenFamily.objects.filter(user=user).revoke(now=now)
-    disable_of_account(user.pk, now=now)
+    disable_each(BY_RESET, account_id=user.pk, now=now)
     forget_credentials()
 
 

@@ -10,7 +10,8 @@ from config.core.errors import NotFound
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from config.core.registration import declared
-from config.webhooks.endpoints import disable_of_client
+from config.webhooks.endpoints import disable_each
+from config.webhooks.models import BY_OWNER
 from identity.access.authentication import forget_credentials
 from identity.access.consents import APP, Consent, ConsentQuerySet
 from identity.access.models import AccountHistory, TokenFamily
@@ -38,7 +39,7 @@ def end_consent(actor: Actor, consent_id: str, *, now: datetime) -> None:
 def end_app_access(user: Any, client: Any, *, now: datetime) -> None:
     """End all access that an account granted to an app, including the webhooks that the app created for the account."""
     TokenFamily.objects.filter(user=user, client=client).revoke(now=now)
-    disable_of_client(client.client_id, account_id=user.pk, now=now)
+    disable_each(BY_OWNER, client_id=client.client_id, account_id=user.pk, now=now)
 
 
 def _end_app(consent: Consent, *, actor: Actor, now: datetime) -> None:

@@ -16,8 +16,9 @@ from config.core.ids import first_or, queryable
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.names import NameTaken, check_keys, clean_name, save_named
 from config.core.redirect_uris import URI, can_be_opened
-from config.webhooks.endpoints import disable_of_client
+from config.webhooks.endpoints import disable_each
 from config.webhooks.events import record_event
+from config.webhooks.models import BY_OWNER
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, OAuthClient, TokenFamily, User, is_loopback
 from identity.access.scopes import SCOPES
@@ -168,7 +169,7 @@ def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
     require_second_factor(actor)
     with transaction.atomic():
         client = load_own_client(actor.user, client_id, locked=True)
-        disable_of_client(client.client_id, now=now)
+        disable_each(BY_OWNER, client_id=client.client_id, now=now)
         TokenFamily.objects.filter(client=client).revoke(now=now)
         _note_change("deleted", client, actor, now)
         client.delete()
