@@ -3,18 +3,15 @@
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.template.loader import render_to_string
 
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import PUBLIC, SAFE_METHODS
 from config.core.errors import MethodNotAllowed
 from config.core.json_text import render_json
 
-POLICY_WITH_STYLES = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
 View = Callable[..., HttpResponse]
 
 # drf-spectacular modifies objects that all views share, so concurrent generation fails.
@@ -54,14 +51,3 @@ def reading(view: View) -> View:
         return view(request, **kwargs)
 
     return guarded
-
-
-def viewer_page(template: str, **frame: Any) -> HttpResponse:
-    """Render a viewer of the OpenAPI document, with a Content-Security-Policy that allows inline styles.
-
-    In `frame`, `document` is the URL of the document, `name` is the service's name, which links to `home`, `icon` is a
-    static file, and `links` are pairs `(label, URL)`.
-    """
-    response = HttpResponse(render_to_string(template, frame))
-    response.headers["Content-Security-Policy"] = POLICY_WITH_STYLES
-    return response

@@ -17,9 +17,9 @@ _HEADERS = {"Cache-Control": "public, max-age=300"}
 def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
     """Render all operations by tag, or the operations that contain every word of the parameter `q`.
 
-    `frame` contains the options of `viewer_page`, and three URLs that can be empty. `errors` is the URL of the pages
-    about error codes. `try_page` is the URL of the page that can call operations. `guides` is the URL of the
-    documentation's search.
+    In `frame`, `name` is the service's name, which links to `home`, `icon` is a static file, `document` is the URL of
+    the OpenAPI document, and `links` are pairs `(label, URL)`. Three URLs can be empty: `errors` of the pages about
+    error codes, `try_page` of the page that can call operations, and `guides` of the documentation's search.
     """
     content = reference(settings.ROOT_URLCONF)
     query = request.GET.get("q", "").strip()[:QUERY_MAX]

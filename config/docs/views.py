@@ -18,7 +18,7 @@ from django.utils.decorators import decorator_from_middleware
 from django.utils.translation import get_language_from_request, override
 from django.views.decorators.gzip import gzip_page
 
-from config.api.docs import POLICY_WITH_STYLES, reading, viewer_page
+from config.api.docs import reading
 from config.api.reference_pages import overview, section
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import NotFound
@@ -27,6 +27,7 @@ from config.core.proxies import client_address
 
 MAX_AGE_SECONDS = 300
 BUILD_SECONDS = 10  # the `Retry-After` while the documentation is being built
+POLICY_WITH_STYLES = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
 MARKDOWN = "text/markdown; charset=utf-8"
 # This maps the former path of a page to its current path.
 MOVED = {
@@ -134,11 +135,13 @@ def reference_section(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def try_page(request: HttpRequest) -> HttpResponse:
-    """Return the page from which users can call the operations. In development, it contains the key of the demo."""
+    """Return the page from which users can call the operations. In development, it contains the key of the demo.
+
+    The page's viewer needs inline styles.
+    """
     frame = _frame(("Reference", reverse("docs"))) | {"demo": _demo(request)}
-    response = viewer_page("docs/try.html", **frame)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    headers = {"Content-Security-Policy": POLICY_WITH_STYLES, "Cache-Control": "no-store"}
+    return HttpResponse(render_to_string("docs/try.html", frame), headers=headers)
 
 
 def root(request: HttpRequest) -> HttpResponse:
