@@ -14,7 +14,6 @@ BODY_MAX_BYTES = 64 * 1024 * 1024
 # Callers without a credential can verify, and parsing needs several times the body's size in memory. So the limit is
 # only three times the maximum report. If escapes make the body larger, the caller can send the report's hash instead.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
-_SMALLER_SIZE = "The smaller size of the tree, in entries."
 
 
 class ReportDataField(serializers.TextField):
@@ -113,10 +112,8 @@ class ProofQuery(serializers.QuerySerializer):
 class ConsistencyQuery(serializers.QuerySerializer):
     """Two sizes of the tree, in entries."""
 
+    from_ = serializers.QueryInt64Field(min_value=0, help_text="The smaller size of the tree, in entries.")
     to = serializers.QueryInt64Field(min_value=0, help_text="The larger size of the tree, in entries.")
-
-    def get_fields(self) -> dict[str, Any]:
-        return {"from": serializers.QueryInt64Field(min_value=0, help_text=_SMALLER_SIZE), **super().get_fields()}
 
 
 class LogSerializer(serializers.ResponseSerializer):
@@ -223,14 +220,11 @@ class ProofSerializer(LogSerializer):
 class ConsistencySerializer(serializers.ResponseSerializer):
     """A consistency proof between two sizes."""
 
+    from_ = serializers.Int64Field(help_text="The smaller size of the tree, in entries.")
     to = serializers.Int64Field(help_text="The larger size of the tree, in entries.")
     proof = serializers.ListField(
         child=serializers.TextField(), help_text="The hashes of the proof by RFC 9162, in hex."
     )
-
-    def get_fields(self) -> dict[str, Any]:
-        smaller = serializers.Int64Field(help_text=_SMALLER_SIZE)
-        return {"from": smaller, **super().get_fields()}
 
 
 class KeySerializer(serializers.ResponseSerializer):
