@@ -9,18 +9,12 @@ from config.webhooks.events import record_event
 from staging.models import StagedItem
 from staging.registry import kinds
 
+_NOTE = {"text": "Request a confirmation of income from the employer.", "title": "To do"}
+_CLAIM = {"publication_id": "10.5555/99999999", "claim_type": "contributor", "visibility": "shared"}
 _ITEMS: list[tuple[UUID, str, dict[str, Any]]] = [
-    (
-        demo_ids.NOTE_TO_APPROVE,
-        "note",
-        {"text": ("Request a confirmation of income from the employer."), "title": "To do"},
-    ),
+    (demo_ids.NOTE_TO_APPROVE, "note", _NOTE),
     (demo_ids.NOTE_TO_REJECT, "note", {"text": "Rent is due on the third of each month."}),
-    (
-        demo_ids.STAGED_CLAIM,
-        "claim",
-        {"publication_id": "10.5555/99999999", "claim_type": "contributor", "visibility": "shared"},
-    ),
+    (demo_ids.STAGED_CLAIM, "claim", _CLAIM),
 ]
 
 

@@ -424,22 +424,14 @@ class ResponseSerializer(serializers.Serializer[Any]):
         """Return the response for `thing`, an object with attributes or a dictionary."""
         names, sources, _ = cls._plan()
         optional = cls._optional()
+        pairs = zip(names, sources, strict=True)
         if isinstance(thing, dict):
-            return cls.represent_values(
-                [
-                    thing.get(source) if name in optional else thing[source]
-                    for name, source in zip(names, sources, strict=True)
-                ]
-            )
-        if optional:
-            return cls.represent_values(
-                [
-                    getattr(thing, source, None) if name in optional else attrgetter(source)(thing)
-                    for name, source in zip(names, sources, strict=True)
-                ]
-            )
-        values = attrgetter(*sources)(thing)
-        return cls.represent_values(values if len(sources) > 1 else (values,))
+            values = [thing.get(source) if name in optional else thing[source] for name, source in pairs]
+        elif optional or len(sources) == 1:
+            values = [getattr(thing, at, None) if name in optional else attrgetter(at)(thing) for name, at in pairs]
+        else:
+            values = attrgetter(*sources)(thing)
+        return cls.represent_values(values)
 
     def to_representation(self, instance: Any) -> Any:
         return self.represent(instance)

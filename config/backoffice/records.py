@@ -186,9 +186,8 @@ class ReadOnlyAdmin(Exports):
             if not self.has_view_permission(request, record):
                 raise PermissionDenied
             if record is None:
-                messages.warning(
-                    request, (f"{self.kind} “{unquote(object_id)}” was not found. It may have been deleted.")
-                )
+                text = f"{self.kind} “{unquote(object_id)}” was not found. It may have been deleted."
+                messages.warning(request, text)
                 return HttpResponseRedirect(self.address_of("changelist"))
             return view(request, record, **options)
 

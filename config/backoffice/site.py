@@ -72,11 +72,8 @@ class BackOfficeSite(AdminSite):
             except PermissionDenied:
                 status, title, text = 403, "No access", "Your groups do not have access to this page."
             except DisallowedModelAdminLookup:
-                status, title, text = (
-                    400,
-                    "No such filter",
-                    ("This list does not have this filter. The audit log has your request."),
-                )
+                status, title = 400, "No such filter"
+                text = "This list does not have this filter. The audit log has your request."
             except Http404:
                 status, title, text = 404, "Not found", "Page not found."
             context = {**self.each_context(request), "title": title, "text": text}

@@ -27,19 +27,14 @@ def named(record: models.Model) -> dict[str, Any]:
 
 
 def _side() -> Any:
-    return models.CharField(
-        max_length=255,
-        blank=True,
-        default="",
-        help_text=("The lender whose members own the row; empty for the platform's staff."),
-    )
+    text = "The lender whose members own the row; empty for the platform's staff."
+    return models.CharField(max_length=255, blank=True, default="", help_text=text)
 
 
 def _account_key(**options: Any) -> Any:
     """Return a foreign key that prevents the deletion of the account. Each model declares its own indexes."""
-    return models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False, **options
-    )
+    options |= {"on_delete": models.PROTECT, "related_name": "+", "db_index": False}
+    return models.ForeignKey(settings.AUTH_USER_MODEL, **options)
 
 
 class RecordNamed(models.Model):

@@ -14,8 +14,6 @@ from django.http import HttpResponse
 
 from config.core.context import request_id
 
-Details = list[dict[str, Any]] | dict[str, Any]
-
 _FIELDS_MAX = 20  # maximum of failed fields in a line of the request log
 _PATH_END = re.compile(r"[./]")
 PROBLEM = "application/problem+json"
@@ -45,10 +43,8 @@ class ApiError(Exception):
             if taken.__qualname__ != cls.__qualname__ or taken.__module__ != cls.__module__:
                 raise TypeError(f"{cls.code} belongs to {taken.__module__}.{taken.__qualname__}")
 
-    def __init__(
-        self, message: str = "", *, details: Details | None = None, headers: dict[str, str] | None = None
-    ) -> None:
-        """Create an error. The response contains `details` unchanged, and `headers` in addition to its own."""
+    def __init__(self, message: str = "", *, details: Any = None, headers: dict[str, str] | None = None) -> None:
+        """Create an error. The response contains `details` (an object, or a list of objects) and `headers`."""
         super().__init__(message or self.message)
         self.details = details
         self.headers = headers or {}
@@ -95,7 +91,7 @@ class MalformedJSON(ApiError):
 
 
 class InvalidStatus(ApiError):
-    error, code, message = "invalid_status", "E1004", ("The status is unknown. Send one that the field's schema lists.")
+    error, code, message = "invalid_status", "E1004", "The status is unknown. Send one that the field's schema lists."
 
 
 class MissingParameter(ApiError):

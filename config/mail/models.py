@@ -26,7 +26,7 @@ class OutgoingMail(models.Model):
     )
     attempts = models.PositiveSmallIntegerField(default=0)
     last_error = models.CharField(
-        max_length=64, blank=True, default="", help_text=("The kind of error, without the server's text.")
+        max_length=64, blank=True, default="", help_text="The kind of error, without the server's text."
     )
     due_at = models.DateTimeField(null=True, blank=True)
     claim = models.UUIDField(null=True, editable=False)

@@ -93,7 +93,7 @@ class Endpoint(models.Model):
         max_length=100,
         blank=True,
         default="",
-        help_text=("The app that created the endpoint; empty for the account itself."),
+        help_text="The app that created the endpoint; empty for the account itself.",
     )
     url = models.TextField(help_text="The https URL that receives the events. In development, also http.")
     event_types: Any = JsonTextField(

@@ -21,7 +21,6 @@ from config.ops.failed_items import FailedItems, read_each
 from config.ops.pruning import Rule
 from config.webhooks import endpoints
 from config.webhooks.catalogue import TEST
-from config.webhooks.events import event_body
 from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint
 from config.webhooks.signing import signature_headers
 
@@ -38,10 +37,6 @@ KEEP = timedelta(days=30)  # for this time, completed deliveries can be listed a
 class Task:
     delivery: Delivery
     endpoint: Endpoint
-
-    @property
-    def body(self) -> bytes:
-        return event_body(self.delivery.event)
 
     @property
     def is_test(self) -> bool:

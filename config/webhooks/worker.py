@@ -28,6 +28,7 @@ from config.core.leases import contain
 from config.core.outgoing import Resolve, resolve_by_system
 from config.core.retries import read_retry_after
 from config.ops.models import WorkMark
+from config.webhooks.events import event_body
 from config.webhooks.models import ENABLED
 from config.webhooks.publishing import failed_events, publish_some
 from config.webhooks.queue import (
@@ -223,7 +224,7 @@ class Worker:
         ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
         status, error, retry_after = None, None, None
         try:
-            body = task.body
+            body = event_body(task.delivery.event)
             reply = channel.post(body, ours | task.headers(body, at), seconds=self._attempt_seconds)
             status = reply.status
             if not 200 <= status < 300:

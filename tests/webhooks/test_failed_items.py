@@ -97,8 +97,8 @@ def test_delivery_with_an_unreadable_endpoint_does_not_delay_other_deliveries(ne
 
 
 def test_event_body_that_cannot_be_rendered_fails_only_its_delivery(neighbors, user, stranger, work, monkeypatch):
-    render = raising(queue.event_body, lambda event: event.account_id == stranger.pk)
-    monkeypatch.setattr(queue, "event_body", render)
+    render = raising(worker.event_body, lambda event: event.account_id == stranger.pk)
+    monkeypatch.setattr(worker, "event_body", render)
     work()
     assert_only_the_neighbor_was_served(user, stranger)
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
@@ -109,7 +109,7 @@ def test_failing_delivery_does_not_stop_other_deliveries_of_its_endpoint(
 ):
     make_endpoint(receiver.url)
     poisoned, other = emit(2)
-    monkeypatch.setattr(queue, "event_body", raising(queue.event_body, lambda event: str(event.pk) == poisoned))
+    monkeypatch.setattr(worker, "event_body", raising(worker.event_body, lambda event: str(event.pk) == poisoned))
     assert work()["delivered"] == 1
     assert Delivery.objects.get(status="delivered").event_id == UUID(other)
 
