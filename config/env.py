@@ -60,10 +60,7 @@ def var_dir() -> Path:
 
 
 def make_var_dir(folder: Path) -> None:
-    """Create VAR_DIR so that only its owner has access.
-
-    The mode of an existing folder is only changed if it is the default folder.
-    """
+    """Create VAR_DIR for its owner only. The mode of an existing folder is changed only for the default folder."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder == _DEFAULT_VAR_DIR:
         close_to_others(folder)
@@ -78,10 +75,7 @@ def close_to_others(path: Path) -> None:
 
 
 def keep_once(path: Path, content: str) -> None:
-    """Write a file that only its owner can access.
-
-    An existing file is not overwritten, even if another process just created it.
-    """
+    """Write a file for its owner only. Never overwrites a file, even if another process just created it."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(content)
@@ -236,10 +230,7 @@ def ip_networks(name: str) -> Networks:
 
 
 def check(name: str, values: Iterable[str], pattern: str, expected: str) -> None:
-    """Raise ImproperlyConfigured if a value doesn't match the pattern.
-
-    The error omits the values, which may be secret.
-    """
+    """Raise ImproperlyConfigured without the values, which may be secret, if one doesn't match the pattern."""
     if not all(re.fullmatch(pattern, value) for value in values):
         raise ImproperlyConfigured(f"{name} must be {expected}.")
 

@@ -215,10 +215,7 @@ class Checkpoint:
 
 
 def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
-    """Return the checkpoint in a note that the log's key signed.
-
-    Raises NoteError for an invalid note, and for the note of a different log.
-    """
+    """Return the checkpoint in a note that the log's key signed. Raises NoteError, also for another log's note."""
     checkpoint = Checkpoint.from_text(open_note(note, verifier))
     if checkpoint.origin != verifier.name:
         raise NoteError(f"the checkpoint is of another log, {checkpoint.origin}")

@@ -104,10 +104,7 @@ class Follower:
         raise FollowError(f"The log does not serve tile {names[0].path()}.")
 
     def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
-        """Return the content of the log's file at this path, or None if it is missing.
-
-        Raises FollowError on a failure.
-        """
+        """Return the log's file at this path, or None if it is missing. Raises FollowError on a failure."""
         try:
             answer = exchange(
                 "GET",
@@ -125,10 +122,7 @@ class Follower:
         return answer.body
 
     def _read_state(self) -> tuple[str, Checkpoint] | None:
-        """Load the stored checkpoint, and verify it again.
-
-        Raises FollowError for a different log or an invalid file.
-        """
+        """Load and verify the stored checkpoint. Raises FollowError for another log or an invalid file."""
         try:
             text = self.state.read_text()
             return text, open_checkpoint(text, self.verifier)

@@ -66,10 +66,7 @@ def probe() -> Mark | None:
 
 
 def advance(mark: Mark) -> None:
-    """Store a signed head. Skips this if the stored head is larger.
-
-    Raises GuardOutOfReachError and GuardDamagedError.
-    """
+    """Store a signed head unless the stored is larger. Raises GuardOutOfReachError and GuardDamagedError."""
     with _locked() as descriptor:
         known = _parse(os.pread(descriptor, _RECORD_BYTES, 0))
         if known is None or known.size < mark.size:

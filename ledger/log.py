@@ -69,10 +69,7 @@ def cosigned_checkpoint(head: Head) -> str:
 
 @lru_cache(maxsize=1_000)
 def _verified_line(checkpoint: str, witness: str, timestamp: int, signature: bytes) -> str:
-    """Return a cosignature's line in a note.
-
-    Returns "" for a damaged cosignature, which would invalidate every proof.
-    """
+    """Return a cosignature's line in a note, or "" if it is damaged and would invalidate every proof."""
     try:
         verifier = WitnessVerifier.from_vkey(witness)
         line = verifier.signature(timestamp, signature).line()
@@ -179,10 +176,7 @@ def audit_path(index: int, head: Head) -> list[bytes]:
 
 
 def consistency_proof(old_size: int, new_size: int, head: Head) -> list[bytes]:
-    """Return the proof that the tree of `new_size` extends the tree of `old_size`.
-
-    Both sizes are at most the head's size.
-    """
+    """Return the proof that the tree of `new_size` (at most the head's size) extends the tree of `old_size`."""
     return range_roots(merkle.consistency_ranges(old_size, new_size), head)
 
 
@@ -209,10 +203,7 @@ class Proof:
 
 
 def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
-    """Return the inclusion proof of the earliest entry with this hash, or of the entry at `index`.
-
-    None if no entry matches.
-    """
+    """Return the proof of the earliest entry with this hash, or of the entry at `index`. None if none matches."""
     record = find_record(report_hash, index)
     return None if record is None else prove_record(record, read_head())
 

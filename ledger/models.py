@@ -146,10 +146,7 @@ class Cosignature(models.Model):
 
 
 class WitnessOutcome(models.Model):
-    """The last outcome of requests to a witness, for metrics.
-
-    A witness has one row, which is written after a change.
-    """
+    """The last outcome of requests to a witness, for metrics: one row, which is written after a change."""
 
     witness = models.CharField(max_length=VKEY_MAX, primary_key=True)
     outcome = models.CharField(max_length=32)

@@ -167,10 +167,7 @@ class _WitnessState:
 
 
 class Asker:
-    """Sends requests to each witness that has an address.
-
-    It remembers failures, so a process needs only one instance.
-    """
+    """Sends requests to each witness with an address. It remembers failures, so one instance is enough."""
 
     def __init__(self, own: Policy) -> None:
         self._witnesses = [_WitnessState(witness) for witness in own.witnesses if witness.url]
@@ -200,10 +197,7 @@ class Asker:
         return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
 
     def _send(self, targets: list[tuple[_WitnessState, int]], head: log.Head) -> None:
-        """Start a request to each witness.
-
-        The consistency proof begins at the tree size that the witness has cosigned.
-        """
+        """Start a request to each witness, with a consistency proof from the size that it has cosigned."""
         request_from = lru_cache(partial(_request, head=head))
         for state, old_size in targets:
             address = f"{str(state.witness.url).rstrip('/')}/add-checkpoint"
@@ -257,10 +251,7 @@ class Asker:
         return *_REFUSALS.get(answer.status, (f"status_{answer.status}", f"answered {answer.status}")), None
 
     def _keep(self, state: _WitnessState, head: log.Head, lines: str, now: datetime) -> None:
-        """Verify and store this witness's cosignature.
-
-        Raises NoteError if it is missing. Ignores other cosignatures.
-        """
+        """Verify and store this witness's cosignature; ignore others. Raises NoteError if it is missing."""
         text, signatures = parse_note(head.checkpoint + lines)
         own = signatures_of(state.witness.verifier, text, signatures)
         if not own:

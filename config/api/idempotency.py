@@ -165,10 +165,7 @@ class ReservableKey:
 
 
 def place_of(owner_id: int, key: UUID) -> str:
-    """Return the associated data that binds an encrypted body to its owner and key.
-
-    The primary key alone would not bind the body to its owner.
-    """
+    """Return the associated data of a stored body: its owner and key. The primary key would not bind the owner."""
     return f"{IdempotencyRecord._meta.db_table}|body|{owner_id}|{key}"
 
 

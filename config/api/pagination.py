@@ -48,10 +48,7 @@ def truncated_header(*, is_cut: bool) -> dict[str, str]:
 
 
 class FittingPagination(BasePagination):
-    """Pagination of an ordered queryset by `limit` and `offset`, up to the size limit.
-
-    Without `limit`, returns all rows.
-    """
+    """Pages of an ordered queryset by `limit` and `offset`, up to the size limit; all rows without `limit`."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:  # noqa: ARG002
         """Return the page's rows, rendered by the response serializer that the endpoint declares."""

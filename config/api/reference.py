@@ -323,10 +323,7 @@ class Reference:
         return ", ".join(filter(None, texts))
 
     def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """Resolve the references of a schema, and merge its `allOf`.
-
-        The fields of all `oneOf` and `anyOf` are combined.
-        """
+        """Resolve the references of a schema, and merge the schemas of its `allOf`, `oneOf`, and `anyOf`."""
         result = dict(schema)
         parts = [self._schemas[_name(result.pop("$ref"))]] if "$ref" in result else []
         for key in ("allOf", "oneOf", "anyOf"):
@@ -387,10 +384,7 @@ def _name(reference: str) -> str:
 
 
 def _name_of(schema: dict[str, Any]) -> str:
-    """Return the name of the schema to which `schema` refers.
-
-    The reference can be in an `allOf` of one item, or in a `oneOf` with null.
-    """
+    """Return the name of the referenced schema. The reference can be in a single `allOf`, or `oneOf` with null."""
     if "$ref" in schema:
         return _name(schema["$ref"])
     parts = [part for key in ("allOf", "oneOf", "anyOf") for part in schema.get(key, ())]

@@ -43,10 +43,7 @@ def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, 
 
 
 def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables of the templates.
-
-    `sends` is json, form, files, or empty. `gets` is json, text, file, or none.
-    """
+    """Return the variables of the templates. `sends`: json, form, files, or empty. `gets`: json, text, file, none."""
     operation: dict[str, Any] = result["paths"][path][method]
     parameters = operation.get("parameters", ())
     for parameter in parameters:

@@ -134,10 +134,7 @@ class PrintableIdField(IdField):
 
 
 class NameField(IdField):
-    """A displayed name.
-
-    It is normalized to NFC with single spaces. Rejects blank, control, and invisible characters.
-    """
+    """A displayed name, normalized to NFC. Rejects blank, control, and invisible characters."""
 
     clean = staticmethod(clean_name)
 
@@ -268,10 +265,7 @@ class RequestSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
-        """Return the fields that are present or have a default.
-
-        Raises ValidationFailed, or an invalid field's `refusal`.
-        """
+        """Return the present fields and the defaults. Raises ValidationFailed, or an invalid field's `refusal`."""
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
@@ -476,10 +470,7 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
     def build_property_field(
         self, field_name: str, model_class: type[models.Model]
     ) -> tuple[type[Any], dict[str, Any]]:
-        """Return the field of a foreign key's column.
-
-        The field of an account is a string; others have the key's type.
-        """
+        """Return the field of a foreign key's column: a string for an account, otherwise the key's type."""
         keys = (field for field in model_class._meta.concrete_fields if isinstance(field, models.ForeignKey))
         key = next((key for key in keys if key.attname == field_name), None)
         if key is None:

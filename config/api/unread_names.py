@@ -63,10 +63,7 @@ def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
 
 
 def unread_parameters(query: Any, parameters: Any) -> Iterator[str]:
-    """Yield the unknown parameters of a query string.
-
-    Raises UnknownNames if the endpoint rejects unknown parameters.
-    """
+    """Yield the unknown parameters of a query string. Raises UnknownNames if the endpoint rejects them."""
     fields = {} if parameters is None else parameters.shared().fields
     unread = [name for name in query if name not in fields]
     if parameters is not None and parameters.refuses_unknown:

@@ -207,10 +207,7 @@ def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
 
 @cache
 def without_link(opts: Any, name: str) -> Any:
-    """Return the column of a foreign key for a lender console.
-
-    It has no link, because members may not open the page.
-    """
+    """Return a foreign key's column for a lender console, without a link if members may not open the page."""
     field = next(
         (
             concrete_field

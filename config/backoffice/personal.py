@@ -54,10 +54,7 @@ def logged_query(request: HttpRequest) -> str:
 
 
 def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
-    """Return the names of other users who recently opened a record's page.
-
-    Names that the viewer may not see are omitted.
-    """
+    """Return the names of users who recently opened a record's page, if the viewer may see these names."""
     recent = narrowed(DataAccess.recent_readings(kind=kind, record_id=record_id, now=now), viewer)
     return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
 

@@ -176,10 +176,7 @@ class ReadOnlyAdmin(Exports):
         return super().change_view(request, object_id, form_url, context)
 
     def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
-        """Return the URL pattern of an additional page of a record.
-
-        The page's view receives the record instead of its id.
-        """
+        """Return the URL pattern of another page of a record, whose view receives the record."""
 
         def with_record(request: HttpRequest, object_id: str, **options: Any) -> HttpResponse:
             record = self.get_object(request, unquote(object_id))

@@ -65,10 +65,7 @@ class Transitions(OwnedRecords):
         ]
 
     def seen_state(self, record: Any) -> str:
-        """Return the state to which a confirmation is bound.
-
-        If the state differs at the POST, the status does not change.
-        """
+        """Return the state of a confirmation. If it differs at the POST, the status does not change."""
         return f"{record.status}:{record.moves}"
 
     def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  an app may name it by where it begins

@@ -78,10 +78,7 @@ def drop(schema_editor: Any, name: str) -> None:
 
 
 def add_for_postgresql(name: str, definition: str) -> migrations.RunPython:
-    """Return an operation that creates an index on PostgreSQL only.
-
-    `definition` is, for example, `table USING gin (column)`.
-    """
+    """Return an operation that creates an index on PostgreSQL only, such as `table USING gin (column)`."""
 
     def forwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
         if schema_editor.connection.vendor == "postgresql":

@@ -32,10 +32,7 @@ def _without_port(hop: str) -> str:
 
 
 def _canonical(text: str) -> str:
-    """Return an IP address in the spelling of RFC 5952. Converts an IPv4-mapped IPv6 address to IPv4.
-
-    Any other text is returned unchanged.
-    """
+    """Return an IP address in the spelling of RFC 5952, IPv4-mapped as IPv4. Other texts are unchanged."""
     try:
         address = ip_address(text)
     except ValueError:

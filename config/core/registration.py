@@ -87,10 +87,7 @@ class Declarations:
 
 @cache
 def declared(what: str) -> list[Any]:
-    """Return the declarations of all apps for an attribute, in the order of INSTALLED_APPS.
-
-    A mapping is returned as its items.
-    """
+    """Return all apps' declarations for an attribute in the order of INSTALLED_APPS, a mapping as its items."""
     members: list[Any] = []
     for app in apps.get_app_configs():
         declaration: Any = getattr(app, what, ()) if isinstance(app, Declarations) else ()

@@ -57,10 +57,7 @@ def compounds_of(text: str) -> list[list[str]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the distinct words of a text.
-
-    A compound yields its parts, joined adjacent parts, and the whole compound.
-    """
+    """Return a text's distinct words. A compound yields its parts, joined adjacent parts, and the whole."""
     return list(dict.fromkeys(word for parts in compounds_of(text) for word in _joined(parts)))
 
 

@@ -93,10 +93,7 @@ def register(check: Check, *tags: str) -> None:
 
 
 def examine() -> list[dict[str, Any]]:
-    """Run every check with the tag DOCTOR; return `name`, `ok`, and `why` for each.
-
-    A check that can't run is an error.
-    """
+    """Return `name`, `ok`, and `why` of every check with the tag DOCTOR. A check that can't run is an error."""
     return [{"name": check.__name__.removeprefix("check_"), **_outcome(check)} for check in _tagged(DOCTOR)]
 
 
@@ -177,10 +174,7 @@ def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Check that each database stores every character, and can convert the case of letters.
-
-    Users are looked up case-insensitively.
-    """
+    """Check that each database stores every character, and ignores the case of letters in look-ups of users."""
     results: list[checks.CheckMessage] = []
     for alias in databases:
         encoding = _first_value("SELECT current_setting('server_encoding')", alias)
@@ -208,10 +202,7 @@ def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _first_value(statement: str, alias: str = "default") -> str | None:
-    """Return the first column of a query's first row.
-
-    Returns None without a row, and on other databases than PostgreSQL.
-    """
+    """Return the first column of a query's first row; None without a row, or without PostgreSQL."""
     connection = connections[alias]
     if connection.vendor != "postgresql":
         return None

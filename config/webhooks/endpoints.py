@@ -110,10 +110,7 @@ def _publish_backlog(account_id: int, *, now: datetime) -> None:
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
-    """Disable an endpoint, and record the event, in the caller's transaction.
-
-    Return False if it was already disabled.
-    """
+    """Disable an endpoint and record the event, in the caller's transaction. Returns False if it was disabled."""
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
     if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False

@@ -141,10 +141,7 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
 
 
 def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
-    """Update `failing_since` of endpoints.
-
-    Disable endpoints that failed for FAILING_MAX or are gone; return their number.
-    """
+    """Update `failing_since`, and disable endpoints that are gone or failed for FAILING_MAX. Return their number."""
     working = {item.task.endpoint.pk for item in outcomes if item.succeeded}
     gone = {item.task.endpoint.pk for item in outcomes if item.status_code == STATUS_GONE}
     failing = {item.task.endpoint.pk for item in outcomes if item.error not in {None, ENDPOINT_DISABLED}} - working

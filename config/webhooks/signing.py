@@ -30,10 +30,7 @@ def standard_signature(secret: str, *, message_id: str, timestamp: int, body: by
 def signature_headers(
     *, message_id: str, timestamp: int, body: bytes, header_secret: str, live_secrets: Sequence[str]
 ) -> dict[str, str]:
-    """Return the signature headers.
-
-    `header_secret` signs X-Service-Signature, `live_secrets` sign webhook-signature.
-    """
+    """Return the signature headers: X-Service-Signature by `header_secret`, webhook-signature by `live_secrets`."""
     signatures = (
         standard_signature(secret, message_id=message_id, timestamp=timestamp, body=body) for secret in live_secrets
     )

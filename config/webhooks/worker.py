@@ -82,10 +82,7 @@ class Worker:
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
-        """Stop claiming deliveries.
-
-        `run` returns after the current requests have ended and their results are stored.
-        """
+        """Stop claiming deliveries. `run` returns after it has stored the results of the current requests."""
         self._stopping.set()
 
     def run(self, *, once: bool = False) -> dict[str, int]:
@@ -106,10 +103,7 @@ class Worker:
         return dict(self.counts)
 
     def _guarded(self, step: Callable[[], bool]) -> bool:
-        """Run a step. If the database is unavailable, wait a moment.
-
-        No outcome is lost, because outcomes are stored later, and leases expire.
-        """
+        """Run a step. If the database is unavailable, wait a moment. Outcomes are then stored later."""
         try:
             return step()
         except Error as error:
@@ -244,10 +238,7 @@ class Worker:
         return Outcome(task, at, status, error, round(seconds * 1000), retry_after)
 
     def _gather(self) -> bool:
-        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries.
-
-        Return False if none of them existed.
-        """
+        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries. Returns False if none existed."""
         left_over: list[Task] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
