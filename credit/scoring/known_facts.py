@@ -145,7 +145,9 @@ FACTS = (
         excludes_application=True,
     ),
     _person(
-        "open_applications", "How many other applications of the same person are open with the lender.", "applications"
+        "open_applications",
+        "How many other applications of the same person to the lender have the status `submitted` or `under_review`.",
+        "applications",
     ),
     _person(
         "days_since_rejection", "Whole days since the lender last rejected another application of the same person.",

@@ -6,7 +6,7 @@ from credit.anchoring.services import anchor_due
 
 class Command(WorkerCommand):
     help = (
-        "Anchor decisions, acceptances, withdrawals from contracts, and publications in the ledger, until SIGTERM. "
+        "Anchor decisions, acceptances, withdrawals from contracts, notices, and publications, until SIGTERM. "
         "With --once, anchor what is due now, and exit."
     )
     fault = "{failed} records could not be anchored; they are tried again later."
