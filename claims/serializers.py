@@ -117,9 +117,7 @@ class ClaimStatusRequestSerializer(serializers.RequestSerializer):
 
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(
-        allow_null=True, default=None, help_text="A human-readable reason. Null if there is none."
-    )
+    reason = serializers.TextField(**serializers.NULLABLE, help_text="A human-readable reason. Null if there is none.")
 
 
 class ClaimFilter(serializers.FilterSet):

@@ -25,22 +25,20 @@ class LoginRequestSerializer(serializers.RequestSerializer):
     `code`.
     """
 
-    username = serializers.IdField(allow_null=True, default=None, help_text="The user name of the account.")
+    username = serializers.IdField(**serializers.NULLABLE, help_text="The user name of the account.")
     password = serializers.TextField(
-        min_length=1, max_length=PASSWORD_MAX, allow_null=True, default=None, help_text="The account's password."
+        min_length=1, max_length=PASSWORD_MAX, **serializers.NULLABLE, help_text="The account's password."
     )
     otp = OtpField(
         max_length=16,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The authenticator's current code, or a recovery code. Required for an account with an "
         "authenticator.",
     )
     code = serializers.TextField(
         min_length=1,
         max_length=64,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="A one-time code from `/account/`, for staff who log in with single sign-on. Send no other field.",
     )
 

@@ -20,8 +20,7 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
         child=serializers.OneOfField(SCOPES),
         min_length=1,
         max_length=len(SCOPES),
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The scopes of the key; null for an unrestricted key.",
     )
     expires_days = serializers.Int32Field(

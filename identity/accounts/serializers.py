@@ -57,11 +57,10 @@ class ManagedAccountRequestSerializer(serializers.RequestSerializer):
     email = serializers.TextField(
         min_length=3,
         max_length=ADDRESS_MAX,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The address that receives a link to claim the account; null sends no mail.",
     )
-    name = serializers.WordsField(allow_null=True, default=None, help_text="The customer's name.")
+    name = serializers.WordsField(**serializers.NULLABLE, help_text="The customer's name.")
 
 
 class ManagedAccountSerializer(serializers.ModelResponseSerializer):

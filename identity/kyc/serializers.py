@@ -21,12 +21,9 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
 
     user_id = serializers.IdField(required=False, help_text="Your own `user_id`, as a string.")
     redirect_uri = serializers.TextField(
-        max_length=ADDRESS_MAX_LENGTH,
-        allow_null=True,
-        default=None,
-        help_text="The address that the applicant returns to.",
+        max_length=ADDRESS_MAX_LENGTH, **serializers.NULLABLE, help_text="The address that the applicant returns to."
     )
-    template_id = serializers.IdField(allow_null=True, default=None, help_text="The vendor's template of the steps.")
+    template_id = serializers.IdField(**serializers.NULLABLE, help_text="The vendor's template of the steps.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Reject a redirect address that is not http(s), contains user information, or can't be opened by browsers."""

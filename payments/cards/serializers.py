@@ -37,17 +37,13 @@ class ProcessRequestSerializer(serializers.RequestSerializer):
         help_text="The processor's token of the method, or the id of a stored method."
     )
     currency = serializers.TextField(
-        min_length=3,
-        max_length=3,
-        allow_null=True,
-        default=None,
-        help_text="The ISO 4217 code of the currency; null is USD.",
+        min_length=3, max_length=3, **serializers.NULLABLE, help_text="The ISO 4217 code of the currency; null is USD."
     )
     description = serializers.TextField(
-        allow_null=True, default=None, help_text="A description for your own use; null if none."
+        **serializers.NULLABLE, help_text="A description for your own use; null if none."
     )
     provider_account_id = serializers.IdField(
-        allow_null=True, default=None, help_text="The payee's account at the processor; null for the platform's own."
+        **serializers.NULLABLE, help_text="The payee's account at the processor; null for the platform's own."
     )
 
 

@@ -19,9 +19,9 @@ class InitiateRequestSerializer(serializers.RequestSerializer):
     to_address = AddressField()
     amount_usdc = serializers.Int64Field(min_value=0)
     description = serializers.TextField(
-        allow_null=True, default=None, help_text="A description for your own use; null if none."
+        **serializers.NULLABLE, help_text="A description for your own use; null if none."
     )
-    network = NetworkField(allow_null=True, default=None)
+    network = NetworkField(**serializers.NULLABLE)
 
 
 class ConfirmRequestSerializer(serializers.RequestSerializer):
@@ -33,7 +33,7 @@ class ConfirmRequestSerializer(serializers.RequestSerializer):
         min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH, help_text="The signed transaction: 0x and hex digits."
     )
     network = NetworkField(
-        allow_null=True, default=None, help_text="The network of the initiated payment; null has the same meaning."
+        **serializers.NULLABLE, help_text="The network of the initiated payment; null has the same meaning."
     )
 
 
