@@ -1,6 +1,6 @@
 import secrets
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -16,9 +16,7 @@ from identity.access.consents import APP
 from identity.access.keys import DEFAULT_DAYS, create_api_key
 from identity.accounts.managed import make_account
 from identity.bank.services import link_item
-from identity.kyc.machine import REQUIRES_INPUT
-from identity.kyc.models import record_verification_event
-from identity.kyc.services import apply_state, create_verification, request_verification
+from identity.kyc.services import apply_state, create_verification, request_verification, store_attempt
 from identity.models import (
     ApiKey,
     BankItem,
@@ -92,24 +90,8 @@ def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, n
     state = Sandbox().create_verification(
         client_user_id=f"{person.pk}-demo-{attempt}", template_id=None, redirect_uri=None
     )
-    verification = KycVerification.objects.create(
-        id=identifier,
-        user=person,
-        attempt=attempt,
-        previous_attempt=previous,
-        status=REQUIRES_INPUT,
-        provider=Sandbox.name,
-        provider_reference=state.reference,
-        provider_status=state.status,
-        steps=cast("Any", state.steps),
-        hosted_url=state.hosted_url,
-        expires_at=now + timedelta(days=_OPEN_DAYS),
-        refreshed_at=now,
-        created_at=now,
-        updated_at=now,
-    )
-    record_verification_event("created", verification, now=now)
-    return verification
+    expires_at = now + timedelta(days=_OPEN_DAYS)
+    return store_attempt(person, state, previous=previous, now=now, id=identifier, expires_at=expires_at)
 
 
 def _finish(verification: KycVerification, progress: Progress, *, now: datetime) -> None:

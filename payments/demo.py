@@ -10,9 +10,8 @@ from config.webhooks.events import record_event
 from payments.cards import services as card
 from payments.cards.fees import fee_cents
 from payments.cards.models import OPEN, PATIENCE_MAX, UNKNOWN, Payment
-from payments.crypto.broadcast import confirm_payment
-from payments.crypto.machine import AWAITING_SIGNATURE
-from payments.crypto.models import CryptoPayment, record_crypto_event
+from payments.crypto.broadcast import confirm_payment, prepare_payment, store_payment
+from payments.crypto.models import CryptoPayment
 from payments.wallets import services as wallets
 from payments.wallets.models import CONNECTED, WALLETCONNECT, Wallet
 
@@ -87,20 +86,15 @@ def _connect(identifier: UUID, owner: Any, address: str, label: str, now: dateti
 
 
 def _initiate(identifier: UUID, wallet: Wallet, description: str, now: datetime) -> CryptoPayment:
-    payment = CryptoPayment.objects.create(
-        id=identifier,
-        user=wallet.user,
-        wallet=wallet,
-        simulated=True,
-        network=wallet.network,
-        from_address=wallet.address,
+    payment = prepare_payment(
+        owner=wallet.user,
+        wallet_id=str(wallet.pk),
         to_address="0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
         amount_usdc=25_000_000,
         description=description,
-        status=AWAITING_SIGNATURE,
-        expires_at=now + timedelta(days=_SIGNING_DAYS),
-        created_at=now,
-        updated_at=now,
+        network=wallet.network,
+        now=now,
     )
-    record_crypto_event("initiated", payment, now=now)
+    payment.id, payment.expires_at = identifier, now + timedelta(days=_SIGNING_DAYS)
+    store_payment(payment)
     return payment

@@ -101,25 +101,31 @@ def create_verification(
             return previous
         if previous is not None and previous.is_open:
             _supersede(previous, actor=actor, now=now)
-        verification = KycVerification.objects.create(
-            user=actor.user,
-            attempt=1 if previous is None else previous.attempt + 1,
-            previous_attempt=previous,
-            status=machine.REQUIRES_INPUT,
-            provider=settings.OPEN_BANKING,
-            provider_reference=state.reference,
-            provider_status=state.status,
-            steps=cast("Any", state.steps),
-            name_match=state.name_match,
-            hosted_url=state.hosted_url,
-            redirect_uri=redirect_uri,
-            template_id=template_id,
-            expires_at=now + timedelta(hours=OPEN_HOURS),
-            refreshed_at=now,
-            created_at=now,
-            updated_at=now,
-        )
-        record_verification_event("created", verification, now=now)
+        expires_at = now + timedelta(hours=OPEN_HOURS)
+        return store_attempt(actor.user, state, previous=previous, expires_at=expires_at, now=now, **wanted)
+
+
+def store_attempt(
+    user: Any, state: VerificationState, *, previous: KycVerification | None, now: datetime, **columns: Any
+) -> KycVerification:
+    """Store a verification that has not started, and record its event, in the caller's transaction."""
+    verification = KycVerification.objects.create(
+        user=user,
+        attempt=1 if previous is None else previous.attempt + 1,
+        previous_attempt=previous,
+        status=machine.REQUIRES_INPUT,
+        provider=settings.OPEN_BANKING,
+        provider_reference=state.reference,
+        provider_status=state.status,
+        steps=cast("Any", state.steps),
+        name_match=state.name_match,
+        hosted_url=state.hosted_url,
+        refreshed_at=now,
+        created_at=now,
+        updated_at=now,
+        **columns,
+    )
+    record_verification_event("created", verification, now=now)
     return verification
 
 
@@ -239,10 +245,9 @@ def receive_event(event: Any, *, now: datetime) -> None:
     reference = event.get("identity_verification_id")
     if not isinstance(reference, str) or "\0" in reference:
         return
+    statuses = sorted(machine.UNDECIDED | {machine.VERIFIED})
     verification = KycVerification.objects.filter(
-        provider=settings.OPEN_BANKING,
-        provider_reference=reference,
-        status__in=sorted(machine.UNDECIDED | {machine.VERIFIED}),
+        provider=settings.OPEN_BANKING, provider_reference=reference, status__in=statuses
     ).first()
     if verification is not None:
         refresh_verification(verification, now=now)
