@@ -13,6 +13,7 @@ from config.core.credentials import FIRST_PARTY
 from config.core.errors import UserMismatch
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 
+_own = partial(endpoint, access=FIRST_PARTY)
 _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
@@ -21,12 +22,7 @@ class ClaimViewSet(ApiViewSet):
 
     lookup_url_kwarg = "claim_id"
 
-    @endpoint(
-        access=FIRST_PARTY,
-        query=serializers.ClaimQuery,
-        answer=serializers.ClaimSerializer(many=True),
-        errors=(UserMismatch,),
-    )
+    @_own(query=serializers.ClaimQuery, answer=serializers.ClaimSerializer(many=True), errors=(UserMismatch,))
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Claim]:
         """List claims.
 
@@ -48,7 +44,7 @@ class ClaimViewSet(ApiViewSet):
         require_self(request, body.pop("user_id"))
         return services.create_claim(actor=actor_of(request), members=body, now=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.ClaimSerializer, errors=(ClaimNotFound,))
+    @_own(answer=serializers.ClaimSerializer, errors=(ClaimNotFound,))
     def retrieve(self, request: ApiRequest, claim_id: str) -> Claim:
         """Get a claim."""
         return services.show_claim(claim_id, request.user)
@@ -84,11 +80,6 @@ class ClaimViewSet(ApiViewSet):
         The owner, and reviewers who can read the claim, can make the transitions of their role.
         """
         claim = services.load_movable(claim_id, request.user)
-        claim.transition_to(
-            body["status"],
-            actor=actor_of(request),
-            changed_by=body["updated_by"],
-            now=timezone.now(),
-            reason=body["reason"],
-        )
+        actor, now = actor_of(request), timezone.now()
+        claim.transition_to(body["status"], actor=actor, changed_by=body["updated_by"], now=now, reason=body["reason"])
         return claim

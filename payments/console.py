@@ -56,15 +56,8 @@ def _failure_in_words(failure: str | None) -> str:
 @admin.register(Payment)
 class PaymentAdmin(OwnedRecords):
     list_display = (
-        "payment_number",
-        "status_chip",
-        "person",
-        "amount",
-        "refunded",
-        "processor",
-        "failure_shown",
-        "created",
-    )
+        "payment_number", "status_chip", "person", "amount", "refunded", "processor", "failure_shown", "created",
+    )  # fmt: skip
     list_filter = ("status", "disputed", ("processor", among(("sandbox", "stripe"))))
     list_defer = ("description", "method_token")
     search_help_text = "A payment's id, the beginning of a user name, or a user's id"

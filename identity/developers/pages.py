@@ -93,11 +93,8 @@ class KeysPage(DeveloperPage):
 
     def make(self, request: HttpRequest) -> HttpResponse:
         form = request.POST
-        fields: dict[str, Any] = {
-            "name": form.get("name", ""),
-            "expires_days": parse_number(form.get("expires_days", "")),
-        }
-        fields["scopes"] = _scopes_in(form)
+        days = parse_number(form.get("expires_days", ""))
+        fields = {"name": form.get("name", ""), "expires_days": days, "scopes": _scopes_in(form)}
         body = ApiKeyRequestSerializer.read(fields)
         return _show_key(request, keys.create_own_key(actor_on(request), **body, now=timezone.now()))
 

@@ -30,6 +30,7 @@ from identity.oauth.serializers import GrantRequestSerializer, RevocationRequest
 from identity.oauth.validator import PlatformValidator
 
 _logged_in = partial(endpoint, access=LOG_IN)
+_changes = partial(endpoint, access=LOG_IN, idempotent=True)
 _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed)
 
 
@@ -174,11 +175,10 @@ class OAuthClientViewSet(ApiViewSet):
         """
         return clients.clients_of(request.user)
 
-    @_logged_in(
+    @_changes(
         body=serializers.OAuthClientRequestSerializer,
         answer=serializers.IssuedClientSerializer,
         status=201,
-        idempotent=True,
         errors=(SecondFactorRequired, ValidationFailed),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> OAuthClient:
@@ -197,10 +197,9 @@ class OAuthClientViewSet(ApiViewSet):
         """
         return clients.load_own_client(request.user, client_id)
 
-    @_logged_in(
+    @_changes(
         body=serializers.OAuthClientChangeRequestSerializer,
         answer=serializers.OAuthClientSerializer,
-        idempotent=True,
         errors=(SecondFactorRequired, NotFound, ValidationFailed),
     )
     def partial_update(self, request: ApiRequest, client_id: str, body: dict[str, Any]) -> OAuthClient:
@@ -211,11 +210,7 @@ class OAuthClientViewSet(ApiViewSet):
         return clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
 
     @action(detail=True, methods=["post"], url_path="rotate-secret")
-    @_logged_in(
-        answer=serializers.IssuedClientSerializer,
-        idempotent=True,
-        errors=(SecondFactorRequired, NotFound, RecordNotEditable),
-    )
+    @_changes(answer=serializers.IssuedClientSerializer, errors=(SecondFactorRequired, NotFound, RecordNotEditable))
     def rotate_secret(self, request: ApiRequest, client_id: str) -> OAuthClient:
         """Rotate the secret of a client.
 
@@ -224,7 +219,7 @@ class OAuthClientViewSet(ApiViewSet):
         """
         return clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
 
-    @_logged_in(idempotent=True, errors=(SecondFactorRequired, NotFound))
+    @_changes(errors=(SecondFactorRequired, NotFound))
     def destroy(self, request: ApiRequest, client_id: str) -> None:
         """Delete an OAuth client.
 

@@ -58,16 +58,11 @@ def _follow(payment: Payment, *, now: datetime) -> None:
     # Version 1.0 stored events without `state`. Those events contain no refund or dispute data.
     events = [event for event in payment.events.all() if "state" in event.detail]
     refunded, disputed = _refunded(events), _disputed(events)
-    members: dict[str, Any] = {
-        "account_id": payment.user_id,
-        "now": now,
-        "payment_id": payment.pk,
-        "status": payment.status,
-    }
+    about: dict[str, Any] = {"payment_id": payment.pk, "status": payment.status}
     if refunded != payment.refunded_cents:
-        record_event("payment.refunded", **members)
+        record_event("payment.refunded", account_id=payment.user_id, now=now, **about)
     if disputed != payment.disputed:
-        record_event("payment.disputed", **members, disputed=disputed)
+        record_event("payment.disputed", account_id=payment.user_id, now=now, **about, disputed=disputed)
     payment.refunded_cents, payment.disputed = refunded, disputed
     payment.save(update_fields=["refunded_cents", "disputed"])
 

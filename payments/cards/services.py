@@ -324,15 +324,10 @@ def log_attempt(payment: Payment, action: str, outcome: str, *, now: datetime, d
 
 def _record(payment: Payment, now: datetime) -> None:
     """Emit `payment.completed`, `payment.failed`, or, only after the first attempt, `payment.unknown`."""
-    if payment.status == UNKNOWN and payment.epoch > 1:
+    status = payment.status
+    if status == UNKNOWN and payment.epoch > 1:
         return
-    record_event(
-        f"payment.{payment.status.lower()}",
-        account_id=payment.user_id,
-        now=now,
-        payment_id=payment.pk,
-        status=payment.status,
-    )
+    record_event(f"payment.{status.lower()}", account_id=payment.user_id, now=now, payment_id=payment.pk, status=status)
 
 
 def check_currency(currency: str) -> str:

@@ -104,15 +104,8 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
             provider_account_id=account_id, address=address, provisioned_at=now
         )
         account.refresh_from_db()
-    return _connect(
-        owner=owner,
-        kind=CIRCLE,
-        network=network,
-        address=str(account.address),
-        label=label,
-        now=now,
-        custody_account=account,
-    )
+    reference = {"kind": CIRCLE, "network": network, "address": str(account.address)}
+    return _connect(owner=owner, label=label, now=now, custody_account=account, **reference)
 
 
 def set_default(wallet_id: str, *, owner: Any, now: datetime) -> Wallet:
