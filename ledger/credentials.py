@@ -12,7 +12,13 @@ from typing import Any
 
 from django.conf import settings
 
-from config.core.credentials import AmbiguousCredentials, AuthenticationRequired, InsufficientScope, InvalidToken
+from config.core.credentials import (
+    AmbiguousCredentials,
+    AuthenticationRequired,
+    ExpiredToken,
+    InsufficientScope,
+    InvalidToken,
+)
 from config.core.errors import UserMismatch
 from config.core.names import skeleton
 from config.core.tokens import verify_access_token
@@ -27,6 +33,8 @@ PLATFORM_TYPES = frozenset({
 _PLATFORM_SKELETONS = frozenset(map(skeleton, PLATFORM_TYPES))
 ANCHOR_SCOPE = "identity:write"
 LIST_SCOPE = "identity:read"
+# The errors of `identify`. Service B accepts no signed requests.
+CALLER_ERRORS = (AuthenticationRequired, InvalidToken, ExpiredToken, AmbiguousCredentials)
 
 
 @dataclass(frozen=True)

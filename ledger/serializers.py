@@ -42,7 +42,8 @@ class AnchorRequestSerializer(serializers.RequestSerializer):
     user_id = serializers.TextField(
         min_length=1,
         max_length=USER_ID_MAX,
-        help_text="Your id of the report's subject. The log has only a commitment to it.",
+        help_text="Your id of the report's subject. The tree has only a commitment to the id, but "
+        "`GET /hash/{report_hash}` returns the id to each caller who has the hash.",
     )
     report_type = serializers.TextField(min_length=1, max_length=REPORT_TYPE_MAX)
     report_data = ReportDataField()
@@ -147,8 +148,13 @@ class HashPageSerializer(LogSerializer):
 
     verified = serializers.FlagField(help_text="Whether the hash is anchored.")
     hash = serializers.TextField()
-    user_id = serializers.TextField(required=False, help_text="The subject of the report.")
-    report_type = serializers.TextField(required=False)
+    user_id = serializers.TextField(
+        required=False, help_text="The subject of the report. `erased` after the subject's erasure."
+    )
+    report_type = serializers.TextField(
+        required=False,
+        help_text="The type of the report, chosen by its submitter. `erased` after the subject's erasure.",
+    )
     block_number = serializers.Int64Field(required=False, help_text="The number of the report's block.")
     timestamp = serializers.TextField(required=False, help_text="When the ledger wrote the block (UTC).")
     message = serializers.TextField(required=False, help_text="The explanation; only if the hash is not anchored.")
@@ -200,7 +206,7 @@ class BatchSerializer(serializers.ResponseSerializer):
 
 
 class ProofSerializer(LogSerializer):
-    """An inclusion proof against the newest checkpoint."""
+    """An inclusion proof against the newest checkpoint, or against the newest checkpoint that has the quorum."""
 
     hash = serializers.TextField(source="record.hash")
     index = serializers.Int64Field(source="record.index")

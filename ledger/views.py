@@ -18,12 +18,12 @@ from config.api.parsers import StrictJSONParser
 from config.api.renderers import renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, also_answers, endpoint
-from config.core.credentials import ANY_CALLER, PUBLIC
-from config.core.errors import NotFound, ValidationFailed
+from config.core.credentials import ANY_CALLER, PUBLIC, InsufficientScope
+from config.core.errors import NotFound, UserMismatch, ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
 from ledger import log, serializers, tiles, witnessing
 from ledger.access import HasListedKey, LedgerViewSet
-from ledger.credentials import ANCHOR_SCOPE, LIST_SCOPE
+from ledger.credentials import ANCHOR_SCOPE, CALLER_ERRORS, LIST_SCOPE
 from ledger.entries import USER_ID_MAX, Receipt, Submission, has_dot_segment
 from ledger.errors import InvalidHashError, LogUnavailableError, NotWitnessedYetError
 from ledger.group_commit import group_commit
@@ -40,7 +40,7 @@ FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
 _SHOWN_OF_A_RECORD = ("hash", "user_id", "report_type", "block_number", "timestamp")
 # Declarations that both anchoring operations share, and declarations that both proof formats share.
-_anchors = partial(endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,))
+_anchors = partial(endpoint, access=ANCHOR_SCOPE, caller_errors=CALLER_ERRORS)
 _proves = partial(
     endpoint,
     access=PUBLIC,
@@ -87,7 +87,7 @@ class NodeViewSet(LedgerViewSet):
 
         `degraded` means that the node can read the log, but can't sign. Possible causes are a database that is
         read-only or behind its signature, a guard file that is lost or not writable, and a changed key. If the node
-        can't read the log, it returns 503 with the same fields.
+        can't read the log, or its database is not migrated, it returns 503 with the same fields.
         """
         status = status_in_time()
         if status is not None:
@@ -126,7 +126,7 @@ class NodeViewSet(LedgerViewSet):
     def key(self, _request: ApiRequest) -> dict[str, Any]:
         """Get the public key that signs checkpoints.
 
-        The response also has the addresses of the previous and the next log.
+        The response also has the URLs of the previous and the next log.
         """
         key = signer()
         pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -214,13 +214,15 @@ class RecordViewSet(LedgerViewSet):
         access=ANY_CALLER,
         query=serializers.UserHashesQuery,
         answer=serializers.UserHashesSerializer,
-        errors=(NotFound,),
+        caller_errors=CALLER_ERRORS,
+        errors=(InsufficientScope, UserMismatch, NotFound),
     )
     def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the hashes of a user.
 
         The oldest is first. In production, the ledger requires a token of the user or of staff, or a key in
-        `LEDGER_API_KEYS`.
+        `LEDGER_API_KEYS`. An app's token also requires `identity:read`. In development, the ledger requires no
+        credential.
         """
         wanted = read_user_id(user_id)
         self.caller.check(wanted, LIST_SCOPE)
@@ -228,7 +230,11 @@ class RecordViewSet(LedgerViewSet):
         return {"user_id": wanted, "hashes": records, "total": total}
 
     @heavy.operation(when=heavy.has_large_body)
-    @_anchors(body=serializers.AnchorRequestSerializer, answer=serializers.AnchorSerializer)
+    @_anchors(
+        body=serializers.AnchorRequestSerializer,
+        answer=serializers.AnchorSerializer,
+        errors=(UserMismatch, LogUnavailableError),
+    )
     def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> Receipt:
         """Anchor a report.
 
@@ -237,12 +243,17 @@ class RecordViewSet(LedgerViewSet):
         The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key`,
         `contract_withdrawal`, and `release` are reserved for the platform and the keys in `LEDGER_API_KEYS`. Other
         callers get 403.
+
+        With an access token of an account that is not staff, `user_id` must be the account's id. In development, the
+        ledger requires no credential.
         """
         self.caller.check_anchoring(body)
         return group_commit.anchor([submission_of(body)])[0]
 
     @heavy.operation(when=heavy.has_large_body)
-    @_anchors(body=serializers.BatchRequestSerializer, answer=serializers.BatchSerializer)
+    @_anchors(
+        body=serializers.BatchRequestSerializer, answer=serializers.BatchSerializer, errors=(LogUnavailableError,)
+    )
     def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Anchor up to 1,000 reports in one block.
 

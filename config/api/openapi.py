@@ -26,7 +26,6 @@ from config.api.views import Endpoint
 from config.core import errors
 from config.core.credentials import (
     ANY_CALLER,
-    CALLER_ERRORS,
     FIRST_PARTY,
     LOG_IN,
     PUBLIC,
@@ -127,7 +126,7 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
     error_classes: list[type[errors.ApiError]] = [errors.NotAcceptable, errors.HttpsRequired, errors.InvalidHost]
     error_classes += [rate_limits.RateLimited, errors.InternalError, errors.Unavailable]
     if declared.access != PUBLIC:
-        error_classes += CALLER_ERRORS
+        error_classes += declared.caller_errors
         if declared.access != ANY_CALLER:
             error_classes.append(InsufficientScope)
     if declared.parameters is not None:
@@ -319,7 +318,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     components = result["components"]
     schemas = components["schemas"]
     schemas |= deepcopy(_OURS["schemas"]) | {"ErrorCode": _error_codes(urlconf)}
-    components["securitySchemes"] = deepcopy(_OURS["securitySchemes"])
+    components["securitySchemes"] = deepcopy(_OURS["securitySchemes"][urlconf])
     result["tags"] = _tags(urlconf)
     # `description.md` and `examples.json` are in the folder of the service's URLconf.
     beside = Path(str(import_module(urlconf).__file__))

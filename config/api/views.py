@@ -29,7 +29,7 @@ from config.api import idempotency, rate_limits, unread_names
 from config.api.pagination import FittingPagination
 from config.api.renderers import OrjsonRenderer
 from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
-from config.core.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC
+from config.core.credentials import ANY_CALLER, CALLER_ERRORS, KEY_EXPIRY_NOTICE, PUBLIC
 from config.core.errors import ApiError, MalformedJSON, UserMismatch
 from config.core.json_text import render_json, rfc3339
 
@@ -49,8 +49,8 @@ class Endpoint:
     method under those names. `page` is validated, and applied to the queryset that the method returns. `answer`
     serializes the method's result (`OfferSerializer(many=True)` serializes a list). Without `answer`, the method
     returns data for the renderer, None for an empty body, or a response. `errors` lists the method's own errors, in
-    addition to the errors that follow from the declaration. `limit` is the name of a rate limit that replaces the
-    default limit for reads or writes.
+    addition to the errors that follow from the declaration. `caller_errors` lists the errors of the authentication.
+    `limit` is the name of a rate limit that replaces the default limit for reads or writes.
 
     `idempotent` endpoints accept an Idempotency-Key, and run in one transaction with the stored response. A transaction
     must not wait for a vendor, a file, or a scanner. So a `leased` method manages its own transactions, while a lease
@@ -68,6 +68,7 @@ class Endpoint:
     answer: type[ResponseSerializer] | ListSerializer[Any] | None = None
     status: int = 200
     errors: tuple[type[ApiError], ...] = ()
+    caller_errors: tuple[type[ApiError], ...] = CALLER_ERRORS
     idempotent: bool = False
     leased: bool = False
     reserves_key: bool = False

@@ -21,6 +21,19 @@ def test_ledger_openapi_document_lists_the_responses_of_anchoring(client):
     assert set(answers) >= {"200", "400", "401", "403", "413", "415", "429", "503"}
 
 
+def test_ledger_openapi_document_lists_the_errors_of_tokens_and_none_of_signatures(client):
+    document = client.get("/openapi.json").json()
+    answers = document["paths"]["/anchor"]["post"]["responses"]["401"]
+    assert "E2004 user_mismatch" in answers["description"]
+    assert not {"E2006", "E2007", "E2008", "E2009"} & set(document["components"]["schemas"]["ErrorCode"]["enum"])
+
+
+def test_ledger_openapi_document_describes_the_credentials_of_the_ledger(client):
+    schemes = client.get("/openapi.json").json()["components"]["securitySchemes"]
+    assert schemes["apiKey"]["description"] == "A key in `LEDGER_API_KEYS`."
+    assert "access token of the platform" in schemes["bearer"]["description"]
+
+
 def test_every_field_and_parameter_of_the_ledger_has_a_description(client):
     assert undescribed(client.get("/openapi.json").json()) == []
 
