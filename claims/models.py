@@ -49,7 +49,7 @@ class Claim(StatefulModel):
         db_index=False,
         help_text="The account of the claimant.",
     )
-    publication_id = models.CharField(max_length=512, help_text="The publication, as sent: a DOI or a work identifier.")
+    publication_id = models.CharField(max_length=512, help_text="The publication's id, as the claimant sent it.")
     publication_key = models.CharField(
         max_length=512, editable=False, help_text="The DOI or ISBN in its one spelling, or the identifier."
     )

@@ -77,7 +77,8 @@ class ClaimViewSet(ApiViewSet):
     def move(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
         """Change the status of a claim.
 
-        The owner, and reviewers who can read the claim, can make the transitions of their role.
+        The owner, and reviewers who can read the claim, can make the transitions of their role. Under
+        `REVIEW_POLICY=open`, both can make all transitions.
         """
         claim = services.load_movable(claim_id, request.user)
         actor, now = actor_of(request), timezone.now()

@@ -11,7 +11,7 @@ FAMILIES = (
             attempt=said(INT64, "The number of the account's verification, from 1."),
         ),
         {
-            "created": "An identity verification was started.",
+            "created": "An identity verification was created.",
             "updated": "The status of an identity verification changed.",
             "revoked": "The vendor revoked a success. The status is unchanged.",
         },
@@ -29,7 +29,7 @@ FAMILIES = (
     EventFamily(
         "api_key",
         object_of(
-            api_key_id=said(TEXT, "The key's id."),
+            api_key_id=said(TEXT, "The key's id. In `api_key.rotated`, the id of the new key."),
             sometimes={
                 "replaces": said(TEXT, "The id of the previous key. Only `api_key.rotated` contains it."),
                 "expires_at": said(

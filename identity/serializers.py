@@ -61,7 +61,7 @@ class RefreshRequestSerializer(serializers.RequestSerializer):
 
 
 class CallerSerializer(serializers.ResponseSerializer):
-    """The authenticated account. An app gets only the account's id and its own scopes."""
+    """The authenticated account. On behalf of the account, an app or a partner gets only its id and the scopes."""
 
     id = serializers.Int64Field(help_text="The account's id, as a number.")
     user_id = serializers.TextField(
@@ -73,4 +73,6 @@ class CallerSerializer(serializers.ResponseSerializer):
     groups = serializers.ListField(
         required=False, child=serializers.TextField(), help_text="The names of the account's groups."
     )
-    scopes = serializers.ListField(child=serializers.TextField(), help_text="The scopes of this credential.")
+    scopes = serializers.ListField(
+        child=serializers.TextField(), help_text="The scopes of this credential: all scopes if it is unrestricted."
+    )

@@ -43,10 +43,10 @@ class AuthViewSet(ApiViewSet):
         """Exchange a user name and password for tokens.
 
         An account with an authenticator requires `otp`: its current code, or a recovery code. Each code works once. A
-        wrong user name, password, or code, and a missing code, return the same 401.
+        wrong user name, password, or `otp`, and a missing `otp`, return the same 401.
 
         The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also returns
-        429 after 100 failures from all addresses within 1 hour. A correct code passes the second limit.
+        429 after 100 failures from all addresses within 1 hour. A correct `otp` passes the second limit.
 
         Staff who use single sign-on send only a one-time `code` from `/account/`. Their tokens expire with the session.
         """
@@ -74,7 +74,7 @@ class AuthViewSet(ApiViewSet):
         """Exchange a refresh token for new tokens.
 
         A refresh token works once. A second use revokes all tokens of the log-in. A retry with the same Idempotency-Key
-        returns the same tokens for 5 minutes, until the new refresh token is used. After that, it counts as a second
+        returns the same tokens for 5 minutes, or until the new refresh token is used. After that, it counts as a second
         use.
         """
         now, answer = timezone.now(), TokenSerializer
@@ -125,8 +125,8 @@ class AuthViewSet(ApiViewSet):
         Use it after an operator has rotated your key. Only this response, and a retry with its Idempotency-Key, contain
         the new value and secret.
 
-        The event `api_key.rotated` has the id. The old key is valid until this call and for the grace period after it.
-        If a second call has another Idempotency-Key than the first call, the API returns 404.
+        The event `api_key.rotated` has the id. The old key is valid for the grace period after this call, but not past
+        its own expiry. For a second call without the first call's Idempotency-Key, the API returns 404.
         """
         return collect_api_key(actor_of(request), identifier=key_id, now=timezone.now())
 
@@ -138,7 +138,7 @@ class KeySetViewSet(ApiViewSet):
 
         The response is a JSON Web Key Set (RFC 7517).
 
-        The server publishes a new key one minute before it signs with it.
+        The server publishes each key after the first one minute before it signs with the key.
         """
         return HttpResponse(
             render_json({"keys": signing_keys.public_keys(timezone.now())}),

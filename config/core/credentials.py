@@ -40,7 +40,7 @@ class AmbiguousCredentials(ApiError):
 
 class InsufficientScope(ApiError):
     status, error, code = 403, "insufficient_scope", "E2005"
-    message = "The credential lacks the required scope. Send one with the scope, or an unrestricted credential."
+    message = "The credential lacks the required scope, or the account lacks the required permission."
 
     @classmethod
     def lacking(cls, access: str) -> "InsufficientScope":
@@ -58,7 +58,7 @@ class InsufficientScope(ApiError):
 
 class KeyExpiredOrRevoked(ApiError):
     status, error, code = 401, "key_expired_or_revoked", "E2009"
-    message = "The API key has expired or was revoked. Create a new one."
+    message = "The API key has expired, or was revoked or suspended. Create a key, or confirm it at /developers/keys."
 
 
 class InvalidSignature(ApiError):

@@ -213,7 +213,7 @@ class Delivery(models.Model):
         max_length=16,
         default=PENDING,
         choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)],
-        help_text="`pending` until an attempt succeeds (`delivered`) or the last attempt fails (`failed`).",
+        help_text="`pending` until an attempt succeeds (`delivered`) or the API makes no further attempt (`failed`).",
     )
     attempts: Any = JsonTextField(default=list)
     due_at = models.DateTimeField(null=True, blank=True, help_text="When the next attempt is due (UTC); null if none.")

@@ -4,7 +4,7 @@ from typing import Any
 
 from config.core.json_text import render_json
 from config.core.retries import DELAYS
-from config.webhooks.catalogue import event_types
+from config.webhooks.catalogue import TEST, event_types
 from config.webhooks.events import event_document
 from config.webhooks.models import Event
 from config.webhooks.signing import SECRET_PREFIX, signature_headers
@@ -23,6 +23,10 @@ _HEADERS = {
 _SENT = (
     "If an account's feed contains the event, the API sends the event to each enabled endpoint of the account that "
     "subscribes to the event type. Standard Webhooks defines the signature in `webhook-signature`."
+)
+_TEST_SENT = (
+    "The API sends the event only to the tested endpoint, regardless of its event types. Standard Webhooks defines the "
+    "signature in `webhook-signature`."
 )
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
 _ANSWER = (
@@ -74,7 +78,7 @@ def _operation(name: str) -> dict[str, Any]:
         "tags": ["webhooks"],
         "security": [],
         "summary": event.description,
-        "description": f"{_SENT} {_SIGNED}",
+        "description": f"{_TEST_SENT if name == TEST else _SENT} {_SIGNED}",
         "parameters": [
             {
                 "name": header,

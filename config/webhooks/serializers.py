@@ -10,12 +10,12 @@ from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING
 DESCRIPTION_MAX_LENGTH = 1_000
 
 
-def _event_types(**options: Any) -> Any:
+def _event_types(more: str = "", **options: Any) -> Any:
     return serializers.ListField(
         child=serializers.OneOfField(("*", *event_types())),
         min_length=1,
         max_length=len(event_types()) + 1,
-        help_text='Names of event types, or ["*"] for all types, including future types.',
+        help_text=f'Names of event types, or ["*"] for all types, including future types.{more}',
         **options,
     )
 
@@ -25,7 +25,7 @@ class EndpointRequestSerializer(serializers.RequestSerializer):
 
     refuses_unknown = True
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH)
-    event_types = _event_types(default=lambda: ["*"])
+    event_types = _event_types(' Default: ["*"].', default=lambda: ["*"])
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH, default="", help_text="Your description of the purpose."
     )
@@ -63,7 +63,7 @@ class EndpointSerializer(serializers.ModelResponseSerializer):
     disabled_at = serializers.DateTimeField(
         source="disabled_since",
         allow_null=True,
-        help_text="When the endpoint was disabled (UTC). The feed has all later events.",
+        help_text="When the endpoint was disabled (UTC). The feed has all later events. Null while it is enabled.",
     )
 
     class Meta:

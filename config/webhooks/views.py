@@ -75,7 +75,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
         """Delete a webhook endpoint.
 
-        Its deliveries stay in the delivery log for 30 days.
+        Its deliveries stay in the delivery log for 30 days after their creation.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         endpoints.delete_endpoint(record, now=timezone.now())

@@ -25,7 +25,8 @@ FAMILIES = (
         ),
         {
             "created": "An application was created.",
-            "updated": "The data, notes, checklist, or confirmed values of an application changed.",
+            "updated": "The data, applicants, notes, shared areas, checklist, or confirmed values of an application "
+            "changed.",
             "submitted": "An application was submitted.",
             "under_review": "The review of an application started, or started again.",
             "pending_documents": "An application waits for documents that the lender requested.",
@@ -106,7 +107,7 @@ FAMILIES = (
             offer_id=said(TEXT, "The offer's id."),
             provider_id=said(TEXT, "The id of the offer's lender."),
             version=said(INT64, "The version of the offer's terms."),
-            is_active=said(FLAG, "True if consumers can apply to the offer."),
+            is_active=said(FLAG, "True if the offer accepts applications."),
         ),
         {
             "created": "An offer was created.",

@@ -87,8 +87,8 @@ class Application(DecisionRules):
         max_length=255,
         null=True,
         help_text="The `updated_by` of the last decision, or the reviewer's user name for a decision in the back "
-        "office. For an accepted or expired counteroffer, its `offered_by`. For an automatic decision, "
-        "`model:<id>@<version>`. Null before the first decision.",
+        "office or the lender console. For an accepted or expired counteroffer, its `offered_by`. For an automatic "
+        "decision, `model:<id>@<version>`. Null before the first decision.",
     )
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)

@@ -72,9 +72,12 @@ class Report(models.Model):
     score_waits = models.BooleanField(
         default=False, db_default=False, help_text="Whether the score of the submission waits for the report."
     )
-    as_of = models.DateField(null=True, help_text="The day of the report's data. Null until it arrives.")
+    as_of = models.DateField(
+        null=True, help_text="The day of the report's data. Null until it arrives, and for a failed report."
+    )
     expires_at = models.DateTimeField(
-        null=True, help_text="When the report expires as a source of facts (UTC). Null until it arrives."
+        null=True,
+        help_text="When the report expires as a source of facts (UTC). Null until it arrives, and for a failed report.",
     )
     summary = EncryptedTextField(null=True)
     summary_sha256 = models.CharField(  # noqa: DJ001  null: no summary

@@ -134,7 +134,7 @@ class Counteroffer(ClosableModel):
     offered_by = models.CharField(
         max_length=255,
         help_text="The account that created the counteroffer: its `user_id`, or its user name if the counteroffer was "
-        "created in the back office.",
+        "created in the back office or the lender console.",
     )
     with_denial = models.BooleanField(
         default=False,

@@ -54,7 +54,7 @@ class Consent(models.Model):
         "other kinds.",
     )
     given_at = models.DateTimeField(help_text="When the consent was given (UTC).")
-    ends_at = models.DateTimeField(null=True, help_text="When the consent ends by itself (UTC); null if never.")
+    ends_at = models.DateTimeField(null=True, help_text="Always null: no consent has a fixed end.")
     ended_at = models.DateTimeField(null=True, help_text="When the consent ended (UTC); null while it is in effect.")
 
     party: str | None  # only rows of `ConsentQuerySet.named()` have this attribute

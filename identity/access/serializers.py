@@ -14,7 +14,8 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     name = serializers.NameField(
         max_length=NAME_MAX_LENGTH,
-        help_text="Your description of the purpose. It must not look like the name of another of your keys.",
+        help_text="Your description of the purpose. It must not look like the name of another of your keys that is "
+        "neither expired nor revoked.",
     )
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
@@ -53,7 +54,8 @@ class ApiKeySerializer(serializers.ModelResponseSerializer):
         ]  # fmt: skip
         extra_kwargs = {
             "last_used_at": {
-                "help_text": "When the key was last used (UTC), at most 1 minute too early; null if it was never used."
+                "help_text": "When the key was last used (UTC), up to about 1 minute too early; null if it was never "
+                "used."
             },
             "replaces": {"source": "replaces_id"},
         }
@@ -94,4 +96,4 @@ class TokenSerializer(SecretAnswer, serializers.ResponseSerializer):
     refresh_expires_in = serializers.Int64Field(
         help_text="The lifetime of the refresh token in seconds. After single sign-on, it ends with the session."
     )
-    scope = serializers.TextField(help_text="The scopes of the tokens, separated by spaces.")
+    scope = serializers.TextField(help_text="The scopes of the access token, separated by spaces.")

@@ -39,7 +39,8 @@ class ApiKeyViewSet(ApiViewSet):
         """Create an API key.
 
         Only this response, and a retry with its Idempotency-Key, contain the key and its secret. If the account has a
-        second factor, you must have logged in with it. An account has at most 20 keys.
+        second factor, you must have logged in with it. An account has at most 20 keys that are neither expired nor
+        revoked.
         """
         return keys.create_own_key(actor_of(request), **body, now=timezone.now())
 
@@ -56,8 +57,8 @@ class ApiKeyViewSet(ApiViewSet):
         The new key has the same name and scopes, and is valid for 90 days. Only this response, and a retry with its
         Idempotency-Key, contain its values.
 
-        The old key is valid for another `grace_days`, but not past its own expiry. Both keys count toward the limit of
-        20.
+        The old key is valid for another `grace_days`, but not past its own expiry. Until it expires, both keys count
+        toward the limit of 20.
         """
         return keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
 

@@ -21,7 +21,11 @@ class Invitation(models.Model):
     email = EncryptedTextField(help_text="The address that the invitation was sent to.")
     role = models.CharField(max_length=32, help_text="The role that the invitation grants.")
     provider_id = models.CharField(
-        max_length=255, blank=True, default="", help_text="The id of a `member`'s lender; empty for other roles."
+        max_length=255,
+        blank=True,
+        default="",
+        help_text="The id of the lender, for its members' roles: `owner`, `reviewer`, `reader`, and `member`. Empty "
+        "for other roles.",
     )
     group = models.CharField(
         max_length=150, blank=True, default="", help_text="The group of `staff`; empty for other roles."

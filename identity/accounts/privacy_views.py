@@ -108,7 +108,7 @@ class AccountErasureViewSet(ApiViewSet):
     def create(self, request: ApiRequest, **account: str) -> Erasure:
         """Request the erasure of your account.
 
-        The erasure starts after 14 days, and is due within 30 days of the request. An obstacle delays it. You can
+        The erasure starts after 14 days, and is due within 30 days of the request. A later obstacle delays it. You can
         cancel it before it starts. If the account has a second factor, you must have logged in with it. A second
         request returns the first erasure.
 

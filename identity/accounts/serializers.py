@@ -26,7 +26,9 @@ class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     email = serializers.TextField(min_length=3, max_length=ADDRESS_MAX, help_text="The recipient's address.")
     role = RoleField()
     provider_id = serializers.PrintableIdField(
-        min_length=0, default="", help_text="The id of the invited member's lender."
+        min_length=0,
+        default="",
+        help_text="The id of the lender. Required for its members' roles: `owner`, `reviewer`, `reader`, and `member`.",
     )
     group = serializers.PrintableIdField(min_length=0, default="", help_text="The group of invited `staff`.")
 

@@ -48,7 +48,8 @@ class AccountInvitationViewSet(ApiViewSet):
         If the account has a second factor, you must have logged in with it. Owners of a lender invite its members.
         Accounts that can change users invite staff. Other invitations require the permission to invite. The response is
         the same for known and unknown addresses. Your account can send 100 mails per hour to addresses that it enters.
-        After that, the API returns 429 `E6001` with `Retry-After`.
+        After that, the API returns 429 `E6001` with `Retry-After`. An address gets at most 10 mails per hour. The API
+        sends no further mail to it, without an error.
         """
         return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
 
@@ -88,7 +89,8 @@ class ManagedAccountViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ManagedAccount | HttpResponse:
         """Create an account for a customer.
 
-        If an account with this `external_id` exists, the API returns it with 200.
+        If an account with this `external_id` exists, the API returns it with 200. If your access to it has ended, the
+        API returns 403 `E2013`.
 
         Requires a partner: an account that was invited as a partner, or that staff added to the group `Partner`. If the
         request has `email`, the API sends the customer a link to claim the account. Until the customer claims it, a

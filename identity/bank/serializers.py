@@ -95,7 +95,7 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
     official_name = serializers.TextField(
         allow_null=True, help_text="The bank's name for the account; null if unknown."
     )
-    mask = serializers.TextField(allow_null=True, help_text="The last digits of the account number.")
+    mask = serializers.TextField(allow_null=True, help_text="The last digits of the account number; null if unknown.")
     type = serializers.TextField(help_text="The type of the account, such as `depository` or `credit`.")
     subtype = serializers.TextField(
         allow_null=True, help_text="The subtype of the account, such as `checking`; null if unknown."
@@ -136,7 +136,7 @@ class ItemStateSerializer(serializers.JsonPartSerializer):
     status = serializers.OneOfField(
         [str(status) for status in ItemStatus],
         help_text="`ok`; `login_required`: get a link token for the item; `gone`: link the bank again; `bank_down`: "
-        "retry later; `internal`: the operator has to repair it.",
+        "retry later; `internal`: the platform can't read the item, and `error` states what to do.",
     )
     error = ItemErrorSerializer(allow_null=True, help_text="Null if the status is `ok`.")
 

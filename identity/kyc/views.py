@@ -46,7 +46,8 @@ class KycViewSet(ApiViewSet):
 
         If the account has an open verification with the same `template_id` and `redirect_uri`, or one in `processing`,
         the API returns it. The API cancels any other open verification. An account has at most three attempts in 30
-        days. Attempts that the applicant did not start don't count. The sandbox of a development server has no limit.
+        days. Attempts that the applicant did not start don't count. Outside of production, the sandbox vendor has no
+        limit.
         """
         stored = None if key is None else key.stored()
         if stored is not None:

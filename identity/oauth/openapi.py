@@ -18,7 +18,8 @@ def add_oauth(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
     if gives_tokens:
         result["components"]["securitySchemes"]["oauth2"] = {
             "type": "oauth2",
-            "description": "For apps that act on behalf of an account. PKCE with S256 is required.",
+            "description": "For apps that act on behalf of an account. Public clients require PKCE. The method of PKCE "
+            "is S256.",
             "flows": {
                 "authorizationCode": {
                     "authorizationUrl": f"{settings.APP_URL}/oauth/authorize",

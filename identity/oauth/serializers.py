@@ -102,7 +102,10 @@ class GrantRequestSerializer(serializers.RequestSerializer):
     )
     refresh_token = serializers.TextField(max_length=512, required=False)
     scope = serializers.TextField(
-        max_length=1024, required=False, help_text="A subset of the granted scopes, separated by spaces."
+        max_length=1024,
+        required=False,
+        help_text="With `refresh_token`: the scopes of the new access token, a subset of the granted scopes, separated "
+        "by spaces. Default: all granted scopes.",
     )
     client_id = serializers.TextField(max_length=255, required=False)
     client_secret = serializers.TextField(max_length=512, required=False)

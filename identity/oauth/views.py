@@ -223,6 +223,6 @@ class OAuthClientViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, client_id: str) -> None:
         """Delete an OAuth client.
 
-        The API revokes all grants to the client.
+        The API revokes all grants to the client, and disables the client's webhook endpoints.
         """
         clients.delete_own_client(actor_of(request), client_id, now=timezone.now())

@@ -28,8 +28,8 @@ class Payment(models.Model):
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="payments")
-    amount_cents = models.BigIntegerField(help_text="The amount, in cents.")
-    fee_amount_cents = models.BigIntegerField(help_text="The fee, in cents.")
+    amount_cents = models.BigIntegerField(help_text="The amount, in the currency's minor unit.")
+    fee_amount_cents = models.BigIntegerField(help_text="The fee, in the currency's minor unit.")
     currency = models.CharField(
         max_length=3, help_text="The ISO 4217 code of the currency in lower case, such as `usd`."
     )
@@ -47,7 +47,7 @@ class Payment(models.Model):
         help_text="The status of the payment; `Unknown` while the processor's response is missing.",
     )
     transaction_id = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The processor's id of the charge; null before the charge."
+        max_length=255, null=True, help_text="The processor's id of the charge; null until the payment is completed."
     )
     failure = models.CharField(  # noqa: DJ001
         max_length=64,
@@ -55,7 +55,7 @@ class Payment(models.Model):
         help_text="The reason of the failure, such as `card_declined`; null unless the payment failed.",
     )
     refunded_cents = models.BigIntegerField(
-        default=0, db_default=0, help_text="The refunded part of the amount, in cents."
+        default=0, db_default=0, help_text="The refunded part of the amount, in the currency's minor unit."
     )
     disputed = models.BooleanField(
         default=False,

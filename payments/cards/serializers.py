@@ -32,7 +32,7 @@ class ProcessRequestSerializer(serializers.RequestSerializer):
 
     refuses_unknown = True
     user_id = serializers.Int64Field(help_text="The payer: your own user_id, as a number.")
-    amount_cents = serializers.Int64Field(min_value=1)
+    amount_cents = serializers.Int64Field(min_value=1, help_text="The amount, in the currency's minor unit.")
     payment_method_id = serializers.IdField(
         help_text="The processor's token of the method, or the id of a stored method."
     )
@@ -66,7 +66,7 @@ class PaymentSerializer(serializers.ModelResponseSerializer):
     """A payment in any status."""
 
     payment_id = serializers.Int64Field(source="pk")
-    net_amount_cents = serializers.Int64Field()
+    net_amount_cents = serializers.Int64Field(help_text="The amount less the fee, in the currency's minor unit.")
 
     class Meta:
         model = Payment

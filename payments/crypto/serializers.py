@@ -84,7 +84,9 @@ class TransactionStatusSerializer(serializers.ResponseSerializer):
 
     tx_hash = serializers.TextField()
     status = serializers.OneOfField(
-        STATUSES, help_text="The status on the network; `not_found` if the network does not know it."
+        STATUSES,
+        help_text="The status on the network; `submitted` until it has enough confirmations, and `not_found` if the "
+        "network does not know it.",
     )
     confirmations = serializers.Int64Field()
     simulated = serializers.FlagField()
@@ -114,7 +116,7 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     )
     confirmations = serializers.Int64Field()
     receipt = serializers.FreeField(
-        allow_null=True, help_text="The receipt as the node returned it; null while it is unknown."
+        allow_null=True, help_text="The common fields of the node's receipt, unchanged; null while it is unknown."
     )
 
     def get_fields(self) -> dict[str, Any]:

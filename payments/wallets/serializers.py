@@ -43,7 +43,7 @@ class WalletListSerializer(serializers.ResponseSerializer):
     """The account's connected wallets, oldest first."""
 
     wallets = WalletSerializer(many=True, help_text="The wallets, oldest first.")
-    total = serializers.Int64Field(help_text="The number of wallets.")
+    total = serializers.Int64Field(help_text="The number of connected wallets, including those after the first 1,000.")
 
 
 class WalletConnectionSerializer(WalletSerializer):
@@ -73,6 +73,7 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
     as_of = serializers.DateTimeField(help_text="When the balance was requested (UTC).")
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
-        help_text="The source of the amounts. `simulated` if no chain is configured: the amounts are 0. "
-        "`unavailable` if the platform does not read the wallet's network: the amounts are null.",
+        help_text="The source of the amounts. `sandbox` and `circle` are custody vendors. `simulated` if no chain is "
+        "configured: the amounts are 0. `unavailable` if the platform does not read the wallet's network: the amounts "
+        "are null.",
     )  # type: ignore[assignment]

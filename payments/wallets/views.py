@@ -45,7 +45,7 @@ class WalletViewSet(CardFreeViewSet):
     def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
         """Connect a wallet that you control.
 
-        The API stores only a reference. The same address on the same network returns the same wallet.
+        The API stores only a reference. While the wallet is connected, the same address on the same network returns it.
         """
         return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
@@ -75,9 +75,9 @@ class WalletViewSet(CardFreeViewSet):
     def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
         """Get the balance of a wallet.
 
-        For each call, the API requests the balance from the custody vendor or the settlement chain. If no chain is
-        configured, `source` is `simulated`. If the platform does not read the wallet's network, `source` is
-        `unavailable`.
+        For each call, the API requests the balance from the custody vendor or the settlement chain. For a wallet of the
+        kind `walletconnect`, `source` is `simulated` if no chain is configured. It is `unavailable` if the platform
+        does not read the wallet's network.
         """
         wallet = wallets.load_wallet(wallet_id, request.user)
         balance = wallets.read_balance(wallet)

@@ -28,7 +28,8 @@ class OpeningSerializer(JsonPartSerializer):
 
     nonce = TextField(help_text="The nonce: 16 bytes in hex.")
     user_id = TextField(
-        help_text="The `user_id` of the ledger entry: the applicant's account, or the platform's id for a record key."
+        help_text="The `user_id` of the ledger entry: the applicant's account, the account that published a scoring "
+        "model's version, or the platform's id for a record key."
     )
     report_type = TextField(help_text="The report type of the ledger entry, such as `application_decision`.")
     timestamp = TextField(help_text="The time of the ledger's block (UTC).")

@@ -77,8 +77,8 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
     )
     share = ShareField(
         default=list,
-        help_text="The areas of your data that the lender and the score can read: `bank`, `identity`. An app needs the "
-        "scope that covers each area.",
+        help_text="The areas of your data that the lender and the score can read: `bank`, `identity`. A credential "
+        "with a list of scopes needs the scope that covers each area.",
     )
     initial_status = serializers.StatusField(
         MACHINE.statuses,

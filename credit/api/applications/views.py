@@ -72,7 +72,8 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 class ApplicationViewSet(ApiViewSet):
     """Credit applications: drafts, decisions, acceptance, documents, history, and inclusion proofs.
 
-    Under `REVIEW_POLICY=open`, every account that can read an application can decide it, except a lender's readers.
+    Under `REVIEW_POLICY=open`, every account that can read an application can decide it and change its status, except a
+    lender's readers.
     """
 
     tag = "applications"
@@ -174,7 +175,8 @@ class ApplicationViewSet(ApiViewSet):
         Under the policies `reviewed` and `four_eyes`, a rejection requires one to four principal reasons in
         `metadata.reasons`, the most important first. A reason is a code, or `{"code": "other", "text": "…"}`. Under
         `four_eyes`, two reviewers approve or reject. The first request leaves the status unchanged, and the response
-        contains `pending_decision`. The same request by a second reviewer, on unchanged data, decides.
+        contains `pending_decision`. The same request by a second reviewer, on unchanged data and the same score,
+        decides.
 
         An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
         first_payment_on}. A missing amount or term comes from `application_data`. A missing rate is the lowest or only

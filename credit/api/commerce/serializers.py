@@ -156,7 +156,7 @@ class _CatalogRequestSerializer(RequestSerializer):
 
 
 class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
-    """A search. If it has no words and no filters, the response has all active offers that the caller can get."""
+    """A search. Without `query`, filters, and a state, the response has all active offers that the caller can get."""
 
     query = TextField(
         required=False,
@@ -243,8 +243,16 @@ class OptionValueSerializer(ResponseSerializer):
 
     id = TextField(help_text="The term in months, as a string.")
     label: Any = TextField()
-    available = FlagField(required=False, help_text="Whether an application is possible with the selected options.")
-    exists = FlagField(required=False, help_text="Whether a variant exists with the selected options.")
+    available = FlagField(
+        required=False,
+        help_text="Whether an application is possible with the selected options. Only the response for a single "
+        "product has this field.",
+    )
+    exists = FlagField(
+        required=False,
+        help_text="Whether a variant exists with the selected options. Only the response for a single product has "
+        "this field.",
+    )
 
 
 class ProductOptionSerializer(ResponseSerializer):
@@ -336,8 +344,8 @@ class ProductSerializer(ResponseSerializer):
     options = ProductOptionSerializer(many=True, required=False)
     variants = VariantSerializer(
         many=True,
-        help_text="The variants, one per term. A search returns all terms, a lookup the requested terms, and a single "
-        "product the selected terms.",
+        help_text="The variants, one per term. A search returns all terms. A lookup returns the requested terms, and "
+        "the first term for the id of a product. A single product has the selected terms.",
     )
     metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
     selected = SelectedOptionSerializer(
@@ -416,7 +424,7 @@ class LinksSerializer(ResponseSerializer):
     """The URLs of other documents."""
 
     openapi = TextField(help_text="The URL of the API's OpenAPI document.")
-    jwks = TextField(help_text="The URL of the public keys that sign the platform's messages (RFC 7517).")
+    jwks = TextField(help_text="The URL of the public keys that verify access tokens (RFC 7517).")
     oauth_metadata = TextField(help_text="The URL of the authorization server's metadata (RFC 8414).")
     catalog = TextField(help_text="The URL of the catalog of offers.")
     ledger = TextField(help_text="The base URL of the ledger that anchors decision records.")
@@ -426,7 +434,7 @@ class BusinessProfileSerializer(ResponseSerializer):
     """The profile of the Universal Commerce Protocol."""
 
     version = TextField(help_text="The version of the protocol.")
-    services = FreeField(help_text="The URL of each service of the protocol, by its name.")
+    services = FreeField(help_text="The bindings of each service of the protocol by its name, each with its endpoint.")
     capabilities = FreeField(help_text="The capabilities by name, with specification and schema.")
     payment_handlers = FreeField(help_text="The payment handlers. Always empty.")
 
@@ -439,7 +447,7 @@ class PublicKeySerializer(ResponseSerializer):
     x = TextField(help_text="The x coordinate of the point, in base64url.")
     y = TextField(help_text="The y coordinate of the point, in base64url.")
     kid = TextField(help_text="The id of the key in signatures.")
-    use = TextField(help_text="Always `sig`: the key signs.")
+    use = TextField(help_text="Always `sig`: the key verifies signatures.")
     alg = TextField(help_text="The algorithm: `ES256`.")
 
 
@@ -456,4 +464,4 @@ class DiscoverySerializer(ResponseSerializer):
     version = TextField(help_text="The version of the API, such as `1.0.0`.")
     links = LinksSerializer(help_text="The URLs of other documents.")
     ucp = BusinessProfileSerializer(help_text="A business profile of the Universal Commerce Protocol.")
-    keys = PublicKeySerializer(many=True, help_text="The public keys that sign the platform's messages.")
+    keys = PublicKeySerializer(many=True, help_text="The public keys that verify access tokens.")

@@ -65,7 +65,8 @@ class CommerceViewSet(ApiViewSet):
         The products have the form of the Universal Commerce Protocol.
 
         A product is an offer, and a variant is one of its terms. The price is the amount financed: the loan, not its
-        cost. The offers that match most words of `query` are first. Among equal matches, the newest offer is first.
+        cost. The offers that match most words of `query` are first. A part of a word counts half. Among equal matches,
+        the newest offer is first.
         """
         filters = catalog.Asked.of(body, credential=request.auth)
         page = body.get("pagination", {})
@@ -131,7 +132,7 @@ class DiscoveryViewSet(ApiViewSet):
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Get the discovery document.
 
-        The document has the endpoints, the capabilities, and the supported protocol versions.
+        The document has the base URL, the capabilities, and the supported protocol versions.
 
         The document is also a business profile of the Universal Commerce Protocol. `capabilities` lists the services
         that this installation enables.

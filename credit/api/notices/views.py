@@ -53,8 +53,8 @@ class NoticeViewSet(ApiViewSet):
 
         `sha256` is the hash of the page, and is part of the anchored record. If the applicant has consented to
         electronic notices, a notice counts as delivered (`portal`) when they first get it with an unrestricted
-        credential. A risk-based pricing notice needs no consent. A notice with a credit score also requires
-        `score:read`.
+        credential. The operator must have enabled this channel (`NOTICE_CHANNELS`). A risk-based pricing notice needs
+        no consent. A notice with a credit score also requires `score:read`.
         """
         actor = actor_of(request)
         notice = services.load_notice(application_id, notice_id, actor)
@@ -131,8 +131,9 @@ class ReviewRequestViewSet(ApiViewSet):
         an approval on worse terms that is not accepted. For an offer with `jurisdiction` `eu`, each unaccepted approval
         with a score also qualifies. Otherwise, and while a request is open, the API returns 400 `E3004`.
 
-        A reviewer who had no part in the decision must answer by `due_at`, 30 days after the request. The next decision
-        or counteroffer closes the request, and so does an acceptance, a withdrawal, or an expiry.
+        A reviewer who had no part in an earlier decision or counteroffer must answer by `due_at`, 30 days after the
+        request. The next decision or counteroffer closes the request, and so does an acceptance, a withdrawal, or an
+        expiry.
         """
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 

@@ -445,7 +445,9 @@ class MatchSerializer(serializers.PageSerializer):
     """A page of offers, and whether each one matches."""
 
     offers = MatchedOfferSerializer(
-        many=True, help_text="The active offers, newest first, including those that do not match."
+        many=True,
+        help_text="The active offers, newest first, including those that do not match. A/B variants for other accounts "
+        "are excluded.",
     )
 
 
@@ -594,6 +596,7 @@ class InvitationSentSerializer(serializers.ResponseSerializer):
 class InvitationSerializer(serializers.ModelResponseSerializer):
     """An invitation that is not accepted yet. It doesn't disclose whether the user name exists."""
 
+    username = serializers.TextField(help_text="The invited user name, as sent.")
     expires_at = serializers.DateTimeField(help_text="When the invitation expires (UTC).")
 
     class Meta:

@@ -117,8 +117,8 @@ class MatchViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> matching.Matches:
         """Match offers to the caller.
 
-        The response has the active offers, and the reasons why an offer does not match. The request creates no
-        application and makes no decision.
+        The response has the active offers without the A/B variants for other accounts. Each offer has the reasons why
+        it does not match. The request creates no application and makes no decision.
 
         The champion of each offer's scoring model scores the facts in the request and the caller's other facts. If the
         credential has a list of scopes, the score uses only the other facts that the scopes cover. With the account's
@@ -153,7 +153,7 @@ class ProviderViewSet(ApiViewSet):
 
         The API assigns the `id`.
 
-        Requires the group `Lender`, to which staff add accounts. If the account has a second factor, you must
+        Requires the group `Lender`, to which staff add or invite accounts. If the account has a second factor, you must
         have logged in with it. With `BACKOFFICE_SECOND_FACTOR`, the default in production, staff need a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
@@ -302,7 +302,7 @@ class DecisionViewSet(ApiViewSet):
         than 100,000 decisions, the API returns 400 `E1001`. Then request a shorter period.
 
         A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`. If the newest
-        decision on an application is an approval, its line contains the loan in `terms`. Each line also has
+        decision on an application is an approval that was not reopened, its line has the loan in `terms`. Each line has
         `automated`, `score`, `override` (the decision differs from the score's proposal), and `days` from the
         submission to the decision. A credential with a list of scopes also requires `score:read`.
         """

@@ -51,9 +51,9 @@ class ReportViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
         """Request a report about an applicant.
 
-        Requires a reviewer who is not the applicant. The API returns 400 `E3004` for a draft, and after a decision, a
-        withdrawal, or an expiry. If the vendor's response is late or lost, the API returns 202 with the status
-        `requested`, and the worker gets the report later. A retry never orders a second report.
+        Requires a reviewer who is not the applicant. After a decision, a withdrawal, or an expiry, the API returns 400
+        `E3004`. If the vendor's response is late or lost, the API returns 202 with the status `requested`, and the
+        worker gets the report later. A retry never orders a second report.
         """
         report, is_reused = request_report(application_id, **body, actor=actor_of(request), now=timezone.now())
         report.is_reused = is_reused

@@ -159,7 +159,8 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
         child=serializers.TextField(),
         allow_null=True,
         help_text="The changes that would have led to a better outcome, or a sentence that no change of one or two "
-        "inputs would have. Null if `inputs` is null, and if the score used `person.…` facts.",
+        "inputs would have. Empty if the score approves. Null if `inputs` is null, and if the score used `person.…` "
+        "facts.",
     )
     can_do = serializers.ListField(
         child=serializers.TextField(), help_text="The actions that the applicant can take now."

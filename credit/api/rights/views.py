@@ -109,5 +109,8 @@ class CorrectionViewSet(ApiViewSet):
         can't answer. If the model's champion reads the fact, `corrected` computes a new score with the claimed value.
         The earlier scores, the application's data, and its status stay. If the new score leads to another outcome,
         decide the application again.
+
+        For an answered correction, the API returns 400 `E3004`. It also returns this error for `corrected` while a
+        proposed decision waits or a counteroffer is open, and after a withdrawal or an expiry.
         """
         return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

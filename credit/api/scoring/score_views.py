@@ -73,7 +73,8 @@ class ScoreViewSet(ApiViewSet):
         """Score an application again.
 
         Requires a reviewer who is not the applicant. The model's current champion scores the current facts. The API
-        returns 400 `E3004` for a draft, and after a decision, a withdrawal, or an expiry.
+        returns 400 `E3004` while a proposed decision waits or a counteroffer is open, and after a decision, a
+        withdrawal, or an expiry.
 
         The new score replaces the earlier score, which stays stored. Reviewers decide an application that was scored
         again.
@@ -114,8 +115,7 @@ class ScoreViewSet(ApiViewSet):
         A reviewer sends the value that a file of the application shows. The newest confirmation of a pointer applies.
 
         The applicant can't confirm a value of their own application. Under four-eyes approval, the only reviewer of an
-        application can't confirm a value. The API returns 400 `E3004` for a draft, and after a decision, a withdrawal,
-        or an expiry.
+        application can't confirm a value. After a decision, a withdrawal, or an expiry, the API returns 400 `E3004`.
         """
         return confirm(application_id, **body, actor=actor_of(request), now=timezone.now())
 

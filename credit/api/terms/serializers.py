@@ -74,7 +74,7 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     status = serializers.OneOfField(
         (PROPOSED, Counteroffer.OPEN, *Counteroffer.OUTCOMES),
         help_text="The status. `proposed`: a second reviewer must confirm it. `superseded`: another decision was made, "
-        "or the application's data changed.",
+        "the data or the applicants changed, or the review ended.",
     )
     terms = serializers.FreeField(
         help_text="The loan with its cost, for a start on the day of the counteroffer. Without its cost while the "
@@ -90,7 +90,7 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
     offered_by = serializers.TextField(
         help_text="The account that created or proposed the counteroffer: its `user_id`, or its user name if the "
-        "counteroffer was created in the back office."
+        "counteroffer was created in the back office or the lender console."
     )
     offered_at = serializers.DateTimeField(help_text="When the counteroffer was created or proposed (UTC).")
     closed_at = serializers.DateTimeField(
@@ -140,8 +140,9 @@ class AgreedDecisionSerializer(serializers.ResponseSerializer):
     """The approval."""
 
     decided_by = serializers.TextField(
-        help_text="The `updated_by` of the approval, or the reviewer's user name for an approval in the back office. "
-        "For an accepted counteroffer, its `offered_by`. For an automatic approval, `model:<id>@<version>`."
+        help_text="The `updated_by` of the approval, or the reviewer's user name for an approval in the back office or "
+        "the lender console. For an accepted counteroffer, its `offered_by`. For an automatic approval, "
+        "`model:<id>@<version>`."
     )
     decided_at = serializers.DateTimeField(
         help_text="When the application was approved (UTC). For a counteroffer, this is the time of the acceptance."
