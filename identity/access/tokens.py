@@ -191,7 +191,7 @@ def end_family_of_reused_token(*, now: datetime) -> Iterator[None]:
 def family_is_live(family: TokenFamily) -> bool:
     user = family.user
     if family.actor is not None and (not family.actor.is_active or user.is_staff):
-        # Apps can't act on behalf of staff, including accounts that became staff after the token was issued.
+        # Partners can't act on behalf of staff, including accounts that became staff after the token was issued.
         return False
     if family.ends_at is not None and family.ends_at <= timezone.now():
         return False

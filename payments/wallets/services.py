@@ -174,7 +174,10 @@ def _lock_wallets(owner: Any) -> None:
 def _connect(
     *, owner: Any, label: str | None, now: datetime, custody_account: CustodyAccount | None = None, **account: str
 ) -> Wallet:
-    """Return or create the user's wallet for an account (kind, network, address). The first wallet is the default."""
+    """Return or create the user's wallet for an account (kind, network, address).
+
+    The wallet becomes the default if no other wallet is connected.
+    """
     with transaction.atomic():
         _lock_wallets(owner)
         known = Wallet.objects.filter(user=owner).connected().filter(**account).first()

@@ -168,8 +168,8 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     rights = RightSerializer(many=True, help_text="The rights after the decision. Empty before a decision.")
     notice_days = serializers.Int32Field(
         allow_null=True,
-        help_text="The number of days after the decision within which its notice is due. Null before a decision, and "
-        "if there is no deadline.",
+        help_text="The deadline of the notice about the decision, in days. Null before a decision, and if there is no "
+        "deadline.",
     )
 
 
