@@ -2,13 +2,12 @@
 
 The content is computed from the OpenAPI document. The pages are rendered on the server, and need no script. Objects in
 responses have a separate section on each page, to which the operations link. Fields of requests are nested below their
-operation.
+operation. The pages, their operations, and their fields are dictionaries for the templates.
 """
 
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -18,6 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from config.api.docs import document_bytes
 
 EVENTS = "events"  # the name of the page about events; no tag has this name
+Content = dict[str, Any]
 _DEPTH_MAX = 6
 _LONG = 12  # an enumeration with more values is collapsed
 _CODE = re.compile(r"`([^`]+)`")
@@ -41,74 +41,6 @@ _PARTS = {"path": "Path parameters", "query": "Query parameters", "header": "Hea
 _FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "e-mail address"}
 # Every operation can return these errors. The page describes them once, at the end.
 _COMMON = frozenset({"E1009", "E1014", "E1016", "E5000", "E5030", "E6001"})
-
-
-@dataclass
-class Field:
-    name: str
-    type: str
-    description: SafeString
-    is_required: bool
-    values: list[str]
-    object: str  # the name of the object's section on the page
-    fields: list["Field"]
-
-    @property
-    def has_many_values(self) -> bool:
-        return len(self.values) > _LONG
-
-
-@dataclass
-class Group:
-    title: str
-    fields: list[Field]
-
-
-@dataclass
-class Problem:
-    status: str
-    code: str
-    slug: str
-    message: str
-
-    @property
-    def text(self) -> SafeString:
-        """The message as HTML."""
-        return inline(self.message)
-
-
-@dataclass
-class Operation:
-    id: str
-    method: str
-    path: str
-    summary: str
-    description: SafeString
-    groups: list[Group]
-    status: str
-    media_type: str
-    object: str
-    is_list: bool
-    returned: list[Field]
-    errors: list[Problem]
-    common_errors: list[Problem]
-    samples: list[tuple[str, str]]
-    example: str
-    error_example: str
-    words: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def success(self) -> str:
-        return f"{self.status} {self.media_type}" if self.media_type and self.media_type != _JSON else self.status
-
-
-@dataclass
-class Page:
-    name: str
-    title: str
-    description: SafeString
-    operations: list[Operation]
-    objects: list[Group]
 
 
 def paragraphs(text: str) -> SafeString:
@@ -155,15 +87,15 @@ class Reference:
             text = "The events of the feed and of webhooks. Each has the fields of its object in `data.object`."
             self.pages[EVENTS] = self._page(EVENTS, text, events)
 
-    def search(self, query: str) -> list[tuple[Page, Operation]]:
+    def search(self, query: str) -> list[tuple[Content, Content]]:
         """Return the operations and events that contain every word of the query, with the best match first."""
         words = query.casefold().split()
-        ranked: list[tuple[int, int, Page, Operation]] = []
+        ranked: list[tuple[int, int, Content, Content]] = []
         for page in self.pages.values():
-            for operation in page.operations:
-                ranks = [_rank(word, operation.words) for word in words]
+            for operation in page["operations"]:
+                ranks = [_rank(word, operation["words"]) for word in words]
                 if words and all(ranks):
-                    has_phrase = query.casefold() in operation.words["summary"]
+                    has_phrase = query.casefold() in operation["words"]["summary"]
                     ranked.append((-sum(ranks) - _PHRASE * has_phrase, len(ranked), page, operation))
         return [(page, operation) for _, _, page, operation in sorted(ranked, key=lambda row: row[:2])]
 
@@ -172,15 +104,19 @@ class Reference:
         code = query.upper()
         return code if code in self._messages else ""
 
-    def _page(self, name: str, text: str, operations: Iterable[tuple[str, str, dict[str, Any]]]) -> Page:
-        objects: dict[str, Group] = {}
-        shown = [self._operation(name, *operation, objects) for operation in operations]
-        title = _TITLES.get(name, name.replace("-", " ").capitalize())
-        return Page(name, title, paragraphs(text), shown, sorted(objects.values(), key=lambda group: group.title))
+    def _page(self, name: str, text: str, operations: Iterable[tuple[str, str, dict[str, Any]]]) -> Content:
+        objects: dict[str, list[Content]] = {}
+        return {
+            "name": name,
+            "title": _TITLES.get(name, name.replace("-", " ").capitalize()),
+            "description": paragraphs(text),
+            "operations": [self._operation(name, *operation, objects) for operation in operations],
+            "objects": [{"title": title, "fields": fields} for title, fields in sorted(objects.items())],
+        }
 
     def _operation(
-        self, tag: str, path: str, method: str, operation: dict[str, Any], objects: dict[str, Group]
-    ) -> Operation:
+        self, tag: str, path: str, method: str, operation: dict[str, Any], objects: dict[str, list[Content]]
+    ) -> Content:
         is_event = method == "event"
         groups = [] if is_event else list(self._parameters(operation))
         body = operation.get("requestBody", {}).get("content", {})
@@ -189,7 +125,7 @@ class Reference:
             fields = self._fields(content["schema"], None)
             if is_event:
                 title, fields = "Fields of data.object", _of_object(fields)
-            groups.append(Group(title, fields))
+            groups.append({"title": title, "fields": fields})
             break
         nothing: tuple[str, dict[str, Any]] = ("", {})
         status, success = next(
@@ -199,43 +135,44 @@ class Reference:
         schema = content.get("schema", {})
         listed = self._resolved(schema).get("type") == "array"
         reference = _name_of(self._resolved(schema)["items"] if listed else schema)
-        returned: list[Field] = []
+        returned: list[Content] = []
         if reference in self._schemas and not is_event:
             self._add_object(reference, objects)
         elif not is_event:
             returned = self._fields(schema, objects)
         errors = list(self._errors(operation))
-        own = [error for error in errors if error.code not in _COMMON]
+        own = [error for error in errors if error["code"] not in _COMMON]
         example = (next(iter(body.values())) if is_event else content).get("example")
         summary = operation["summary"].removesuffix(".")
-        result = Operation(
-            id=path if is_event else operation["operationId"],
-            method="EVENT" if is_event else method.upper(),
-            path=path,
-            summary=summary,
-            description=mark_safe("") if is_event else paragraphs(operation.get("description", "")),
-            groups=groups,
-            status="" if is_event else status,
-            media_type=media_type,
-            object=reference if reference in objects else "",
-            is_list=listed,
-            returned=returned,
-            errors=[] if is_event else own,
-            common_errors=[] if is_event else [error for error in errors if error.code in _COMMON],
-            samples=[(item["label"], item["source"]) for item in operation.get("x-codeSamples", ())],
-            example=_as_text(example),
-            error_example="" if is_event or not errors else self._error_example((own or errors)[0]),
-        )
-        names = " ".join(_names(groups)) + " " + " ".join(error.code for error in errors)
-        result.words = {
-            "summary": f"{summary} {path}".casefold(),
-            "id": f"{result.id} {tag} {method}".casefold(),
-            "fields": f"{names} {reference}".casefold(),
-            "description": operation.get("description", "").casefold(),
+        names = [*_field_names(group["fields"] for group in groups), *(error["code"] for error in errors)]
+        identifier = path if is_event else operation["operationId"]
+        return {
+            "id": identifier,
+            "method": method.upper(),
+            "path": path,
+            "summary": summary,
+            "description": "" if is_event else paragraphs(operation.get("description", "")),
+            "groups": groups,
+            "status": "" if is_event else status,
+            "success": f"{status} {media_type}" if media_type not in {"", _JSON} else status,
+            "media_type": media_type,
+            "object": reference if reference in objects else "",
+            "is_list": listed,
+            "returned": returned,
+            "errors": [] if is_event else own,
+            "common_errors": [] if is_event else [error for error in errors if error["code"] in _COMMON],
+            "samples": [(item["label"], item["source"]) for item in operation.get("x-codeSamples", ())],
+            "example": _as_text(example),
+            "error_example": "" if is_event or not errors else self._error_example((own or errors)[0]),
+            "words": {
+                "summary": f"{summary} {path}".casefold(),
+                "id": f"{identifier} {tag} {method}".casefold(),
+                "fields": f"{' '.join(names)} {reference}".casefold(),
+                "description": operation.get("description", "").casefold(),
+            },
         }
-        return result
 
-    def _parameters(self, operation: dict[str, Any]) -> Iterator[Group]:
+    def _parameters(self, operation: dict[str, Any]) -> Iterator[Content]:
         for place, title in _PARTS.items():
             fields = [
                 self._field(item["name"], {**item["schema"], "description": item.get("description", "")}, None)
@@ -244,38 +181,44 @@ class Reference:
             ]
             required = {item["name"] for item in operation.get("parameters", ()) if item.get("required")}
             for shown in fields:
-                shown.is_required = shown.name in required
+                shown["is_required"] = shown["name"] in required
             if fields:
-                yield Group(title, fields)
+                yield {"title": title, "fields": fields}
 
-    def _errors(self, operation: dict[str, Any]) -> Iterator[Problem]:
+    def _errors(self, operation: dict[str, Any]) -> Iterator[Content]:
         for status, response in operation["responses"].items():
             if status[0] in "45":
                 for code, slug in _ERROR.findall(response["description"]):
-                    yield Problem(status, code, slug, self._messages.get(code, ""))
+                    message = self._messages.get(code, "")
+                    texts = {"message": message, "text": inline(message)}
+                    yield {"status": status, "code": code, "slug": slug, **texts}
 
-    def _error_example(self, error: Problem) -> str:
-        changes = {"error": error.slug, "code": error.code}
-        if error.message:
-            changes["message"] = error.message
+    def _error_example(self, error: Content) -> str:
+        changes = {"error": error["slug"], "code": error["code"]}
+        if error["message"]:
+            changes["message"] = error["message"]
         if "doc_url" in self._error:
-            changes["doc_url"] = f"{self._error['doc_url'].rpartition('/')[0]}/{error.code}"
+            changes["doc_url"] = f"{self._error['doc_url'].rpartition('/')[0]}/{error['code']}"
         return _as_text({**self._error, **changes})
 
-    def _add_object(self, name: str, objects: dict[str, Group]) -> None:
+    def _add_object(self, name: str, objects: dict[str, list[Content]]) -> None:
         if name not in objects:
-            objects[name] = group = Group(name, [])
-            group.fields = self._fields(self._schemas[name], objects)
+            objects[name] = []  # ends the recursion of an object that contains itself
+            objects[name] = self._fields(self._schemas[name], objects)
 
-    def _fields(self, schema: dict[str, Any], objects: dict[str, Group] | None, depth: int = 0) -> list[Field]:
+    def _fields(
+        self, schema: dict[str, Any], objects: dict[str, list[Content]] | None, depth: int = 0
+    ) -> list[Content]:
         schema = self._resolved(schema)
         required = set(schema.get("required", ()))
         fields = [self._field(name, member, objects, depth) for name, member in schema.get("properties", {}).items()]
         for shown in fields:
-            shown.is_required = shown.name in required
-        return sorted(fields, key=lambda shown: not shown.is_required) if objects is None else fields
+            shown["is_required"] = shown["name"] in required
+        return sorted(fields, key=lambda shown: not shown["is_required"]) if objects is None else fields
 
-    def _field(self, name: str, schema: dict[str, Any], objects: dict[str, Group] | None, depth: int = 0) -> Field:
+    def _field(
+        self, name: str, schema: dict[str, Any], objects: dict[str, list[Content]] | None, depth: int = 0
+    ) -> Content:
         resolved = self._resolved(schema)
         inner, kinds = resolved, _types(resolved)
         reference = _name_of(schema)
@@ -283,7 +226,7 @@ class Reference:
             item = resolved.get("items", {})
             inner, reference = self._resolved(item), _name_of(item)
         has_fields = bool(inner.get("properties"))
-        fields: list[Field] = []
+        fields: list[Content] = []
         linked = ""
         if has_fields and objects is not None and reference in self._schemas:
             self._add_object(reference, objects)
@@ -292,15 +235,16 @@ class Reference:
             fields = self._fields(inner, objects, depth + 1)
         values = [] if reference == "ErrorCode" else inner.get("enum", [inner["const"]] if "const" in inner else [])
         description = schema.get("description") or resolved.get("description", "")
-        return Field(
-            name=name,
-            type=self._type_text(resolved, inner),
-            description=inline(description.partition("\n\n- ")[0].strip()),
-            is_required=False,
-            values=[_as_text(value) for value in values if value is not None],
-            object=linked,
-            fields=fields,
-        )
+        texts = [_as_text(value) for value in values if value is not None]
+        return {
+            "name": name,
+            "type": self._type_text(resolved, inner),
+            "description": inline(description.partition("\n\n- ")[0].strip()),
+            "values": texts,
+            "has_many_values": len(texts) > _LONG,
+            "object": linked,  # the name of the object's section on the page
+            "fields": fields,
+        }
 
     def _type_text(self, schema: dict[str, Any], inner: dict[str, Any]) -> str:
         kinds = _types(schema)
@@ -351,22 +295,18 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _of_object(fields: list[Field]) -> list[Field]:
+def _of_object(fields: list[Content]) -> list[Content]:
     """Return the fields of `data.object` of an event. All other fields of an event are the same for every type."""
     for name in ("data", "object"):
-        fields = next((item.fields for item in fields if item.name == name), fields)
+        fields = next((item["fields"] for item in fields if item["name"] == name), fields)
     return fields
 
 
-def _names(groups: Iterable[Group]) -> Iterator[str]:
-    for group in groups:
-        yield from _field_names(group.fields)
-
-
-def _field_names(fields: Iterable[Field]) -> Iterator[str]:
-    for shown in fields:
-        yield shown.name
-        yield from _field_names(shown.fields)
+def _field_names(groups: Iterable[list[Content]]) -> Iterator[str]:
+    for fields in groups:
+        for shown in fields:
+            yield shown["name"]
+            yield from _field_names([shown["fields"]])
 
 
 def _rank(word: str, words: dict[str, str]) -> int:
