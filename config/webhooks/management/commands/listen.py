@@ -18,44 +18,6 @@ from config.webhooks.publishing import feed_page, publish_account
 from config.webhooks.signing import new_secret, signature_headers
 
 
-class Forward:
-    """Sends events to one URL, signed like deliveries. Raises AddressRefused for a URL that is not allowed.
-
-    If `allow_remote` is False, the host must resolve to this machine, because events are private.
-    """
-
-    def __init__(self, url: str, *, secret: str, allow_remote: bool) -> None:
-        target = read_url(url, allow_private=True)
-        self._secret, self._allow_remote = secret, allow_remote
-        if not allow_remote and not (target.literal.is_loopback if target.literal else self._resolve(target.host)):
-            raise AddressRefused(
-                "blocked_address", "Must be a URL of this machine, such as http://127.0.0.1:3000/hook."
-            )
-        self._channel = Channel(url, resolve=self._resolve, allow_private=True)
-
-    def send(self, body: bytes, *, event_id: str, now: datetime) -> str:
-        signed = signature_headers(
-            message_id=event_id,
-            timestamp=int(now.timestamp()),
-            body=body,
-            header_secret=self._secret,
-            live_secrets=[self._secret],
-        )
-        ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
-        try:
-            return str(self._channel.post(body, ours | signed, seconds=10.0).status)
-        except AttemptFailed as failure:
-            return failure.word
-
-    def _resolve(self, host: str) -> list[Address]:
-        """Return the allowed addresses of a host name. The channel connects only to addresses that this returns."""
-        try:
-            addresses = resolve_by_system(host)
-        except (OSError, UnicodeError):
-            return []
-        return addresses if self._allow_remote else [address for address in addresses if address.is_loopback]
-
-
 class Command(WorkerCommand):
     help = "Print an account's events, and forward them with a signature, until stopped. Development only."
     idle_seconds = 0.5
@@ -81,7 +43,8 @@ class Command(WorkerCommand):
             raise CommandError("This command is for development. In production, use webhook endpoints.")
         named = get_user_model().objects.filter(username__iexact=options["account"])
         self._account_id = first_or(named, CommandError(f"Account {options['account']!r} not found.")).pk
-        self._forward = self._forward_to(options["forward_to"], allow_remote=options["allow_remote"])
+        self._allow_remote, self._secret = options["allow_remote"], new_secret()
+        self._channel = None if options["forward_to"] is None else self._open(options["forward_to"])
         self._told_to = self._after(options["after"])
         return super().run(**options)
 
@@ -93,24 +56,50 @@ class Command(WorkerCommand):
             shown = render_json(event["data"]["object"]).decode()
             line = f"{event['created_at']:%H:%M:%S} {event['type']} {event['id']} {shown}"
             done["events"] = 1
-            if self._forward is not None:
-                answer = self._forward.send(render_json(event), event_id=event["id"], now=now)
+            if self._channel is not None:
+                answer = self._send(self._channel, render_json(event), event_id=event["id"], now=now)
                 done["accepted" if answer.startswith("2") else "failed"] = 1
                 line += f" -> {answer}"
             self._say(line)
         return done
 
-    def _forward_to(self, url: str | None, *, allow_remote: bool) -> Forward | None:
-        if url is None:
-            return None
-        secret = new_secret()
+    def _open(self, url: str) -> Channel:
+        """Return a channel to a URL of this machine, because events are private, or with --allow-remote to any URL."""
+        more = "" if self._allow_remote else " Use --allow-remote for another machine."
         try:
-            forward = Forward(url, secret=secret, allow_remote=allow_remote)
+            target = read_url(url, allow_private=True)
         except AddressRefused as refusal:
-            more = "" if allow_remote else " Use --allow-remote for another machine."
             raise CommandError(f"--forward-to {url!r}: {refusal}{more}") from refusal
-        self._say(f"Signed with {secret} until this ends.")
-        return forward
+        if not self._allow_remote and not (
+            target.literal.is_loopback if target.literal else self._resolve(target.host)
+        ):
+            text = "Must be a URL of this machine, such as http://127.0.0.1:3000/hook."
+            raise CommandError(f"--forward-to {url!r}: {text}{more}")
+        self._say(f"Signed with {self._secret} until this ends.")
+        return Channel(url, resolve=self._resolve, allow_private=True)
+
+    def _send(self, channel: Channel, body: bytes, *, event_id: str, now: datetime) -> str:
+        """Send an event, signed like a delivery. Return the status of the response, or the kind of failure."""
+        signed = signature_headers(
+            message_id=event_id,
+            timestamp=int(now.timestamp()),
+            body=body,
+            header_secret=self._secret,
+            live_secrets=[self._secret],
+        )
+        ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
+        try:
+            return str(channel.post(body, ours | signed, seconds=10.0).status)
+        except AttemptFailed as failure:
+            return failure.word
+
+    def _resolve(self, host: str) -> list[Address]:
+        """Return the allowed addresses of a host name. The channel connects only to addresses that this returns."""
+        try:
+            addresses = resolve_by_system(host)
+        except (OSError, UnicodeError):
+            return []
+        return addresses if self._allow_remote else [address for address in addresses if address.is_loopback]
 
     def _after(self, text: str | None) -> int:
         if text is None:
