@@ -22,7 +22,6 @@ from config.ops.pruning import Rule
 from config.webhooks import endpoints
 from config.webhooks.catalogue import TEST
 from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint
-from config.webhooks.signing import signature_headers
 
 STATUS_GONE = 410
 FAILING_MAX = timedelta(hours=120)  # if all attempts fail for this time, the endpoint is disabled
@@ -34,29 +33,10 @@ KEEP = timedelta(days=30)  # for this time, completed deliveries can be listed a
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    delivery: Delivery
-    endpoint: Endpoint
-
-    @property
-    def is_test(self) -> bool:
-        return self.delivery.event_type == TEST
-
-    def headers(self, body: bytes, now: datetime) -> dict[str, str]:
-        return signature_headers(
-            message_id=str(self.delivery.event_id),
-            timestamp=int(now.timestamp()),
-            body=body,
-            header_secret=self.endpoint.header_secret(now, is_test=self.is_test),
-            live_secrets=self.endpoint.live_secrets(now),
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """The outcome of an attempt; `error` is None if and only if the attempt succeeded."""
 
-    task: Task
+    delivery: Delivery
     at: datetime
     status_code: int | None
     error: str | None
@@ -88,28 +68,29 @@ def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
 
 def take_due(
     items: FailedItems[Delivery], rows: QuerySet[Delivery], *, limit: int, now: datetime, lease: timedelta
-) -> list[Task]:
-    """Claim up to `limit` due deliveries in `rows` for `lease`, the longest waiting first; return them as tasks."""
+) -> list[Delivery]:
+    """Claim up to `limit` due deliveries in `rows` for `lease`, the longest waiting first. Load their endpoints."""
     held = claim_due(rows, limit=limit, now=now, lease=lease)
     taken = read_each(held.select_related("event").order_by("pk"), partial(items.fail, now=now))
     addressed = Endpoint.objects.filter(pk__in={delivery.endpoint_id for delivery in taken})
     readable = read_each(addressed, lambda key, error: contain(error, "endpoint", key))
     endpoints = {endpoint.pk: endpoint for endpoint in readable}
-    tasks = []
+    deliveries = []
     for delivery in taken:
         try:
-            tasks.append(Task(delivery, endpoints[delivery.endpoint_id]))
+            delivery.endpoint = endpoints[delivery.endpoint_id]
+            deliveries.append(delivery)
         except KeyError as error:
             items.fail(delivery.pk, error, now=now)
-    return tasks
+    return deliveries
 
 
-def requeue(tasks: Iterable[Task], *, due_at: datetime) -> int:
+def requeue(deliveries: Iterable[Delivery], *, due_at: datetime) -> int:
     """Requeue deliveries that were not attempted, due at `due_at`. Return the number of requeued deliveries.
 
     A delivery that another worker has claimed is not requeued.
     """
-    rows = [(task.delivery.pk, task.delivery.claim, due_at, None) for task in tasks]
+    rows = [(delivery.pk, delivery.claim, due_at, None) for delivery in deliveries]
     return update_each(Delivery, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
 
 
@@ -121,7 +102,7 @@ def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str
     counts: Counter[str] = Counter()
     rows = []
     for outcome in outcomes:
-        delivery = outcome.task.delivery
+        delivery = outcome.delivery
         attempts = [*delivery.attempts, outcome.entry()]
         status, due_at = _after(outcome, len(attempts), now)
         counts[{PENDING: "retried"}.get(status, status)] += 1
@@ -142,14 +123,14 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
 
 def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
     """Update `failing_since`, and disable endpoints that are gone or failed for FAILING_MAX. Return their number."""
-    working = {item.task.endpoint.pk for item in outcomes if item.succeeded}
-    gone = {item.task.endpoint.pk for item in outcomes if item.status_code == STATUS_GONE}
-    failing = {item.task.endpoint.pk for item in outcomes if item.error not in {None, ENDPOINT_DISABLED}} - working
+    working = {item.delivery.endpoint_id for item in outcomes if item.succeeded}
+    gone = {item.delivery.endpoint_id for item in outcomes if item.status_code == STATUS_GONE}
+    failing = {item.delivery.endpoint_id for item in outcomes if item.error not in {None, ENDPOINT_DISABLED}} - working
     if working:
         Endpoint.objects.filter(pk__in=working, failing_since__isnull=False).update(failing_since=None)
     for outcome in outcomes:
-        if outcome.succeeded and outcome.task.is_test and not outcome.task.endpoint.secret_proven:
-            endpoints.prove_secret(outcome.task.endpoint)
+        if outcome.succeeded and outcome.delivery.event_type == TEST and not outcome.delivery.endpoint.secret_proven:
+            endpoints.prove_secret(outcome.delivery.endpoint)
     if failing:
         Endpoint.objects.filter(pk__in=failing, failing_since=None).update(failing_since=now)
     given_up = Endpoint.objects.filter(pk__in=failing - gone, failing_since__lte=now - FAILING_MAX)

@@ -28,20 +28,21 @@ from config.core.leases import contain
 from config.core.outgoing import Resolve, resolve_by_system
 from config.core.retries import read_retry_after
 from config.ops.models import WorkMark
+from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_body
-from config.webhooks.models import ENABLED
+from config.webhooks.models import ENABLED, Delivery
 from config.webhooks.publishing import failed_events, publish_some
 from config.webhooks.queue import (
     ENDPOINT_DISABLED,
     INTERNAL,
     SECRET_UNREADABLE,
     Outcome,
-    Task,
     failed_deliveries,
     requeue,
     store_outcomes,
     take_due,
 )
+from config.webhooks.signing import signature_headers
 
 ATTEMPT_SECONDS = 15.0
 BATCH_DELIVERIES = 100
@@ -68,7 +69,7 @@ class Worker:
         # An attempt must end long before its lease ends.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
         self._stopping = threading.Event()
-        self._lanes: dict[Future[list[Task]], Sequence[Task]] = {}
+        self._lanes: dict[Future[list[Delivery]], Sequence[Delivery]] = {}
         self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
         self._unsaved: list[Outcome] = []
         self._pace: dict[UUID, float] = {}
@@ -127,16 +128,16 @@ class Worker:
         walk = publish_some(self._failed_events, after_account=self._walked_to, now=timezone.now())
         published, self._walked_to = walk
         self.counts["published"] += published
-        taken: list[Task] = []
+        taken: list[Delivery] = []
         if len(self._lanes) < LANES - LANES_PER_ACCOUNT:
             for take in (self._take_suspect, self._take_batch):
-                tasks = take()
-                self._dispatch(tasks, lanes)
-                taken += tasks
+                deliveries = take()
+                self._dispatch(deliveries, lanes)
+                taken += deliveries
         gathered = self._gather()
         return bool(published or taken or gathered or was_walking or self._walked_to)
 
-    def _take_batch(self) -> list[Task]:
+    def _take_batch(self) -> list[Delivery]:
         now = timezone.now()
         rows = self._failed.takeable(now=now)
         taken = take_due(self._failed, rows, limit=BATCH_DELIVERIES, now=now, lease=self._lease)
@@ -144,7 +145,7 @@ class Worker:
             self._mark(taken)
         return taken
 
-    def _take_suspect(self) -> list[Task]:
+    def _take_suspect(self) -> list[Delivery]:
         """Claim one suspect, unless another suspect is in progress."""
         now = timezone.now()
         suspects = self._failed.suspects(now=now)
@@ -156,15 +157,15 @@ class Worker:
             self._suspect = self._mark(taken)
         return taken
 
-    def _mark(self, taken: Sequence[Task]) -> WorkMark:
-        keys = [task.delivery.pk for task in taken]
+    def _mark(self, taken: Sequence[Delivery]) -> WorkMark:
+        keys = [delivery.pk for delivery in taken]
         mark = self._failed.begin(keys)
         self._marks[mark] = set(keys)
         return mark
 
-    def _finish(self, tasks: Sequence[Task]) -> None:
+    def _finish(self, deliveries: Sequence[Delivery]) -> None:
         """Remove finished deliveries from their marks, and end marks without deliveries."""
-        finished = {task.delivery.pk for task in tasks}
+        finished = {delivery.pk for delivery in deliveries}
         for in_hand in self._marks.values():
             in_hand.difference_update(finished)
         ended = [mark for mark, in_hand in self._marks.items() if not in_hand]
@@ -172,54 +173,61 @@ class Worker:
         for mark in ended:
             del self._marks[mark]
 
-    def _dispatch(self, taken: Sequence[Task], lanes: ThreadPoolExecutor) -> None:
-        """Assign tasks to lanes. Each endpoint's tasks use as few lanes as its response time allows."""
-        by_endpoint: dict[UUID, list[Task]] = defaultdict(list)
-        for task in taken:
-            if task.endpoint.status != ENABLED or task.endpoint.deleted_at is not None:
-                self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
+    def _dispatch(self, taken: Sequence[Delivery], lanes: ThreadPoolExecutor) -> None:
+        """Assign deliveries to lanes. Each endpoint's deliveries use as few lanes as its response time allows."""
+        by_endpoint: dict[UUID, list[Delivery]] = defaultdict(list)
+        for delivery in taken:
+            if delivery.endpoint.status != ENABLED or delivery.endpoint.deleted_at is not None:
+                self._outcomes.put(Outcome(delivery, timezone.now(), None, ENDPOINT_DISABLED, 0))
             else:
-                by_endpoint[task.endpoint.pk].append(task)
+                by_endpoint[delivery.endpoint.pk].append(delivery)
         started_at = time.monotonic()
-        for endpoint_id, tasks in by_endpoint.items():
-            account_id, pace = tasks[0].endpoint.account_id, self._pace.get(endpoint_id, 0.0)
+        for endpoint_id, deliveries in by_endpoint.items():
+            account_id, pace = deliveries[0].endpoint.account_id, self._pace.get(endpoint_id, 0.0)
             allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else 1
             in_use = sum(share[0].endpoint.account_id == account_id for share in self._lanes.values())
             room = max(0, allowed - in_use)
             # A lane can send a share in LANE_SECONDS.
-            size = len(tasks) if pace * len(tasks) <= LANE_SECONDS else max(1, int(LANE_SECONDS / pace))
-            shares = [tasks[at : at + size] for at in range(0, len(tasks), size)]
+            size = len(deliveries) if pace * len(deliveries) <= LANE_SECONDS else max(1, int(LANE_SECONDS / pace))
+            shares = [deliveries[at : at + size] for at in range(0, len(deliveries), size)]
             for share in shares[:room]:
                 self._lanes[lanes.submit(self._work, share, started_at)] = share
-            aside = [task for share in shares[room:] for task in share]
+            aside = [delivery for share in shares[room:] for delivery in share]
             if aside:
                 requeue(aside, due_at=timezone.now() + STEP_ASIDE)
                 self._finish(aside)
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
 
-    def _work(self, tasks: Sequence[Task], started_at: float) -> list[Task]:
-        """Send a lane's tasks sequentially, until all are sent or the lane's time is over; return the unsent tasks."""
-        channel = Channel(tasks[0].endpoint.url, resolve=self._resolve)
-        # A lane sends at least one task. It sends none if it waited for a thread so long that the lease could end
+    def _work(self, deliveries: Sequence[Delivery], started_at: float) -> list[Delivery]:
+        """Send a lane's deliveries sequentially, until all are sent or the lane's time is over. Return the rest."""
+        channel = Channel(deliveries[0].endpoint.url, resolve=self._resolve)
+        # A lane sends at least one delivery. It sends none if it waited for a thread so long that the lease could end
         # during the attempt.
         seconds_left = self._lease.total_seconds() / 2
         try:
-            for at, task in enumerate(tasks):
+            for at, delivery in enumerate(deliveries):
                 if self._stopping.is_set() or time.monotonic() - started_at > seconds_left:
-                    return list(tasks[at:])
-                self._outcomes.put(self._attempt(task, channel))
+                    return list(deliveries[at:])
+                self._outcomes.put(self._attempt(delivery, channel))
                 seconds_left = min(seconds_left, LANE_SECONDS)
         finally:
             channel.close()
         return []
 
-    def _attempt(self, task: Task, channel: Channel) -> Outcome:
-        at, started_at = timezone.now(), time.monotonic()
+    def _attempt(self, delivery: Delivery, channel: Channel) -> Outcome:
+        endpoint, at, started_at = delivery.endpoint, timezone.now(), time.monotonic()
         ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
         status, error, retry_after = None, None, None
         try:
-            body = event_body(task.delivery.event)
-            reply = channel.post(body, ours | task.headers(body, at), seconds=self._attempt_seconds)
+            body = event_body(delivery.event)
+            signed = signature_headers(
+                message_id=str(delivery.event_id),
+                timestamp=int(at.timestamp()),
+                body=body,
+                header_secret=endpoint.header_secret(at, is_test=delivery.event_type == TEST),
+                live_secrets=endpoint.live_secrets(at),
+            )
+            reply = channel.post(body, ours | signed, seconds=self._attempt_seconds)
             status = reply.status
             if not 200 <= status < 300:
                 error = "redirect" if 300 <= status < 400 else "status"
@@ -229,29 +237,29 @@ class Worker:
         except UnreadableSecret:  # a retry may succeed after the secret is rotated or the key is restored
             error = SECRET_UNREADABLE
         except Exception as fault:  # noqa: BLE001  a receiver's answer ends no worker
-            contain(fault, "delivery", task.delivery.pk)
+            contain(fault, "delivery", delivery.pk)
             status, error, retry_after = None, INTERNAL, None
         seconds = time.monotonic() - started_at
         if len(self._pace) > PACES_REMEMBERED_MAX:
             self._pace.clear()
-        self._pace[task.endpoint.pk] = seconds
-        return Outcome(task, at, status, error, round(seconds * 1000), retry_after)
+        self._pace[endpoint.pk] = seconds
+        return Outcome(delivery, at, status, error, round(seconds * 1000), retry_after)
 
     def _gather(self) -> bool:
         """Wait briefly for lanes, store outcomes, and requeue unsent deliveries. Returns False if none existed."""
-        left_over: list[Task] = []
+        left_over: list[Delivery] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
             for lane in done:
-                tasks = self._lanes.pop(lane)
+                deliveries = self._lanes.pop(lane)
                 try:
                     left_over += lane.result()
                 except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
-                    contain(fault, "lane", tasks[0].endpoint.pk)
+                    contain(fault, "lane", deliveries[0].endpoint.pk)
                     # Outcomes that are already stored remain unchanged, because their deliveries no longer have this
                     # claim.
-                    for task in tasks:
-                        self._outcomes.put(Outcome(task, timezone.now(), None, INTERNAL, 0))
+                    for delivery in deliveries:
+                        self._outcomes.put(Outcome(delivery, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]
         worked = bool(self._unsaved or left_over)
         if self._unsaved:
@@ -263,16 +271,16 @@ class Worker:
 
     def _store(self) -> None:
         """Store the unsaved outcomes together, or one by one if an outcome can't be stored."""
-        tasks = [outcome.task for outcome in self._unsaved]
+        deliveries = [outcome.delivery for outcome in self._unsaved]
         try:
             self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))
-            self._failed.succeed(task.delivery.pk for task in tasks)
+            self._failed.succeed(delivery.pk for delivery in deliveries)
         except Exception as error:  # noqa: BLE001  some outcome raised it
             contain(error, "delivery", "outcomes")
             while self._unsaved:
                 outcome = self._unsaved[0]
-                with self._failed.attempt(outcome.task.delivery.pk, now=timezone.now()):
+                with self._failed.attempt(outcome.delivery.pk, now=timezone.now()):
                     self.counts.update(store_outcomes([outcome], now=timezone.now()))
                 self._unsaved.pop(0)
         self._unsaved = []
-        self._finish(tasks)
+        self._finish(deliveries)

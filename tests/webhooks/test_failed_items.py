@@ -124,7 +124,7 @@ def test_error_of_a_delivery_lane_fails_only_its_deliveries(neighbors, user, str
 
 
 def test_unstorable_delivery_outcome_does_not_lose_other_outcomes(neighbors, user, stranger, work, monkeypatch):
-    entry = raising(queue.Outcome.entry, lambda outcome: outcome.task.endpoint.pk == neighbors.pk)
+    entry = raising(queue.Outcome.entry, lambda outcome: outcome.delivery.endpoint_id == neighbors.pk)
     monkeypatch.setattr(queue.Outcome, "entry", entry)
     assert work()["delivered"] == 1
     assert_only_the_neighbor_was_served(user, stranger)
@@ -145,8 +145,8 @@ def kill(monkeypatch, *, key=None):
             Worker().run(once=True)
 
 
-def keys(tasks):
-    return {task.delivery.pk for task in tasks}
+def keys(deliveries):
+    return {delivery.pk for delivery in deliveries}
 
 
 def expire_leases():

@@ -36,8 +36,8 @@ def take_deliveries(limit=100, **later):
     return take_due(items, items.takeable(now=now), limit=limit, now=now, lease=LEASE)
 
 
-def outcome_of(task, *, error=None, status=200):
-    return Outcome(task, timezone.now(), status, error, 5)
+def outcome_of(delivery, *, error=None, status=200):
+    return Outcome(delivery, timezone.now(), status, error, 5)
 
 
 def test_leased_webhook_delivery_is_not_claimed_again(queued):
@@ -52,7 +52,7 @@ def test_oldest_webhook_delivery_is_claimed_first(queued):
     queued(5)
     oldest = Delivery.objects.order_by("-id").first()
     Delivery.objects.filter(pk=oldest.pk).update(due_at=timezone.now() - timedelta(hours=1))
-    assert [task.delivery.pk for task in take_deliveries(1)] == [oldest.pk]
+    assert [delivery.pk for delivery in take_deliveries(1)] == [oldest.pk]
 
 
 def test_webhook_worker_resuming_after_its_lease_changes_nothing(queued):
@@ -61,7 +61,7 @@ def test_webhook_worker_resuming_after_its_lease_changes_nothing(queued):
     (other,) = take_deliveries(seconds=61)
     store_outcomes([outcome_of(sleeper, error="status", status=500)], now=timezone.now())
     stored = Delivery.objects.get()
-    assert (stored.attempts, stored.claim) == ([], other.delivery.claim)
+    assert (stored.attempts, stored.claim) == ([], other.claim)
     assert requeue([sleeper], due_at=timezone.now()) == 0
     store_outcomes([outcome_of(other)], now=timezone.now())
     assert Delivery.objects.get().status == "delivered"
@@ -85,8 +85,8 @@ def test_concurrent_publishers_deliver_an_event_once(queued):
 
 def test_endpoint_with_one_successful_delivery_in_the_batch_is_not_marked_as_failing(queued):
     queued(3)
-    tasks = take_deliveries()
-    outcomes = [outcome_of(tasks[0], error="status", status=500), outcome_of(tasks[1]), outcome_of(tasks[2])]
+    deliveries = take_deliveries()
+    outcomes = [outcome_of(deliveries[0], error="status", status=500), *map(outcome_of, deliveries[1:])]
     counts = store_outcomes(outcomes, now=timezone.now())
     assert (counts["delivered"], counts["retried"]) == (2, 1)
     assert Endpoint.objects.get().failing_since is None
@@ -98,10 +98,10 @@ def test_claiming_and_storing_deliveries_executes_statements_independent_of_batc
     queued(60)
     # Four statements choose, claim, and read deliveries and endpoints. Two statements create and release a savepoint.
     with django_assert_num_queries(4 + 2):
-        tasks = take_deliveries(50)
+        deliveries = take_deliveries(50)
     # Two statements update deliveries and working endpoints. Two statements create and release a savepoint.
     with django_assert_num_queries(2 + 2):
-        store_outcomes([outcome_of(task) for task in tasks], now=timezone.now())
+        store_outcomes([outcome_of(delivery) for delivery in deliveries], now=timezone.now())
 
 
 def test_concurrent_workers_claim_each_webhook_delivery_once(committed, needs_postgresql, queued):
@@ -110,9 +110,9 @@ def test_concurrent_workers_claim_each_webhook_delivery_once(committed, needs_po
 
     def work(_number):
         try:
-            while tasks := take_deliveries(7):
+            while deliveries := take_deliveries(7):
                 with lock:
-                    taken.update(task.delivery.pk for task in tasks)
+                    taken.update(delivery.pk for delivery in deliveries)
         finally:
             connection.close()
 
