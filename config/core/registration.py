@@ -41,7 +41,8 @@ class Declarations:
     # Maps the name of a ground to a function of the account's id and `now`. The function returns the end of the ground
     # by the record's key, which is None for the account as a whole. An unknown end is None.
     erasure_grounds: ClassVar[Places] = ()
-    account_not_erased: ClassVar[Places] = ()  # functions that return the reason against an account's erasure, or ""
+    # Functions that yield each reason against an account's erasure, with its end, or None if the end is unknown.
+    account_not_erased: ClassVar[Places] = ()
     mail_addresses: ClassVar[Places] = ()  # functions that return an account's own mail addresses
     # Maps the kind of a consent to the function that ends it, which is called with the consent, `actor`, and `now`.
     consent_endings: ClassVar[Places] = ()
