@@ -45,7 +45,7 @@ FAMILIES = (
             "initiated": "A crypto payment is waiting for its signature.",
             "submitted": "A signed transaction was sent to the network.",
             "confirmed": "A transaction is final.",
-            "failed": "A transaction failed on the network.",
+            "failed": "A transaction failed on the network, was replaced, or did not contain the transfer.",
             "expired": "A crypto payment was not signed in time.",
         },
         {"payment_id": str(demo_ids.UNSIGNED_PAYMENT), "network": "eip155:8453", "simulated": True},

@@ -359,7 +359,7 @@ class MessageSerializer(ResponseSerializer):
     """Further information."""
 
     type = OneOfField(("error", "warning", "info"), help_text="The severity of the message.")
-    code = TextField(help_text="The code, for programs.")
+    code = TextField(help_text="The machine-readable code.")
     content = TextField(help_text="The human-readable message.")
     severity = TextField(required=False, help_text="The remedy for an error, as a code of the protocol.")
     path = TextField(required=False, help_text="The JSONPath of the field that the message is about.")

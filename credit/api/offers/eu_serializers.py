@@ -231,7 +231,7 @@ class RepresentativeExampleSerializer(ExampleSerializer):
         allow_null=True, help_text="The amount of each payment except the last. Null for a line of credit."
     )
     apr_percent = serializers.NumberField(help_text="The annual percentage rate, with up to four decimal places.")
-    text = serializers.TextField(help_text="The example in one sentence, for people.")
+    text = serializers.TextField(help_text="The example as one sentence to display.")
 
 
 ADVERTISING = ("warning", "representative_example", "personalized")

@@ -64,7 +64,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The description, for people. Null means empty.",
+        help_text="The description to display to applicants. Null means empty.",
     )
     apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
     apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
@@ -427,7 +427,7 @@ class MatchedOfferSerializer(OfferSerializer):
     matched = serializers.FlagField(help_text="Whether the offer matches.")
     why_not = serializers.ListField(
         child=serializers.TextField(),
-        help_text="The reasons why the offer does not match, for people. Empty if it matches.",
+        help_text="A sentence for each reason why the offer does not match. Empty if it matches.",
     )
     warning, representative_example, personalized = advertising_fields()
 

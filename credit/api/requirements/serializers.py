@@ -14,7 +14,7 @@ _LENGTH = {"minimum": 0, "maximum": profile.TEXT_MAX_LENGTH}
 _MEMBER = {
     "type": _of("string", "The type of the value.", enum=list(profile.KEYWORDS)),
     "title": _of("string", "The label of the field.", maxLength=profile.TITLE_MAX_LENGTH),
-    "description": _of("string", "The meaning of the field, for people.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
+    "description": _of("string", "The help text of the form field.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
     profile.X_FACT: _of(
         "string", "The name of the fact with which the API compares the value.", examples=["bank.income_monthly_cents"]
     ),

@@ -34,14 +34,14 @@ class DataCategorySerializer(serializers.JsonPartSerializer):
     """A category of data."""
 
     code = serializers.OneOfField(CATEGORIES)
-    text = serializers.TextField(help_text="The category, for people.")
+    text = serializers.TextField(help_text="The display name of the category.")
 
 
 class DataSourceSerializer(serializers.JsonPartSerializer):
     """A source of data."""
 
     code = serializers.OneOfField(SOURCES)
-    text = serializers.TextField(help_text="The source, for people.")
+    text = serializers.TextField(help_text="The display name of the source.")
 
 
 class AutomationSerializer(serializers.JsonPartSerializer):
@@ -95,7 +95,7 @@ class ExplainedFactSerializer(serializers.JsonPartSerializer):
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         SOURCES, allow_null=True, help_text="The supplier of the value. Null for scores before version 1.1."
     )
-    source_text = serializers.TextField(help_text="The source, for people. Empty if `source` is null.")
+    source_text = serializers.TextField(help_text="The display name of the source. Empty if `source` is null.")
     as_of = serializers.TextField(allow_null=True, help_text="The day of the value. Null if it is unknown.")
 
 
@@ -110,7 +110,7 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
         "the list has all facts of the input.",
     )
     range = serializers.TextField(
-        allow_null=True, help_text="The range of the value, for people. Null if `points` is null."
+        allow_null=True, help_text="The range of the value, in words. Null if `points` is null."
     )
     points = serializers.Int64Field(
         allow_null=True,
@@ -119,7 +119,7 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
     baseline = serializers.Int64Field(
         allow_null=True, help_text="The baseline. Fewer points are a reason. Null if `points` is null."
     )
-    text = serializers.TextField(help_text="The points, for people. Empty if `points` is null.")
+    text = serializers.TextField(help_text="A sentence about the points. Empty if `points` is null.")
 
 
 class ExplanationSerializer(serializers.JsonPartSerializer):

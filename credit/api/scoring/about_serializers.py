@@ -65,7 +65,7 @@ class CertifiedReasonSerializer(serializers.JsonPartSerializer):
     """A reason of the scorecard."""
 
     code = serializers.TextField(help_text="The code of a principal reason, or `other`.")
-    text = serializers.TextField(help_text="The reason, for people.")
+    text = serializers.TextField(help_text="The reason as a sentence or a phrase.")
     can_occur = serializers.FlagField(
         help_text="Whether it can be among the reasons of a combination that is not approved."
     )

@@ -210,7 +210,7 @@ class ReasonSerializer(serializers.JsonPartSerializer):
     """A principal reason for a lower score."""
 
     code = serializers.TextField(help_text="The code of a principal reason, or `other`.")
-    text = serializers.TextField(help_text="The reason, for people.")
+    text = serializers.TextField(help_text="The reason as a sentence or a phrase.")
 
 
 class StepSerializer(serializers.ResponseSerializer):
