@@ -48,10 +48,10 @@ def test_case_page_shows_claimed_and_sourced_figures_with_differences(reviewers_
     assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
     text = text_of(reviewers_client.get(page_of(scored_application)))
     assert "Figure Claimed Sourced Confirmed Corrected" in text
-    assert re.search(r"Monthly income \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — — Differs by more than 10 %.", text)
+    assert re.search(r"Monthly income \$2,000.00 \$2,300.00 \(\d{4}-\d\d-\d\d\) — — Differs from the claim.", text)
     today = timezone.now().date()
     assert f"Monthly debt $600.00 — $610.00 ({today})" in text
-    assert text.count("Differs by more than 10 %.") == 1
+    assert text.count("Differs from the claim.") == 1
 
 
 def test_reviewer_can_confirm_a_figure_and_score_again_on_the_case(reviewers_client, scored_application):
