@@ -335,6 +335,7 @@ class ApiKeyAdmin(NamedRecords):
         ),
     )
 
+    state = column(chip, "state", "state")
     fingerprint = column(code, "fingerprint", "fingerprint")
 
     @admin.display(description="id")
@@ -344,10 +345,6 @@ class ApiKeyAdmin(NamedRecords):
     @admin.display(description="scopes")
     def scope_list(self, record: Any) -> SafeString | str:
         return "all permissions of its owner" if record.scopes is None else ", ".join(record.scopes) or "nothing"
-
-    @admin.display(description="state")
-    def state(self, record: ApiKey) -> SafeString:
-        return chip(record.state_at(timezone.now()))
 
 
 @admin.register(SigningKey)

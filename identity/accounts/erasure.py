@@ -63,7 +63,7 @@ def obstacles(user: User) -> list[dict[str, Any]]:
     return [{"reason": reason, "until": None if until is None else rfc3339(until)} for reason, until in reasons]
 
 
-def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
+def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
     """Request the erasure of an account. It starts after 14 days. A second request changes nothing.
 
     Raises SecondFactorRequired. Raises ErasureNotPossible with the obstacles.
@@ -71,24 +71,24 @@ def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
     require_second_factor(actor)
     with transaction.atomic():
         user = User.objects.select_for_update().get(pk=account_id)
-        if erasure := Erasure.objects.filter(account=user).first():
-            return erasure
+        if Erasure.objects.filter(account=user).exists():
+            return
         if found := obstacles(user):
             raise ErasureNotPossible(" ".join(each["reason"] for each in found), details={"obstacles": found})
         AccountHistory.note("account.deletion_requested", actor, account_id=user.pk, now=now)
         if account_id == actor.user.pk:
             mail_about_privacy(user, "erasure_requested", now=now)
-        return _record(user.pk, requested_at=now)
+        _record(user.pk, requested_at=now)
 
 
 def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None = None) -> Erasure:
-    return Erasure.objects.create(
-        account_id=user_id,
-        subject_key=subject_key(user_id),
-        requested_at=requested_at,
-        look_at=begins_at or requested_at + Erasure.CHANGE_OF_MIND,
-        due_at=requested_at + Erasure.DUE,
-    )
+    look_at = begins_at or requested_at + Erasure.CHANGE_OF_MIND
+    return _store(subject_key(user_id), requested_at, account_id=user_id, look_at=look_at)
+
+
+def _store(key: str, requested_at: datetime, **columns: Any) -> Erasure:
+    due_at = requested_at + Erasure.DUE
+    return Erasure.objects.create(subject_key=key, requested_at=requested_at, due_at=due_at, **columns)
 
 
 def show_erasure(user: User) -> Erasure:
@@ -185,8 +185,7 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
         step(user_id, now=now)
     _close(erasure, erase_rows(user_id, now=now), now=now)
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        # SQLite's write-ahead log still contains the data from before the erasure, so it is truncated. Open readers
-        # delay this.
+        # SQLite's write-ahead log still contains the erased data, so it is truncated. Open readers delay this.
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
@@ -275,7 +274,7 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
     missing = requested.keys() - successes
     if not is_dry:
         for key in missing - set(Erasure.objects.filter(subject_key__in=missing).values_list("subject_key", flat=True)):
-            _record_again(key, requested[key], status=Erasure.DONE, completed_at=now, look_at=now)
+            _store(key, requested[key], status=Erasure.DONE, completed_at=now, look_at=now)
     counts = {"erasures": len(requested), "erased": len(erased) - failed, "unreadable": unreadable, "failed": failed}
     return {**counts, "user_ids": erased}
 
@@ -297,11 +296,5 @@ def _erase_again(user_id: int, key: str, requested_at: datetime, *, is_done: boo
     with transaction.atomic():
         User.objects.select_for_update().only("pk").get(pk=user_id)
         erasure = Erasure.objects.filter(account=user_id).first()
-        erasure = erasure or _record_again(key, requested_at, account_id=user_id, look_at=now)
+        erasure = erasure or _store(key, requested_at, account_id=user_id, look_at=now)
     erase(erasure, now=now)
-
-
-def _record_again(key: str, requested_at: datetime, **columns: Any) -> Erasure:
-    return Erasure.objects.create(
-        subject_key=key, requested_at=requested_at, due_at=requested_at + Erasure.DUE, **columns
-    )

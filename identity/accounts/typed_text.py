@@ -5,7 +5,6 @@ with this browser (cookie `known_device`) can get the fields. Files and password
 """
 
 from collections.abc import Callable
-from http import HTTPStatus
 from urllib.parse import parse_qs, urlsplit
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -36,13 +35,9 @@ class TypedText:
             query = parse_qs(urlsplit(response.headers.get("Location", "")).query)
             if response.status_code == 302 and query.get("next") in ([request.path], [request.get_full_path()]):
                 _keep(request)
-            elif response.status_code < HTTPStatus.BAD_REQUEST and _is_kept_for(request):
+            elif response.status_code < 400 and request.session.get(_KEPT, {}).get("path") == request.path:
                 del request.session[_KEPT]
         return response
-
-
-def _is_kept_for(request: HttpRequest) -> bool:
-    return bool(request.session.get(_KEPT, {}).get("path") == request.path)
 
 
 def _keep(request: HttpRequest) -> None:

@@ -8,6 +8,7 @@ clients can't reuse a mark.
 import hmac
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -132,13 +133,11 @@ def create_link_token(*, user: Any, item_id: str | None) -> LinkToken:
 
     Raises BankItemNotFound and ProviderUnavailable.
     """
-    if item_id is None:
-        return open_banking().create_link_token(user_id=str(user.pk))
-    try:
-        access_token = _own_item(user, item_id).access_token
-        return open_banking().create_link_token(user_id=str(user.pk), access_token=access_token)
-    except (LoginRequired, TokenRefused, UnreadableSecret):
-        return open_banking().create_link_token(user_id=str(user.pk))
+    if item_id is not None:
+        with suppress(LoginRequired, TokenRefused, UnreadableSecret):
+            access_token = _own_item(user, item_id).access_token
+            return open_banking().create_link_token(user_id=str(user.pk), access_token=access_token)
+    return open_banking().create_link_token(user_id=str(user.pk))
 
 
 def unlink_item(*, actor: Actor, item_id: str, now: datetime) -> None:
@@ -196,8 +195,7 @@ def _remove(item: BankItem) -> None:
 def remove_items(user_id: int, *, now: datetime) -> None:
     """Remove all items of an account at the vendor. This erasure step runs again after an exception.
 
-    Raises ProviderUnavailable. Raises ItemNotRemoved if an item belongs to another vendor, or if its token can't be
-    decrypted.
+    Raises ProviderUnavailable. Raises ItemNotRemoved if an item has another vendor, or an unreadable token.
     """
     left = []
     for item in BankItem.objects.filter(user=user_id):
@@ -268,10 +266,7 @@ def stage_missing(*, now: datetime) -> dict[str, int]:
     return {"items": len(keys), "staged": len(keys) - missing, "not_removed": _unlinked().count()}
 
 
-Stage = Callable[[BankItem, OpenBanking, datetime], list[UUID]]
-
-
-def _stage_or_log(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
+def _stage_or_log(stage: Callable[..., list[UUID]], item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
     """Return the IDs of the staged items. Returns an empty list if the vendor fails or returns an invalid response."""
     try:
         return stage(item, provider, now)

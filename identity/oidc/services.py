@@ -62,8 +62,7 @@ class NotInvited(LogInRefused):
 def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, IssuerSession]:
     """Return the user's account and a new session, and set the groups from the claims. Raises LogInRefused.
 
-    Groups are removed even if the log-in is rejected. If the account is disabled or no longer staff, all mapped groups
-    are removed.
+    Groups are removed even if the log-in is rejected: all mapped groups if the account is disabled or no longer staff.
     """
     names: dict[str, str] = settings.STAFF_OIDC_GROUPS
     subject, wanted = subject_of(claims), {names[theirs] for theirs in groups_of(claims) if theirs in names}
@@ -177,11 +176,10 @@ def exchange_code(code: str, *, now: datetime) -> TokenPair | None:
         return start_family(user=session.identity.user, now=now, second_factor=True, ends_at=session.ends_at)
 
 
-def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
+def log_out_person(claims: dict[str, Any], *, now: datetime) -> None:
     """End the sessions that a logout token identifies by subject or session ID, and the account's API log-ins.
 
-    A token with a subject also ends the user's password sessions. Sessions that started after the token remain. Returns
-    the number of ended issuer sessions.
+    A token with a subject also ends the user's password sessions. Sessions that started after the token remain.
     """
     until = datetime.fromtimestamp(claims["iat"], tz=timezone.get_current_timezone()) + _LOGOUT_SLACK
     named = Q(identity__issuer=configured().url, began_at__lte=until)
@@ -201,7 +199,7 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
                 held = session.get_decoded()
                 if ISSUER_SESSION not in held and held.get("began", 0) <= until.timestamp():
                     session.delete()
-        number = sessions.update(ended_at=now)
+        sessions.update(ended_at=now)
         for user_id in users:
             log_ins = TokenFamily.objects.filter(user=user_id, client__isnull=True, actor__isnull=True)
             log_ins.filter(created_at__lte=until).revoke(now=now)
@@ -209,7 +207,6 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
                 "account.logged_out", actor={"app_name": _CREDENTIAL}, entity=audit.entity("identity.user", user_id)
             )
     forget_credentials()
-    return number
 
 
 def unlink(user: User, *, by: Actor, now: datetime) -> None:

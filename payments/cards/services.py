@@ -61,8 +61,7 @@ logger = logging.getLogger("platform.payments")
 KEY_TRUSTED = timedelta(hours=20)
 # The time limit of the work on a payment, which is less than a request's limit of 30 s.
 WORK_MAX = timedelta(seconds=25)
-# After this number of 5xx responses, the code searches for a charge, because the processor can repeat a 5xx response
-# for the same key indefinitely.
+# After this number of 5xx responses, the code searches for a charge, because a processor can repeat a 5xx forever.
 SERVER_ERRORS_MAX = 2
 
 
@@ -265,8 +264,8 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     raise LeaseLost
 
 
-def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> bool:
-    """Record a charge that the processor proves. Return whether the payment changed.
+def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> None:
+    """Record a charge that the processor proves.
 
     An open payment is completed, and the process with its lease can no longer write. A failed payment is corrected. The
     correction is logged as an error, because the payer was notified that nothing was charged.
@@ -276,7 +275,7 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
         if stored.status == COMPLETED:
             if stored.transaction_id != result.transaction_id:
                 logger.error("payment %s: the processor reports a second charge, %s", stored.pk, result.transaction_id)
-            return False
+            return
         if stored.status == FAILED:
             logger.error("payment %s was charged after its status was Failed", stored.pk)
         stored.status, stored.transaction_id, stored.processed_at = COMPLETED, result.transaction_id, now
@@ -286,7 +285,6 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
         _record(stored, now)
         if stored.idempotency_key is not None:
             idempotency.complete(owner_id=stored.user_id, key=stored.idempotency_key, outcome=_outcome_of(stored))
-    return True
 
 
 def _patience(payment: Payment) -> timedelta:
