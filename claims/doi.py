@@ -31,8 +31,7 @@ _ARXIV = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
-# For each registry: the accepted forms of its numbers, and the prefix of its publication keys. The W of OpenAlex is a
-# capital letter.
+# For each registry: the forms of its numbers, and the prefix of its publication keys. OpenAlex has a capital W.
 _NIH = r"(?:https?://)?(?:www\.)?(?:{0}\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/{0})"
 _REGISTRIES = [
     (re.compile(rf"(?i:{before}){letters}0*([0-9]{{1,12}})/?(?:[?#].*)?", re.ASCII), prefix)

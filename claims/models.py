@@ -154,8 +154,7 @@ class Claim(StatefulModel):
         """Return the error that prevents the transition for `actor`, or None if the transition is allowed.
 
         If `REVIEW_POLICY` is `open`, all transitions in the table are allowed. If it is `reviewed`, approvals and the
-        resolution of disputes require `claims.review_claim`. If it is `four_eyes`, the reviewer also must not be the
-        owner.
+        resolution of disputes require `claims.review_claim`. If it is `four_eyes`, the owner can't be the reviewer.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()

@@ -55,8 +55,7 @@ def login_attempt(
         _give_back(counted)
         raise
     finally:
-        # Log lines contain a keyed hash of the name, because the name may be a password that was typed into the wrong
-        # field.
+        # Log lines contain a keyed hash of the name, because it may be a password that was typed into the wrong field.
         mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
         logger.info("log-in %s from %s, name %s", outcome, address, mark)
         if outcome in {"failed", "refused"}:

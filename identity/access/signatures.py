@@ -1,7 +1,6 @@
 """Signed requests: HMAC-SHA256 over timestamp + method + path + body (specification section 5, item 3).
 
-The concatenation has no separators. It is unambiguous, because a body must be empty or begin with `{`, and a path must
-not contain `{`.
+The concatenation has no separators. It is unambiguous: a body must be empty or begin with `{`, and a path has no `{`.
 """
 
 import hashlib
@@ -78,8 +77,7 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
         with transaction.atomic():
             UsedSignature.objects.create(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at)
     except IntegrityError as error:
-        # Of two concurrent requests, the second waits for the first, and then finds the row with the first request's
-        # key.
+        # Of two concurrent requests, the second waits for the first, and then finds the row with the first key.
         same_key = UsedSignature.objects.filter(digest=digest, idempotency_key=idempotency_key)
         if idempotency_key is None or not same_key.exists():
             raise credentials.SignatureReplayed from error

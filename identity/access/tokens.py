@@ -114,8 +114,7 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
     """Create the family of a log-in or a consent (`columns`). Raises IntegrityError if its code was already used."""
     with transaction.atomic():
-        # If the clock was set back, `now` can be before the last change of the password. A family from `now` would be
-        # invalid.
+        # If the clock was set back, `now` can be before the password's last change, and a family would be invalid.
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, created_at=made_at, **columns)
         if family.client is not None:
@@ -208,8 +207,7 @@ def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
     """Revoke the family of a refresh token.
 
-    `client` is the app that received the token, or None for a log-in. Ignores unknown tokens, and tokens of other
-    clients (RFC 7009).
+    `client` is the app with the token, or None for a log-in. Ignores unknown and other clients' tokens (RFC 7009).
     """
     live = TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client, revoked_at__isnull=True)
     for family in live:

@@ -67,8 +67,7 @@ class Invitation(models.Model):
 class ManagedAccount(models.Model):
     """An account that a partner created for a customer. The partner can act on its behalf until the access ends.
 
-    `email` and `name` are values from the partner. They are deleted when the customer claims the account, or when the
-    access ends.
+    `email` and `name` are the partner's values, which are deleted when the customer claims the account or access ends.
     """
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT)

@@ -145,8 +145,7 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
     if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         refreshed_before = now - timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(refreshed_at__lte=refreshed_before, pk=verification.pk)
-        # Only one of several concurrent requests reads the status from the vendor. The other requests return the stored
-        # status.
+        # Only one of several concurrent requests asks the vendor. The other requests return the stored status.
         if stale.update(refreshed_at=now):
             return refresh_verification(verification, now=now)
     return verification
@@ -202,8 +201,7 @@ def _route(status: str, progress: Progress) -> tuple[str, ...]:
         if progress in {Progress.EXPIRED, Progress.CANCELED}:
             return (machine.FAILED,)  # the applicant had started
         return _ROUTE_OF[progress][1:]
-    # The first decision by a reviewer or the vendor is final. An applicant can still complete an expired or canceled
-    # verification on its page.
+    # The first decision is final. An applicant can still complete an expired or canceled verification on its page.
     is_end = progress in {Progress.PASSED, Progress.FAILED}
     is_late_review = progress is Progress.REVIEW and status != machine.PENDING_REVIEW
     return _ROUTE_OF[progress][-1:] if is_end or is_late_review else ()

@@ -1,7 +1,6 @@
 """Verify that Plaid sent an event. The event's ES256 token contains a hash of the body and the time.
 
-The key is fetched by its ID and cached for 1 hour. Unknown IDs are cached for 1 minute, so that forged IDs don't cause
-many requests.
+The key is fetched by its ID and cached for 1 hour. To limit requests for forged IDs, these are cached for 1 minute.
 """
 
 import time

@@ -5,8 +5,7 @@ from payments.chain.serializers import AddressField, NetworkField
 from payments.crypto.models import CryptoPayment
 from payments.crypto.queries import STATUSES
 
-# The maximum length of a signed transaction in characters. A signed transfer with an access list has a few hundred
-# bytes.
+# The maximum number of characters. A signed transfer with an access list has a few hundred bytes.
 SIGNED_TRANSACTION_MAX_LENGTH = 16_384
 
 

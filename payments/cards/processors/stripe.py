@@ -39,8 +39,7 @@ class StripeProcessor:
             "payment_method": method_token,
             "confirm": "true",
             "metadata[payment_id]": str(payment.pk),
-            # Another installation on the same Stripe account may use the same payment IDs, but never the same
-            # `processor_key`.
+            # Another installation on the Stripe account may use the same payment IDs, but never this key.
             "metadata[payment_key]": payment.processor_key,
             # The payer is not present, so a redirect is not possible.
             "automatic_payment_methods[enabled]": "true",
@@ -120,8 +119,7 @@ class StripeProcessor:
         if answer.status in {402, 400, 404} and error.get("type") in {"card_error", "invalid_request_error"}:
             failure = error.get("decline_code") or error.get("code") or error.get("type")
             return ChargeResult(DECLINED, failure=str(failure)[:64], detail=detail)
-        # With 401, 403, 409, 429, and other statuses, this request charged nothing. An earlier request may have
-        # charged.
+        # With 401, 403, 409, 429, and other statuses, this request charged nothing. An earlier request may have.
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _read_intent(
