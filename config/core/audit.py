@@ -43,6 +43,30 @@ class Kind(NamedTuple):
     failed: bool = False
 
 
+# The kinds of the class Entity Management, by their activity.
+_ENTITY_KINDS: dict[int, tuple[str, ...]] = {
+    CREATE: (
+        "report.requested", "back_office.added", "api_key.created", "oauth_client.created", "invitation.created",
+        "account.created", "account.token_issued",
+    ),
+    READ: (
+        "personal_data.page", "personal_data.list", "personal_data.unmasked", "personal_data.export",
+        "account.export_requested", "account.break_glass",
+    ),
+    UPDATE: (
+        "decision.made", "decision.proposed", "decision.confirmed", "account.deletion_requested",
+        "account.deletion_canceled", "back_office.changed", "api_key.rotated", "oauth_client.changed",
+        "oauth_client.secret_rotated", "invitation.accepted", "account.password_changed", "account.email_changed",
+        "account.second_factor_added", "account.second_factor_removed", "account.claimed", "account.linked",
+        "account.unlinked", "account.logged_out",
+    ),
+    DELETE: ("erasure", "back_office.deleted", "oauth_client.deleted"),
+    ENABLE: ("api_key.confirmed",),
+    DISABLE: (
+        "api_key.revoked", "invitation.revoked", "consent.ended", "account.disabled", "account.access_ended",
+    ),
+    SUSPEND: ("api_key.suspended",),
+}  # fmt: skip
 KINDS: dict[str, Kind] = {
     "log_in": Kind(AUTHENTICATION, 1),
     "log_in.failed": Kind(AUTHENTICATION, 1, failed=True),
@@ -50,46 +74,8 @@ KINDS: dict[str, Kind] = {
     "group.added": Kind(GROUP, 3),
     "group.removed": Kind(GROUP, 4),
     "process.started": Kind(LIFECYCLE, 3),
-    **{f"personal_data.{action}": Kind(ENTITY, READ) for action in ("page", "list", "unmasked", "export")},
     "personal_data.refused": Kind(ENTITY, READ, failed=True),
-    "decision.made": Kind(ENTITY, UPDATE),
-    "decision.proposed": Kind(ENTITY, UPDATE),
-    "decision.confirmed": Kind(ENTITY, UPDATE),
-    "report.requested": Kind(ENTITY, CREATE),
-    "erasure": Kind(ENTITY, DELETE),
-    "account.deletion_requested": Kind(ENTITY, UPDATE),
-    "account.deletion_canceled": Kind(ENTITY, UPDATE),
-    "back_office.added": Kind(ENTITY, CREATE),
-    "back_office.changed": Kind(ENTITY, UPDATE),
-    "back_office.deleted": Kind(ENTITY, DELETE),
-    # Actions on accounts and credentials.
-    "api_key.created": Kind(ENTITY, CREATE),
-    "api_key.rotated": Kind(ENTITY, UPDATE),
-    "api_key.revoked": Kind(ENTITY, DISABLE),
-    "api_key.suspended": Kind(ENTITY, SUSPEND),
-    "api_key.confirmed": Kind(ENTITY, ENABLE),
-    "oauth_client.created": Kind(ENTITY, CREATE),
-    "oauth_client.changed": Kind(ENTITY, UPDATE),
-    "oauth_client.secret_rotated": Kind(ENTITY, UPDATE),
-    "oauth_client.deleted": Kind(ENTITY, DELETE),
-    "invitation.created": Kind(ENTITY, CREATE),
-    "invitation.accepted": Kind(ENTITY, UPDATE),
-    "invitation.revoked": Kind(ENTITY, DISABLE),
-    "account.export_requested": Kind(ENTITY, READ),
-    "consent.ended": Kind(ENTITY, DISABLE),
-    "account.created": Kind(ENTITY, CREATE),
-    "account.disabled": Kind(ENTITY, DISABLE),
-    "account.password_changed": Kind(ENTITY, UPDATE),
-    "account.email_changed": Kind(ENTITY, UPDATE),
-    "account.second_factor_added": Kind(ENTITY, UPDATE),
-    "account.second_factor_removed": Kind(ENTITY, UPDATE),
-    "account.access_ended": Kind(ENTITY, DISABLE),
-    "account.token_issued": Kind(ENTITY, CREATE),
-    "account.claimed": Kind(ENTITY, UPDATE),
-    "account.linked": Kind(ENTITY, UPDATE),
-    "account.unlinked": Kind(ENTITY, UPDATE),
-    "account.logged_out": Kind(ENTITY, UPDATE),
-    "account.break_glass": Kind(ENTITY, READ),
+    **{kind: Kind(ENTITY, activity) for activity, kinds in _ENTITY_KINDS.items() for kind in kinds},
 }
 
 
