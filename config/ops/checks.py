@@ -175,20 +175,15 @@ def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
 
 def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Check that each database stores every character, and ignores the case of letters in look-ups of users."""
-    results: list[checks.CheckMessage] = []
+    faults = []
     for alias in databases:
         encoding = _first_value("SELECT current_setting('server_encoding')", alias)
         if encoding not in {"UTF8", None}:
-            results.append(
-                checks.Error(f"The database {alias!r} has the encoding {encoding}, which lacks most scripts. {_UTF8}")
-            )
+            faults.append(f"The database {alias!r} has the encoding {encoding}, which lacks most scripts. {_UTF8}")
         elif _first_value("SELECT lower(U&'\\00C9') = U&'\\00E9'", alias) == "False":
-            results.append(
-                checks.Error(
-                    f"The collation of the database {alias!r} ignores the case of letters outside of ASCII. {_UTF8}"
-                )
-            )
-    return results or [checks.Info("stores every character")]
+            name = f"The collation of the database {alias!r}"
+            faults.append(f"{name} ignores the case of letters outside of ASCII. {_UTF8}")
+    return [checks.Error(fault) for fault in faults] or [checks.Info("stores every character")]
 
 
 def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
@@ -225,26 +220,21 @@ SELECT 'yes' FROM pg_class WHERE oid = to_regclass('credit_decisionanchor') AND 
 
 def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Check, for each database, whether the serving role could disable the triggers that protect append-only tables."""
-    results: list[checks.CheckMessage] = []
-    for alias in databases:
-        if _first_value(_IS_SUPERUSER, alias):
-            why = "is a superuser"
-        elif (owned := _first_value(_OWNED, alias)) not in {None, "0"}:
-            why = f"owns {owned} tables"
-        elif owner := _first_value(_OWNER_BEHIND, alias):
-            why = f"is a member of {owner}, which owns the tables"
-        else:
-            if _first_value(_DELETES_RECORDS, alias):
-                text = (
-                    f"the role in the database {alias!r} can delete records for the ledger: run deploy/roles.sql again"
-                )
-                results.append(checks.Warning(text))
-            continue
-        text = (
-            f"the role in the database {alias!r} {why}, and could disable the triggers that protect append-only tables"
-        )
-        results.append(checks.Warning(text))
-    return results or [checks.Info("owns no table")]
+    found = {alias: _power_of_role(alias) for alias in databases}
+    texts = [f"the role in the database {alias!r} {power}" for alias, power in found.items() if power]
+    return [checks.Warning(text) for text in texts] or [checks.Info("owns no table")]
+
+
+def _power_of_role(alias: str) -> str:
+    triggers = ", and could disable the triggers that protect append-only tables"
+    if _first_value(_IS_SUPERUSER, alias):
+        return f"is a superuser{triggers}"
+    if (owned := _first_value(_OWNED, alias)) not in {None, "0"}:
+        return f"owns {owned} tables{triggers}"
+    if owner := _first_value(_OWNER_BEHIND, alias):
+        return f"is a member of {owner}, which owns the tables{triggers}"
+    deletes = _first_value(_DELETES_RECORDS, alias)
+    return "can delete records for the ledger: run deploy/roles.sql again" if deletes else ""
 
 
 def check_session_timeouts(**_options: Any) -> list[checks.CheckMessage]:
