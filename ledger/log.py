@@ -170,19 +170,9 @@ def frontier_of(head: Head) -> merkle.Frontier:
         raise LogDamagedError from error
 
 
-def audit_path(index: int, head: Head) -> list[bytes]:
-    """Return the inclusion proof of an entry in the head's tree, from the leaf's sibling to the root."""
-    return range_roots(merkle.inclusion_ranges(index, head.tree_size), head)
-
-
 def consistency_proof(old_size: int, new_size: int, head: Head) -> list[bytes]:
     """Return the proof that the tree of `new_size` (at most the head's size) extends the tree of `old_size`."""
     return range_roots(merkle.consistency_ranges(old_size, new_size), head)
-
-
-def root_at(size: int, head: Head) -> bytes:
-    """Return the root of the tree at `size` entries. `size` is at most the head's size."""
-    return range_roots([(0, size)], head)[0]
 
 
 @dataclass(frozen=True)
@@ -210,7 +200,8 @@ def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
 
 def prove_record(record: Record, head: Head) -> Proof:
     """Return the inclusion proof of an entry under a head that covers it."""
-    return Proof(record, head, audit_path(record.index, head), cosigned_checkpoint(head))
+    path = range_roots(merkle.inclusion_ranges(record.index, head.tree_size), head)
+    return Proof(record, head, path, cosigned_checkpoint(head))
 
 
 def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
@@ -237,7 +228,7 @@ def _consistency_step(checkpoint: Checkpoint) -> proof_file.Step:
     if checkpoint.size > head.tree_size:
         detail = f"This log has only {head.tree_size} entries: it forgot some, or its database is old."
         return proof_file.Step("consistency", ok=False, detail=detail)
-    if root_at(checkpoint.size, head) != checkpoint.root:
+    if range_roots([(0, checkpoint.size)], head) != [checkpoint.root]:
         detail = "This log's tree had another root at that size: the log has two histories."
         return proof_file.Step("consistency", ok=False, detail=detail)
     detail = f"The log of today, {head.tree_size} entries, still begins with that tree."

@@ -166,13 +166,5 @@ def reference_section(request: HttpRequest, name: str) -> HttpResponse:  # noqa:
 def _frame() -> dict[str, Any]:
     document = reverse("openapi")
     links = [("Explorer", "/"), ("OpenAPI document", document)]
-    return {
-        "name": "Anchoring ledger",
-        "home": "/",
-        "icon": "ledger/icon.svg",
-        "document": document,
-        "links": links,
-        "errors": "",
-        "try_page": "",
-        "guides": "",
-    }
+    names = {"name": "Anchoring ledger", "home": "/", "icon": "ledger/icon.svg"}
+    return {**names, "document": document, "links": links, "errors": "", "try_page": "", "guides": ""}

@@ -15,11 +15,11 @@ logger = logging.getLogger("platform.health")
 
 @dataclass(frozen=True)
 class NodeStatus:
-    is_healthy: bool
-    block_height: int
-    tree_size: int
-    is_syncing: bool
-    peers: int  # the number of witnesses that cosigned within the last hour
+    is_healthy: bool = False
+    block_height: int = 0
+    tree_size: int = 0
+    is_syncing: bool = False
+    peers: int = 0  # the number of witnesses that cosigned within the last hour
 
     @property
     def status(self) -> str:
@@ -49,7 +49,3 @@ _checkup = Checkup(_examined_status)
 def status_in_time() -> NodeStatus | None:
     """Return the node's status, or None if the database does not respond within CHECK_SECONDS."""
     return in_time(_checkup, seconds=CHECK_SECONDS)
-
-
-def unreachable() -> NodeStatus:
-    return NodeStatus(is_healthy=False, block_height=0, tree_size=0, is_syncing=group_commit.is_busy, peers=0)

@@ -30,7 +30,7 @@ from ledger.group_commit import group_commit
 from ledger.keys import signer
 from ledger.models import Block
 from ledger.proof_file import parse_report_hash, report_digest
-from ledger.status import NodeStatus, node_status, status_in_time, unreachable
+from ledger.status import NodeStatus, node_status, status_in_time
 
 TEXT = "text/plain; charset=utf-8"
 BYTES = "application/octet-stream"
@@ -92,7 +92,8 @@ class NodeViewSet(LedgerViewSet):
         status = status_in_time()
         if status is not None:
             return status
-        return Response(serializers.HealthSerializer.represent(unreachable()), status=503)
+        unreachable = NodeStatus(is_syncing=group_commit.is_busy)
+        return Response(serializers.HealthSerializer.represent(unreachable), status=503)
 
     @endpoint(access=PUBLIC, answer=serializers.StatsSerializer)
     def stats(self, _request: ApiRequest) -> NodeStatus:
