@@ -168,10 +168,6 @@ class PersonalData(LargeListAdmin):
             request.drawn = {object_id: record}  # type: ignore[attr-defined]
         return record
 
-    def page_seen(self, request: HttpRequest, record: Any) -> None:
-        if request.method == "GET" and self.is_about_people:
-            self.note(request, DataAccess.PAGE, record, was_masked=getattr(record, "is_masked", False))
-
     def get_sortable_by(self, request: HttpRequest) -> Any:
         """Exclude masked columns from sorting, because the order would reveal their values."""
         names = super().get_sortable_by(request)

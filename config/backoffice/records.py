@@ -31,6 +31,7 @@ from config.backoffice.html import chip, code, column, record_link, without_link
 from config.backoffice.lists import neighbours_of
 from config.backoffice.people import find_people
 from config.backoffice.personal import UNMASKED_SECONDS, UnmaskForm
+from config.core.casework import DataAccess
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.search_words import compounds_of, has_words
@@ -171,8 +172,9 @@ class ReadOnlyAdmin(Exports):
         context: dict[str, Any] = dict(extra_context or {})
         if record is not None and self.has_view_permission(request, record):
             context |= self.page_of(request, record)
-        if record is not None and self.has_view_or_change_permission(request, record):
-            self.page_seen(request, record)
+        is_read = request.method == "GET" and self.is_about_people
+        if is_read and record is not None and self.has_view_or_change_permission(request, record):
+            self.note(request, DataAccess.PAGE, record, was_masked=getattr(record, "is_masked", False))
         return super().change_view(request, object_id, form_url, context)
 
     def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:

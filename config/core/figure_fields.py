@@ -44,7 +44,8 @@ class FigureField(forms.DecimalField):
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str):
             is_raised = any(unicodedata.category(letter) == "No" for letter in value)
-            value = " ".join(_in_ascii_digits(unicodedata.normalize("NFKC", value)).split())
+            signs = " ".join(unicodedata.normalize("NFKC", value).split())
+            value = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in signs)
             value = (value if self.sign == "%" else value.removeprefix(self.sign)).removesuffix(self.sign).strip()
             group, point = separators(self.currency)
             value = value.translate({_ARABIC_GROUP: group, _ARABIC_POINT: point})
@@ -57,10 +58,6 @@ class FigureField(forms.DecimalField):
             if _DIGIT.search(value) and not _NUMBER.fullmatch(value):
                 raise _misread(group, point)
         return super().to_python(value)
-
-
-def _in_ascii_digits(text: str) -> str:
-    return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
 
 
 def _misread(group: str, point: str) -> forms.ValidationError:

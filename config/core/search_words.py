@@ -43,12 +43,9 @@ def spellings_of(name: str) -> list[str]:
     """
     composed = unicodedata.normalize("NFC", name)
     joined = "".join(composed.split())
-    unspaced = [joined] if all(map(_is_unspaced, joined)) else []
+    is_unspaced = all(unicodedata.name(letter, "").startswith(_UNSPACED) for letter in joined)
+    unspaced = [joined] if is_unspaced else []
     return list(dict.fromkeys([name, composed.translate(_SPELLED_OUT), composed.translate(_ARABIC), *unspaced]))
-
-
-def _is_unspaced(letter: str) -> bool:
-    return unicodedata.name(letter, "").startswith(_UNSPACED)
 
 
 def compounds_of(text: str) -> list[list[str]]:

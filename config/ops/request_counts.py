@@ -66,7 +66,6 @@ def counts_of_process() -> RequestCounts | None:
     if not folder:
         return None
     try:
-        _require_space(folder)
         _allocate(Path(folder))
         return RequestCounts()
     except OSError as error:
@@ -74,12 +73,9 @@ def counts_of_process() -> RequestCounts | None:
         return None
 
 
-def _require_space(folder: str) -> None:
-    if shutil.disk_usage(folder).free < _FREE_BYTES_MIN:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), folder)
-
-
 def _allocate(folder: Path) -> None:
+    if shutil.disk_usage(folder).free < _FREE_BYTES_MIN:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
     if not hasattr(os, "posix_fallocate"):  # macOS
         return
     for kind in _KINDS:
