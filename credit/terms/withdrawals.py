@@ -27,7 +27,7 @@ from credit.models.applications import record_application_event
 from credit.models.notices import WITHDRAWAL_REMINDER
 from credit.terms.agreement import lender_of
 
-# A member of the lender records declarations that the lender received through these channels.
+# A reviewer records declarations that the lender received through these channels.
 RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawal.IN_PERSON)
 
 
@@ -49,7 +49,7 @@ def declare(
     if application.consumer_id == actor.user.pk:
         if declared_at is not None or channel is not None:
             name = "declared_at" if channel is None else "channel"
-            raise ValidationFailed.of_member(name, "Must be omitted. Only a member of the lender can set it.")
+            raise ValidationFailed.of_member(name, "Must be omitted. Only a reviewer can set it.")
         sent_at, way = now, ContractWithdrawal.PORTAL if actor.credential == "my" else ContractWithdrawal.API
     else:
         if actor.limited:
