@@ -15,7 +15,7 @@ from identity.access.models import User
 
 
 class Command(JsonCommand):
-    help = "Write a copy of everything that is stored about a person to a zip file (GDPR Article 15)."
+    help = "Write a copy of the stored personal data of a person to a zip file (GDPR Article 15)."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user_id", help="The account's user_id.")
