@@ -29,7 +29,7 @@ class ClockDone(serializers.ResponseSerializer):
     counteroffers_expired = _count("applications that were rejected because a counteroffer expired.")
     applications_expired = _count("idle applications that expired.")
     notices_made = _count("notices that were created.")
-    notices_overdue = _count("notices whose deadline passed.")
+    notices_overdue = _count("deadlines of notices and of requests for reconsideration that passed.")
     api_keys_announced = _count("API keys that expire within 14 days and were announced (`api_key.expiring`).")
     verifications_expired = _count("identity verifications that were not started in time.")
     staged_items_expired = _count("staged items that expired without a decision.")

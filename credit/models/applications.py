@@ -63,7 +63,9 @@ class Application(DecisionRules):
     )
     initial_status = models.CharField(max_length=32)
     application_data = JsonTextField(
-        null=True, help_text="The applicant's data, as any JSON that you and the lender agree on. Null if none."
+        null=True,
+        help_text="The applicant's data, as any JSON that you and the lender agree on. Null if there are none, or if "
+        "they were erased.",
     )
     data_changed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False

@@ -15,7 +15,8 @@ from identity.access.serializers import IssuedKeySerializer
 
 
 class ApiKeyViewSet(ApiViewSet):
-    """The account's own API keys. You create, rotate, and revoke them after a log-in. A key can't create keys."""
+    """The account's own API keys. You create, rotate, and revoke them after a log-in. If the account has a second
+    factor, the log-in must have used it. A key can't create keys."""
 
     tag = "api-keys"
 

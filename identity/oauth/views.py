@@ -205,7 +205,8 @@ class OAuthClientViewSet(ApiViewSet):
     def partial_update(self, request: ApiRequest, client_id: str, body: dict[str, Any]) -> OAuthClient:
         """Update an OAuth client.
 
-        The request changes its name, redirect URIs, or scopes. Existing consents don't change.
+        The request changes its name, redirect URIs, or scopes. Existing consents don't change. If the account has a
+        second factor, you must have logged in with it.
         """
         return clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
 
@@ -215,7 +216,7 @@ class OAuthClientViewSet(ApiViewSet):
         """Rotate the secret of a client.
 
         Only this response, and a retry with its Idempotency-Key, contain the new secret. The old secret becomes invalid
-        immediately.
+        immediately. If the account has a second factor, you must have logged in with it.
         """
         return clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
 
@@ -223,6 +224,7 @@ class OAuthClientViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, client_id: str) -> None:
         """Delete an OAuth client.
 
-        The API revokes all grants to the client, and disables the client's webhook endpoints.
+        The API revokes all grants to the client, and disables the client's webhook endpoints. If the account has a
+        second factor, you must have logged in with it.
         """
         clients.delete_own_client(actor_of(request), client_id, now=timezone.now())

@@ -116,7 +116,8 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
         help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "
-        "rejection, or the `terms` of an approved loan. Null if none.",
+        "rejection, the `terms` of an approved loan, and the `report_ids` of the used reports. `consumer_report` has "
+        "reports that are not stored. Null if none.",
     )
 
 

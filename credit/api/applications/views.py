@@ -173,10 +173,13 @@ class ApplicationViewSet(ApiViewSet):
         """Change the status of an application.
 
         Under the policies `reviewed` and `four_eyes`, a rejection requires one to four principal reasons in
-        `metadata.reasons`, the most important first. A reason is a code, or `{"code": "other", "text": "…"}`. Under
-        `four_eyes`, two reviewers approve or reject. The first request leaves the status unchanged, and the response
-        contains `pending_decision`. The same request by a second reviewer, on unchanged data and the same score,
-        decides.
+        `metadata.reasons`, the most important first. A reason is a code, or `{"code": "other", "text": "…"}`. A
+        decision that differs from the score's proposal requires a `reason` or, for a rejection, principal reasons. The
+        reopening of an accepted application also requires a `reason`.
+
+        Under `four_eyes`, two reviewers approve or reject. The first request leaves the status unchanged, and the
+        response contains `pending_decision`. The same request by a second reviewer, on unchanged data and the same
+        score, decides.
 
         An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
         first_payment_on}. A missing amount or term comes from `application_data`. A missing rate is the lowest or only
@@ -275,7 +278,8 @@ class ApplicationViewSet(ApiViewSet):
         approval, rejection, and reopening, oldest first.
 
         `record` is the string whose SHA-256 the ledger anchors. Until then, `status` is `pending`. If a record has a
-        score, the operation also requires `score:read`.
+        score, the operation also requires `score:read`. Decisions have records only if the operator has set
+        `ANCHOR_DECISIONS`. Without a record, the API returns 404.
         """
         application = _load(request, application_id)
         decided = anchoring.decisions_about(application)

@@ -51,10 +51,10 @@ class NoticeViewSet(ApiViewSet):
         If a notice is only for another applicant (`applicant`), the account that applies can't get it. The lender's
         members and reviewers can get it, and must deliver it.
 
-        `sha256` is the hash of the page, and is part of the anchored record. If the applicant has consented to
-        electronic notices, a notice counts as delivered (`portal`) when they first get it with an unrestricted
-        credential. The operator must have enabled this channel (`NOTICE_CHANNELS`). A risk-based pricing notice needs
-        no consent. A notice with a credit score also requires `score:read`.
+        `sha256` is the hash of the page. The notice's record in `proof` contains this hash. If the applicant has
+        consented to electronic notices, a notice counts as delivered (`portal`) when they first get it with an
+        unrestricted credential. The operator must have enabled this channel (`NOTICE_CHANNELS`). A risk-based pricing
+        notice needs no consent. A notice with a credit score also requires `score:read`.
         """
         actor = actor_of(request)
         notice = services.load_notice(application_id, notice_id, actor)

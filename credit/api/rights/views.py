@@ -106,9 +106,9 @@ class CorrectionViewSet(ApiViewSet):
         """Answer a correction.
 
         Requires a reviewer who is not the applicant. Under four-eyes approval, the only reviewer of an application
-        can't answer. If the model's champion reads the fact, `corrected` computes a new score with the claimed value.
-        The earlier scores, the application's data, and its status stay. If the new score leads to another outcome,
-        decide the application again.
+        can't answer. If the model's champion reads the fact, `corrected` computes a new score with the claimed value,
+        unless `DECISIONING` is `off`. The earlier scores, the application's data, and its status stay. If the new score
+        leads to another outcome, decide the application again.
 
         For an answered correction, the API returns 400 `E3004`. It also returns this error for `corrected` while a
         proposed decision waits or a counteroffer is open, and after a withdrawal or an expiry.

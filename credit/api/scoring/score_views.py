@@ -46,7 +46,7 @@ class ScoreViewSet(ApiViewSet):
         The response has the newest score. The offer's scoring model computes a score at the submission. The model
         computes a new score after a corrected value, and when a reviewer scores the application again. While the first
         score waits for reports that the offer requests, at most 24 hours, `status` is `waiting`, and the result is
-        null.
+        null. Without a score, for example with `DECISIONING=off`, the API returns 404 `E4013`.
 
         `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
         reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score`,
@@ -123,7 +123,8 @@ class ScoreViewSet(ApiViewSet):
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:
         """Download the decision bundle.
 
-        The bundle is one file with the newest decision record. The verifier checks it offline.
+        The bundle is one file with the newest decision record. The verifier checks it offline. Without a decision
+        record, the API returns 404.
 
         The bundle contains the scored facts and the applicants, so no scope of an app covers it. The applicant and the
         reviewers can download it. Readers of the lender get 403. If you download another person's bundle, the access

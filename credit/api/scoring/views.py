@@ -119,9 +119,9 @@ class ModelVersionViewSet(ApiViewSet):
 
         With `Accept: application/xml`, the API returns a PMML 4.4 `Scorecard`.
 
-        An engine for PMML scorecards computes the same points and reasons from it. PMML can't express knockouts,
-        outcomes, segments, the range of the total, and inputs that an applicant can change. An `Extension` has these
-        parts, and the complete definition.
+        An engine for PMML scorecards computes the same points and reasons from it, if you compute the values of
+        `months_since`. PMML can't express knockouts, outcomes, segments, the range of the total, and inputs that an
+        applicant can change. An `Extension` has these parts, and the complete definition.
         """
         version = versions.load_version(model_id, number, request.user)
         if request.accepted_renderer.media_type != PMML:

@@ -58,7 +58,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     )
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
-        help_text="The consumer report, in the form of `metadata.consumer_report` of a decision. Null if none.",
+        help_text="Reports that are not stored, in the form of `metadata.consumer_report` of a decision. Null if none.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
