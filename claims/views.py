@@ -55,8 +55,8 @@ class ClaimViewSet(ApiViewSet):
     def update(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
         """Update a claim.
 
-        The request replaces the evidence, notes, verification level, or visibility. Fields that are absent or null
-        don't change.
+        Only the owner can update a claim. The request replaces the evidence, notes, verification level, or visibility.
+        Fields that are absent or null don't change.
         """
         return services.change_claim(claim_id, actor=actor_of(request), changes=body, now=timezone.now())
 
@@ -64,7 +64,7 @@ class ClaimViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, claim_id: str) -> None:
         """Delete a claim.
 
-        The API then returns 404 for the claim.
+        Only the owner can delete a claim. The API then returns 404 for the claim.
         """
         services.delete_claim(claim_id, actor=actor_of(request), now=timezone.now())
 

@@ -42,7 +42,7 @@ class WebhookEndpointViewSet(ApiViewSet):
         """Create a webhook endpoint.
 
         Only this response, and a retry with its Idempotency-Key, contain the secret. The endpoint receives the events
-        that happen from now on.
+        that happen from now on. An account has at most 16 endpoints.
         """
         made_by = {"account_id": request.user.pk, "client_id": request.auth.client_id or ""}
         return endpoints.create_endpoint(**made_by, now=timezone.now(), **body)
@@ -121,7 +121,7 @@ class WebhookDeliveryViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[Delivery]:
         """List deliveries with their attempts.
 
-        The newest is first.
+        The newest is first. An app gets only the deliveries to the endpoints that it created.
         """
         return endpoints.deliveries_of(request.auth).order_by("-id")
 

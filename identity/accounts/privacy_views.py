@@ -146,7 +146,7 @@ class ManagedErasureViewSet(AccountErasureViewSet):
         """Request the erasure of a customer's account.
 
         If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the erasure.
-        Apps get 403 `E2005`.
+        Apps get 403 `E2005`. If your account has a second factor, the credential must have it.
         """,
         SecondFactorRequired,
         ErasureNotPossible,
@@ -155,15 +155,16 @@ class ManagedErasureViewSet(AccountErasureViewSet):
         AccountErasureViewSet.retrieve,
         """Get the erasure of a customer's account.
 
-        You can also get it after the erasure is completed. If none is requested, `status` is `none`. Apps get 403
-        `E2005`.
+        You can also get it after the erasure is completed. If none is requested, `status` is `none`. If the customer
+        has claimed the account, the API returns 400 `E3004`. Apps get 403 `E2005`.
         """,
     )
     destroy = _for_customers(
         AccountErasureViewSet.destroy,
         """Cancel the erasure of a customer's account.
 
-        The erasure can be canceled until it starts. Idempotent.
+        The erasure can be canceled until it starts. Idempotent. If the customer has claimed the account, the API
+        returns 400 `E3004`. Apps get 403 `E2005`.
         """,
     )
 
@@ -196,7 +197,8 @@ class AccountExportViewSet(ApiViewSet):
     def file(self, request: ApiRequest, export_id: str, **account: str) -> StreamingHttpResponse:
         """Download the zip of an export.
 
-        The log-in must be at most 10 minutes old. The API deletes the zip after 7 days.
+        The log-in must be at most 10 minutes old. If the account has a second factor, you must have logged in with it.
+        The API deletes the zip after 7 days.
         """
         actor, user = self.account_of(request, **account, is_copied=True)
         return zip_response(actor, exports.load_export(actor, user.pk, export_id))
@@ -211,10 +213,25 @@ class ManagedExportViewSet(AccountExportViewSet):
         """Request a copy of a customer's data.
 
         If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the copy.
+        Apps get 403 `E2005`. If your account has a second factor, the credential must have it.
         """,
         SecondFactorRequired,
     )
-    retrieve = _for_customers(AccountExportViewSet.retrieve, "Get an export of a customer's data.", NotFound)
+    retrieve = _for_customers(
+        AccountExportViewSet.retrieve,
+        """Get an export of a customer's data.
+
+        If the customer has claimed the account, the API returns 400 `E3004`. Apps get 403 `E2005`.
+        """,
+        NotFound,
+    )
     file = _for_customers(
-        AccountExportViewSet.file, "Download the zip of a customer's export.", SecondFactorRequired, NotFound
+        AccountExportViewSet.file,
+        """Download the zip of a customer's export.
+
+        If the customer has claimed the account, the API returns 400 `E3004`. Apps get 403 `E2005`. If your account has
+        a second factor, the credential must have it.
+        """,
+        SecondFactorRequired,
+        NotFound,
     )

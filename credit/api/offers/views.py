@@ -57,7 +57,7 @@ class OfferViewSet(ApiViewSet):
         """Create an offer.
 
         Requires the role `owner` of the lender. An account that sends an unused lender id becomes its owner, unless the
-        operator assigns the ids.
+        operator assigns the ids. A lender has at most 1,000 active offers.
         """
         return offers.create_offer(actor=actor_of(request), terms=body, now=timezone.now())
 
@@ -130,7 +130,11 @@ class MatchViewSet(ApiViewSet):
 
 
 class ProviderViewSet(ApiViewSet):
-    """Lenders: their inbox, members, notices, decisions, and application links."""
+    """Lenders: their inbox, members, notices, decisions, and application links.
+
+    With `BACKOFFICE_SECOND_FACTOR`, the default in production, members need a second factor to act on behalf of a
+    lender (403 `E2012`). Accounts with a second factor always need it.
+    """
 
     tag = "providers"
 
@@ -213,11 +217,9 @@ class ProviderViewSet(ApiViewSet):
         """Invite an account to a lender.
 
         A `reader` can read the applications to the lender. A `reviewer` can also decide applications. An `owner` can
-        also manage offers and members. Requires the role `owner`. With `BACKOFFICE_SECOND_FACTOR`, the default in
-        production, you must have logged in with a second factor. If the account has a second factor, the API always
-        requires such a log-in. The response is the same for known and unknown user names. The invitation grants no
-        rights before it is accepted, and expires after 7 days. The account that the lender belongs to gets the event
-        `provider.member_invited`.
+        also manage offers and members. Requires the role `owner`. The response is the same for known and unknown user
+        names. The invitation grants no rights before it is accepted, and expires after 7 days. The account that the
+        lender belongs to gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
