@@ -96,7 +96,7 @@ FAMILIES = (
         object_of(report_id=said(UUID, "The report's id."), application_id=said(UUID, "The application's id.")),
         {
             "received": "The vendor returned a report, or the status `no_file` or `frozen`.",
-            "failed": "The request of a report failed, or the vendor returned nothing within 24 hours.",
+            "failed": "A report failed, for example because the vendor returned nothing within 24 hours.",
         },
         {"report_id": "01900000-0000-7000-8000-000000000551", "application_id": str(demo_ids.UNDER_REVIEW)},
         rank=13,

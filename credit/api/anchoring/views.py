@@ -17,7 +17,7 @@ class RecordKeyViewSet(ApiViewSet):
 
         The list also has the past keys, each with its period. No key is ever removed.
 
-        The API publishes each key after the first at least one minute before it signs a record with the key.
+        The API publishes each key, except the first, at least one minute before it signs a record with the key.
         """
         keys = RecordKeysSerializer.represent_values([record_keys.published(now=timezone.now())])
         headers = {"Cache-Control": f"public, max-age={record_keys.PUBLISHED_MAX_AGE_SECONDS}"}

@@ -187,7 +187,7 @@ class ProviderViewSet(ApiViewSet):
 
         The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. Without a
         log-in, the link shows only the offer. Requires the lender's role `owner` or `reviewer`. The link is signed and
-        encrypted. It expires at `expires_at`, or earlier when its creator loses that role.
+        encrypted. It expires at `expires_at`, or earlier if its offer ends or its creator loses that role.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())
