@@ -1,5 +1,17 @@
 """Register the admin classes of `credit.console`. Django loads the admin of an app from this module."""
 
-from credit.console import applications, hold_list, notices, offers, people, records, scoring, withdrawals
+from credit.console import (
+    applications,
+    hold_list,
+    notices,
+    offers,
+    people,
+    proposal_list,
+    records,
+    scoring,
+    withdrawals,
+)  # fmt: skip
 
-__all__ = ["applications", "hold_list", "notices", "offers", "people", "records", "scoring", "withdrawals"]
+__all__ = [
+    "applications", "hold_list", "notices", "offers", "people", "proposal_list", "records", "scoring", "withdrawals",
+]  # fmt: skip

@@ -49,7 +49,7 @@ class CreditConfig(Declarations, AppConfig):
         "console.notices.TO_TELL",
         "console.notices.RECONSIDERATIONS",
         "console.facts.QUEUE",
-        "console.proposals.QUEUE",
+        "console.proposal_list.QUEUE",
     )
     consoles = ("console.lender_console.seats_of",)
     console_rules = "console.lender_console.RULES"

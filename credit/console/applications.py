@@ -1,20 +1,20 @@
 """Applications in the back office: search, pages, and decisions under the same rules as in the API."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import VIEW, console_of, may
-from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
+from config.backoffice.html import NOTHING, chip, clock, code, column, moment, record_link, table, words
 from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
@@ -23,6 +23,7 @@ from config.core.lifecycle import Actor, Role
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
 from credit.console.case_summary import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
+from credit.console.decision_words import DecisionWords
 from credit.console.documents import Checklist, file_entries
 from credit.console.exports import ApplicationExport, assignees_of
 from credit.console.facts import FactsConsole
@@ -30,20 +31,18 @@ from credit.console.forms import ApplicationTransitionForm
 from credit.console.holds import HoldConsole
 from credit.console.names import legal_names, person_cell
 from credit.console.offers import in_brief
+from credit.console.proposal_facts import both_names, proposal_entries
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.console.score_panel import score_panel
-from credit.console.score_words import PROPOSALS
 from credit.console.terms import LoanConsole, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
 from credit.console.withdrawals import withdrawal_entries
 from credit.core import machine as states
 from credit.core.figures import PLAIN_AMOUNT, amount_in, end_of_id, money, reference_of
-from credit.core.reasons import in_words
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember
 from credit.models.applications import WITH_CURRENCY
-from credit.review.services import takes_two, warning_about
 
 SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
 
@@ -59,7 +58,9 @@ def _terms(terms: Any) -> SafeString | str:
 
 
 @admin.register(Application)
-class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsole, Checklist, HoldConsole, ReviewAdmin):
+class ApplicationAdmin(
+    DecisionWords, ApplicationExport, LoanConsole, TwoReviewers, FactsConsole, Checklist, HoldConsole, ReviewAdmin
+):
     """The admin of applications. A decision is bound to the data that the reviewer saw."""
 
     machine = states.MACHINE
@@ -143,6 +144,11 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
     def pinned_version(self, record: Any) -> SafeString | str:
         return str(record.offer_version or NOTHING)
 
+    @admin.display(description="status", ordering="status")
+    def status_chip(self, record: Any) -> SafeString | str:
+        texts = (record.status, *getattr(record, "waiting_chips", ()))
+        return format_html_join(" ", "{}", ((chip(text),) for text in texts))
+
     def get_ordering(self, request: HttpRequest) -> Any:
         """Sort applications to review by submission, oldest first. Each possible order has a database index."""
         queue = request.GET.get("queue")
@@ -156,7 +162,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         super().rows_shown(request, rows)
         theirs = assignees_of(request.user, [row.pk for row in rows])
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
+        waiting = queues.waiting_chips(rows, request.user)
         for row in rows:
+            row.waiting_chips = waiting.get(row.pk, [])
             row.assignee_name, row.offer_name = theirs.get(str(row.pk), ""), names.get(row.offer_id, "")
 
     def get_search_results(
@@ -245,6 +253,11 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         actions, rare = bar_of(record, transitions) if page["may_review"] else (page["buttons"], [])
         if confirmation := self.confirmation_of(page):
             actions = [confirmation, *actions]
+        loan, proposal = self.loan_panel(request, record), page.get("proposal")
+        record.waiting_chips = [
+            *([queues.PROPOSED_CHIP] if proposal and not proposal["is_void"] else []),
+            *([queues.COUNTEROFFER_CHIP] if loan and "until" in loan else []),
+        ]
         asking = any(button.name == states.PENDING_DOCUMENTS and not button.refusal for button in transitions)
         return {
             **page,
@@ -252,13 +265,13 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             "rare": [*rare, *page["buttons"]] if page["may_review"] else [],
             "title": self.title_of(record),
             "lead": self.amount(record),
-            "status": page["chip"],
+            "status": self.status_chip(record),
             # The toolbar displays the status, so the page needs no chip.
             "chip": "",
             "age": self.age(record),
             "numbers": numbers_of(record),
             "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
-            "loan": self.loan_panel(request, record),
+            "loan": loan,
             "person": person_of(record, viewer=request.user),
             "ask": self.asking_form(request, record) if asking else None,
             "timeline_link": "" if is_lender else self.timeline_link(request),
@@ -313,59 +326,10 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         """Return the state to which a decision is bound. It includes the application's data."""
         return record.reviewed_state
 
-    def notices_of(self, record: Any) -> list[str]:
-        notices = []
-        if record.initial_status != states.DRAFT:
-            began = f"This application began as “{words(record.initial_status)}”."
-            notices.append(f"{began} The platform has no earlier decision.")
-        changes = sum(revision.status in UNDECIDED for revision in record.newest_revisions)
-        if changes and record.status not in states.DECIDED:
-            notices.append(f"The data changed {changes} time(s) after submission. The timeline shows when and by whom.")
-        if warning := warning_about(record):
-            notices.append(warning)
-        return notices
-
-    def consequences_of(self, record: Application, to: str) -> list[str]:
-        lines = super().consequences_of(record, to)
-        reopens = record.status in states.DECIDED and to == states.UNDER_REVIEW
-        if reopens:
-            lines.append(f"This reverses the decision “{words(record.status)}”.")
-        if record.goes_against_score(to) and (score := record.decision_score):
-            proposal = PROPOSALS.get(score.outcome, score.outcome)
-            lines.append(
-                f"The score, {score.total}, proposes to {proposal} it: a different decision requires a reason, and "
-                "counts as an override."
-            )
-        if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
-            lines.append(
-                f"The score referred the application because of: {in_words(left_out)} Select those that are "
-                "principal reasons."
-            )
-        if to in states.DECIDED:
-            lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
-        if (to in states.DECIDED or reopens) and settings.ANCHOR_DECISIONS:
-            lines.append("The decision is anchored in the ledger.")
-        if to == states.PENDING_DOCUMENTS:
-            lines.append("The applicant sees a checklist of the documents.")
-        if to in IDLE_DAYS:
-            lines.append(f"The application expires after {IDLE_DAYS[to]} days without activity.")
-        # Counteroffers have their own lines about the applicant.
-        if to != states.COUNTEROFFER:
-            lines.append("The applicant can read the new status and the reason, and gets an event.")
-        if takes_two(to):
-            bound = "If the record or its data change, the proposal is void."
-            return ["Your decision is a proposal until another reviewer confirms it. Then:", *lines, bound]
-        return lines
-
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
         """Require a reason in the form if the decision differs from the score's proposal."""
         form.fields["reason"].required |= record.goes_against_score(form.to)
         return super().beside_form(record, form)
-
-    def label_of(self, to: str, record: Application | None = None) -> str:
-        if record is not None and to == states.UNDER_REVIEW and record.status != states.SUBMITTED:
-            return "Reopen" if record.status in states.DECIDED else "Return to review"
-        return super().label_of(to, record)
 
     def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:
         """Yield timeline entries: creation, transitions, revisions, files, counteroffers, acceptance, and anchors.
@@ -375,7 +339,11 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         began, consumer = record.initial_status, record.consumer.get_username()
         yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
         moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
-        yield from history_entries(moves)
+        sees_proposals = may(request.user, "credit.view_proposal")
+        for move, entry in zip(moves, history_entries(moves), strict=True):
+            yield replace(entry, facts=(*entry.facts, *both_names(move.metadata))) if sees_proposals else entry
+        if sees_proposals:
+            yield from proposal_entries(record)
         yield from revision_entries(record, record.newest_revisions)
         yield from file_entries(record)
         yield from counteroffer_entries(record)

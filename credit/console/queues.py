@@ -1,6 +1,6 @@
 """Queues of waiting applications, and the filters of the list of applications."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from itertools import chain
 from typing import Any
@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.backoffice.consoles import narrowed
+from config.backoffice.consoles import may, narrowed
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.core.casework import Assignment
@@ -19,7 +19,16 @@ from config.core.ids import parse_positive_int64
 from credit.core.eu_credit import NO_REGIME
 from credit.core.jurisdictions import EU
 from credit.core.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
-from credit.models import Application, Counteroffer, DecisionAnchor, Offer, Precontract, Provider, RequestedDocument
+from credit.models import (
+    Application,
+    Counteroffer,
+    DecisionAnchor,
+    Offer,
+    Precontract,
+    Proposal,
+    Provider,
+    RequestedDocument,
+)  # fmt: skip
 from credit.models.applications import REVIEW_PERMISSION
 
 # The creditor must send the notice within 30 days of a completed application (12 CFR 1002.9(a)(1)(i)).
@@ -27,6 +36,8 @@ REVIEW_DAYS = 30
 # A request for documents does not stop the deadline.
 UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)
 _LIST = "/admin/credit/application/"
+# The list has these texts next to the status of an application that waits for another party.
+PROPOSED_CHIP, COUNTEROFFER_CHIP = "proposal waits", "counteroffer open"
 # This maps a tone to the statuses that it colors, including statuses of related records.
 TONES = {
     "good": (
@@ -41,15 +52,22 @@ TONES = {
         "delivered",
     ),
     "bad": (REJECTED, "decline", "reject", "removed"),
-    "wait": (*IN_REVIEW, "pending", "refer", "challenger", "hold on"),
+    "wait": (*IN_REVIEW, "pending", "refer", "challenger", "hold on", PROPOSED_CHIP, COUNTEROFFER_CHIP),
     "ask": (PENDING_DOCUMENTS, RequestedDocument.RECEIVED, "changed"),
 }
+
+_OPEN = {"application": OuterRef("pk"), "closed_at": None}
+# A change of the application after the proposal voids the proposal, so the application waits for a review again.
+PROPOSAL_WAITS = Exists(Proposal.objects.filter(**_OPEN, proposed_at__gte=OuterRef("updated_at")))
+COUNTEROFFER_WAITS = Exists(Counteroffer.objects.filter(**_OPEN))
+# Applications with an open counteroffer wait for the applicant. Proposals have a separate queue.
+TO_REVIEW = Q(status__in=IN_REVIEW) & ~Q(COUNTEROFFER_WAITS) & ~Q(PROPOSAL_WAITS)
 
 REVIEW = Queue(
     name="review",
     title="Applications to review",
     permission="credit.review_application",
-    rows=lambda _user: Application.objects.filter(status__in=IN_REVIEW),
+    rows=lambda _user: Application.objects.filter(TO_REVIEW),
     waiting_since="submitted_at",
     address=f"{_LIST}?queue=review",
     take=f"{_LIST}oldest/",
@@ -108,7 +126,7 @@ class QueueFilter(ConditionFilter):
 
     title, parameter_name = "queue", "queue"
     conditions = {
-        "review": ("To review", Q(status__in=IN_REVIEW)),
+        "review": ("To review", TO_REVIEW),
         "documents": ("Waiting for documents", Q(status=PENDING_DOCUMENTS)),
         "counteroffers": (
             "Counteroffer open",
@@ -121,6 +139,25 @@ class QueueFilter(ConditionFilter):
 
 def _older_than(days: int) -> Callable[[HttpRequest], Q]:
     return lambda _request: Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
+
+
+def waiting_chips(rows: Iterable[Application], viewer: Any) -> dict[Any, list[str]]:
+    """Return the texts of `PROPOSED_CHIP` and `COUNTEROFFER_CHIP` by application, with one statement.
+
+    Viewers without permission to view proposals get only the counteroffers.
+    """
+    keys = [row.pk for row in rows if row.status in IN_REVIEW]
+    if not keys:
+        return {}
+    waiting = Application.objects.filter(pk__in=keys).annotate(proposed=PROPOSAL_WAITS, offered=COUNTEROFFER_WAITS)
+    sees_proposals = may(viewer, "credit.view_proposal")
+    return {
+        pk: [
+            *([PROPOSED_CHIP] if proposed and sees_proposals else []),
+            *([COUNTEROFFER_CHIP] if offered else []),
+        ]
+        for pk, proposed, offered in waiting.order_by().values_list("pk", "proposed", "offered")
+    }
 
 
 class AgeFilter(ConditionFilter):

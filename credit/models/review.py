@@ -12,6 +12,9 @@ from credit.core.figures import reference_of
 from credit.core.machine import APPROVED, COUNTEROFFER
 from credit.models.closable import ClosableModel
 
+# The member of a returned proposal's metadata with the second reviewer's reason.
+RETURN_REASON = "return_reason"
+
 
 def as_members(metadata: Any) -> dict[str, Any]:
     return metadata if isinstance(metadata, dict) else {} if metadata is None else {"given": metadata}

@@ -23,7 +23,7 @@ from credit.core.errors import AlreadyProposed, InvalidApplicationTransition, no
 from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED, WITHDRAWN
 from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal, ProviderMember
-from credit.models.review import as_members
+from credit.models.review import RETURN_REASON, as_members
 from credit.models.terms import loan_to_dict
 from credit.review.report_ids import with_reports
 from credit.terms import counteroffers
@@ -209,8 +209,14 @@ def change_status(
     return application, pending
 
 
-def end_proposal(proposal: Proposal, *, by: Any, now: datetime) -> None:
-    """Withdraw a proposal as its proposer, or decline it as another reviewer. The caller must have locked the row."""
+def end_proposal(proposal: Proposal, *, by: Any, now: datetime, reason: str = "") -> None:
+    """Withdraw a proposal as its proposer, or decline it as another reviewer. The caller must have locked the row.
+
+    The reason of the other reviewer, if any, is stored in the proposal's metadata.
+    """
+    if reason:
+        proposal.metadata = {**as_members(proposal.metadata), RETURN_REASON: reason}
+        proposal.save(update_fields=["metadata"])
     proposal.close(Proposal.WITHDRAWN if proposal.proposed_by_id == by.pk else Proposal.DECLINED, by=by, now=now)
 
 

@@ -16,7 +16,7 @@ from identity.bank.figures import BankFigures
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 from tests.factories import OfferFactory
 
@@ -283,8 +283,37 @@ class TestNextCase:
         assert answer.status_code == 302
         assert answer.url.startswith(page_of(oldest))
         assert Assignment.objects.get(record_id=str(oldest.pk)).assignee == reviewer
-        assert self.take(reviewers_client).url == answer.url
         assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
+
+    def test_take_oldest_button_takes_another_case_and_counts_the_open_cases(self, reviewers_client):
+        days = [timezone.now() - timedelta(days=days) for days in (9, 5)]
+        first, second = (make("submitted", submitted_at=at) for at in days)
+        assert self.take(reviewers_client).url.startswith(page_of(first))
+        page = reviewers_client.post(OLDEST, follow=True)
+        assert page.redirect_chain[-1][0].startswith(page_of(second))
+        assert "You still have 1 open case" in text_of(page)
+        last = reviewers_client.post(OLDEST, follow=True)
+        assert "No unassigned case is waiting. You still have 2 open cases." in text_of(last)
+        assert "work=mine" in last.redirect_chain[-1][0]
+
+    @pytest.mark.parametrize(("policy", "status"), [("four_eyes", "under_review"), ("reviewed", "under_review")])
+    def test_take_oldest_button_starts_the_review(self, reviewers_client, reviewer, settings, policy, status):
+        settings.REVIEW_POLICY = policy
+        case = make("submitted", submitted_at=timezone.now())
+        self.take(reviewers_client)
+        case.refresh_from_db()
+        assert case.status == status
+        assert case.history.get().principal == reviewer
+
+    def test_take_oldest_button_leaves_cases_that_wait_for_another_party(self, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        proposed = make(submitted_at=timezone.now())
+        colleague = backoffice_client(staff_of("Reviewer", username="ruth"))
+        confirm(colleague, move_of(proposed, "rejected"), code_1="no_credit_file")
+        assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
+        listed = text_of(reviewers_client.get(LIST))
+        assert "under review proposal waits" in listed
+        assert reference_of(proposed.pk) not in text_of(reviewers_client.get(LIST, {"queue": "review"}))
 
     @pytest.mark.parametrize("leave", [{"is_active": False}, None])
     def test_case_assigned_to_a_former_reviewer_becomes_unassigned(self, reviewers_client, reviewer, leave):

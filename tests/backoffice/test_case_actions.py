@@ -4,11 +4,13 @@ import re
 
 import pytest
 
+from config.core.casework import Assignment
 from credit.models import Application, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.backoffice.test_teamwork import end_of
+from tests.credit.terms.lending import applied, listed
 
 pytestmark = pytest.mark.django_db
 ACTIONS = re.compile(r'<a class="button[^"]*" href="([^"]*/(?:move|do|proposal)/[^"]*)"')
@@ -66,6 +68,7 @@ def test_case_pending_documents_has_the_action_return_to_review(reviewers_client
 class TestProposal:
     @pytest.fixture
     def proposal(self, reviewers_client, settings):
+        """Return the rejection that rita proposes."""
         settings.REVIEW_POLICY = "four_eyes"
         confirm(reviewers_client, move_of(make(), "rejected"), code_1="no_credit_file")
         return Proposal.objects.get()
@@ -100,10 +103,47 @@ class TestProposal:
         assert f'<input type="submit" class="default" value="{label}">' in page.content.decode()
 
     def test_a_returned_proposal_is_listed_as_returned(self, colleague, proposal):
-        confirm(colleague, end_of(proposal, "close"))
+        confirm(colleague, end_of(proposal, "close"), reason="Check the income.")
         text = text_of(colleague.get("/admin/credit/proposal/?state=ended"))
         assert "returned to review" in text
         assert "declined" not in text
+
+    def test_return_of_a_proposal_requires_a_reason(self, colleague, proposal):
+        page = colleague.post(end_of(proposal, "close"), {"seen": seen_value(colleague.get(end_of(proposal, "close")))})
+        assert "This field is required." in text_of(page)
+        assert Proposal.objects.get().outcome == ""
+
+    def test_returned_case_shows_the_reason_and_is_assigned_to_the_first_reviewer(
+        self, colleague, reviewers_client, reviewer, proposal, supports_client
+    ):
+        page = text_of(confirm(colleague, end_of(proposal, "close"), reason="The income is not checked."))
+        assert "The case is assigned to rita." in page
+        assert "rita proposed rejection" in page
+        assert "ruth returned it: The income is not checked." in page
+        assert Assignment.objects.get(record_id=str(proposal.application_id)).assignee == reviewer
+        assert "1 Assigned to you" in text_of(reviewers_client.get("/admin/"))
+        own = text_of(colleague.get(f"/admin/credit/proposal/{proposal.pk}/change/"))
+        assert "The income is not checked." in own
+        assert "under_review:" not in own
+        assert "proposed rejection" not in text_of(supports_client.get(page_of(proposal.application)))
+
+    def test_case_timeline_names_both_reviewers_of_a_decision(self, colleague, proposal):
+        page = text_of(confirm(colleague, end_of(proposal, "confirm")))
+        assert "proposed by rita confirmed by ruth" in page
+
+    def test_case_shows_the_terms_of_a_proposal_with_their_cost(self, colleague, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        application = applied(listed())
+        confirm(reviewers_client, move_of(application, "approved"), amount="6000", rate_percent="8", term_months="12")
+        proposal = Proposal.objects.get(application=application)
+        for address in (
+            page_of(application),
+            end_of(proposal, "confirm"),
+            f"/admin/credit/proposal/{proposal.pk}/change/",
+        ):
+            text = text_of(colleague.get(address))
+            for row in ("Amount $6,000.00", "Interest rate a year 8 %", "Monthly payment $521.93", "Proposed by rita"):
+                assert row in text, address
 
     def test_proposal_author_can_withdraw_the_proposal(self, reviewers_client, proposal):
         assert "Withdraw the proposal" in text_of(reviewers_client.get(page_of(proposal.application)))

@@ -168,7 +168,7 @@ def test_disputed_claims_have_a_separate_list(work, reviewers_client):
 def test_proposal_title_contains_the_state_of_the_proposal(work, superusers_client):
     proposal = Proposal.objects.first()
     page = superusers_client.get(f"/admin/credit/proposal/{proposal.pk}/change/")
-    assert f"approved, proposed, for {reference_of(proposal.application_id)}" in page.content.decode()
+    assert f"Proposal of approval for {reference_of(proposal.application_id)}, waiting" in page.content.decode()
     proposal.close(Proposal.WITHDRAWN, by=proposal.proposed_by, now=timezone.now())
     proposal.refresh_from_db()
     assert str(proposal) == f"approved, withdrawn, for {reference_of(proposal.application_id)}"

@@ -157,7 +157,7 @@ def test_proposal_author_can_withdraw_and_other_reviewers_can_decline(
     application = make()
     proposal = propose(reviewers_client, application)
     client = {"reviewers_client": reviewers_client, "colleagues_client": colleagues_client}[who]
-    confirm(client, end_of(proposal, "close"))
+    confirm(client, end_of(proposal, "close"), reason="Check the income again.")
     proposal.refresh_from_db()
     assert proposal.outcome == outcome
     assert not ApplicationHistory.objects.exists()

@@ -1,0 +1,77 @@
+"""The texts of decisions: notices of a case page, labels of transitions, and the effects on a decision's page."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+
+from config.backoffice.bases import ReviewAdmin
+from config.backoffice.html import words
+from credit.applications.services import IDLE_DAYS
+from credit.console.queues import UNDECIDED
+from credit.console.score_words import PROPOSALS
+from credit.core import machine as states
+from credit.core.reasons import in_words
+from credit.models import Application
+from credit.review.services import takes_two, warning_about
+
+
+class DecisionWords(ReviewAdmin):
+    """The texts of an application's transitions."""
+
+    def notices_of(self, record: Any) -> list[str]:
+        notices = []
+        if record.initial_status != states.DRAFT:
+            began = f"This application began as “{words(record.initial_status)}”."
+            notices.append(f"{began} The platform has no earlier decision.")
+        changes = sum(revision.status in UNDECIDED for revision in record.newest_revisions)
+        if changes and record.status not in states.DECIDED:
+            notices.append(f"The data changed {changes} time(s) after submission. The timeline shows when and by whom.")
+        if warning := warning_about(record):
+            notices.append(warning)
+        return notices
+
+    def consequences_of(self, record: Application, to: str) -> list[str]:
+        lines = super().consequences_of(record, to)
+        reopens = record.status in states.DECIDED and to == states.UNDER_REVIEW
+        if reopens:
+            lines.append(f"This reverses the decision “{words(record.status)}”.")
+            if takes_two(states.REJECTED):
+                lines.append(
+                    "Reopening needs no second reviewer. Only the new decision takes effect, and it needs two."
+                )
+        lines += _lines_of_score(record, to)
+        if to in states.DECIDED:
+            lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
+        if (to in states.DECIDED or reopens) and settings.ANCHOR_DECISIONS:
+            lines.append("The decision is anchored in the ledger.")
+        if to == states.PENDING_DOCUMENTS:
+            lines.append("The applicant sees a checklist of the documents.")
+        if to in IDLE_DAYS:
+            lines.append(f"The application expires after {IDLE_DAYS[to]} days without activity.")
+        # Counteroffers have their own lines about the applicant.
+        if to != states.COUNTEROFFER:
+            lines.append("The applicant can read the new status and the reason, and gets an event.")
+        if takes_two(to):
+            bound = "If the record or its data change, the proposal is void."
+            return ["Your decision is a proposal until another reviewer confirms it. Then:", *lines, bound]
+        return lines
+
+    def label_of(self, to: str, record: Application | None = None) -> str:
+        if record is not None and to == states.UNDER_REVIEW and record.status != states.SUBMITTED:
+            return "Reopen" if record.status in states.DECIDED else "Return to review"
+        return super().label_of(to, record)
+
+
+def _lines_of_score(record: Application, to: str) -> Iterator[str]:
+    if record.goes_against_score(to) and (score := record.decision_score):
+        proposal = PROPOSALS.get(score.outcome, score.outcome)
+        yield (
+            f"The score, {score.total}, proposes to {proposal} it: a different decision requires a reason, and "
+            "counts as an override."
+        )
+    if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
+        yield (
+            f"The score referred the application because of: {in_words(left_out)} Select those that are "
+            "principal reasons."
+        )
