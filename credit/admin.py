@@ -9,9 +9,11 @@ from credit.console import (
     proposal_list,
     records,
     scoring,
+    team,
     withdrawals,
 )  # fmt: skip
 
 __all__ = [
-    "applications", "hold_list", "notices", "offers", "people", "proposal_list", "records", "scoring", "withdrawals",
+    "applications", "hold_list", "notices", "offers", "people", "proposal_list", "records", "scoring", "team",
+    "withdrawals",
 ]  # fmt: skip

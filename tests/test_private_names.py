@@ -83,8 +83,8 @@ DOCUMENTED_METHODS = {
     "ListFilter": "queryset",
     "MinimumLengthValidator": "validate",
     "Model": "save",
-    "ModelAdmin": "add_view change_view changelist_view get_actions get_changelist get_form get_list_filter "
-    "get_search_results get_urls save_model",
+    "ModelAdmin": "add_view change_view changelist_view get_actions get_changelist get_form get_list_display "
+    "get_list_filter get_search_results get_urls save_model",
     "MultipleObjectMixin": "get_context_data get_queryset",
     # oauthlib's RequestValidator documents them.
     "OAuth2Validator": "confirm_redirect_uri get_code_challenge get_code_challenge_method get_original_scopes "
@@ -131,7 +131,6 @@ EXCEPTIONS = {
     "ModelAdmin.history_view": "names the platform's people: refused to lenders before anything is read",
     "BaseModelAdmin.has_module_permission": "a lender's people have no permissions, which Django's asks for",
     "BaseModelAdmin.formfield_for_dbfield": "which providers may be chosen depends on who asks",
-    "BaseModelFormSet.clean": "Django's documented place for what a formset checks as a whole",
     "DatabaseWrapper.chunked_cursor": "the documented DISABLE_SERVER_SIDE_CURSORS takes cursors from transactions, too",
     "DatabaseWrapper.is_usable": "Django's own asks the server with a statement before every request",
     "Worker.load_wsgi": "gunicorn has no hook that ends a connection once the response is known",

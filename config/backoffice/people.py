@@ -9,7 +9,7 @@ from django.db.models import Count, Model
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from config.backoffice.consoles import console_of, may, narrowed
+from config.backoffice.consoles import console_of, may, narrowed, viewing
 from config.backoffice.html import link, words
 from config.core.registration import declared
 from config.mail.addresses import comparable
@@ -32,6 +32,16 @@ def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Li
     """Return all lines about an account. With `beside`, return only the lines for a page of another app's record."""
     registered_lines = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
     return [line for lines in registered_lines for line in lines.source(person_id, viewer)]
+
+
+def person_name(user: Any) -> str:
+    """Return the name of an account. Lender consoles show names of members, and staff see user names.
+
+    Names of accounts are personal data, which pages of other records do not mask.
+    """
+    if viewing.get() is None or user.is_staff:
+        return str(user.get_username())
+    return user.get_full_name() or user.get_username()
 
 
 def find_people(typed: str, viewer: Any) -> set[int]:

@@ -1,4 +1,4 @@
-"""Display the legal names of applicants in lists and on pages."""
+"""Display the names of applicants and lenders in lists and on pages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from config.backoffice.html import change_address, link
 from config.backoffice.personal import MASK
 from credit.core.applicants import Person
 
@@ -32,3 +33,8 @@ def person_cell(name: str, below: Any) -> SafeString | str:
     if not name:
         return format_html("{}", below)
     return format_html('<span><bdi class="legal-name">{}</bdi> <span class="below">{}</span></span>', name, below)
+
+
+def lender_name(provider: Any) -> SafeString:
+    """Link to a lender's page by the lender's name, or by its id if it has no name."""
+    return link(change_address("credit_provider", provider.pk), provider.name or provider.pk)

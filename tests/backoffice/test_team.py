@@ -1,13 +1,14 @@
-"""Test what owners of a lender change in the console: members, invitations, and the postal address."""
+"""Test what owners of a lender change in the console: members, invitations, and the data of the lender."""
 
 import pytest
 from django.urls import reverse
 
+from config.core.names import name_key
 from config.mail.models import OutgoingMail
 from credit.models import Provider, ProviderMember
 from identity.models import Invitation
 from tests.backoffice.lenders import ROLES, console_client, lender_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, seen_value, text_of
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +39,7 @@ def test_owner_can_invite_a_lender_member_by_mail(lender):
     assert (invitation.email, invitation.role, invitation.provider_id) == ("new@example.test", "reviewer", "701")
     assert invitation.invited_by == lender.people["owner"]
     assert OutgoingMail.objects.count() == 1
-    assert "new@example.test reviewer, expires" in text_of(owner.get(page_of(lender)))
+    assert "new@example.test Reviewer invited expires" in text_of(owner.get(page_of(lender)))
     assert not ProviderMember.objects.filter(user__email="new@example.test").exists()
 
 
@@ -109,53 +110,139 @@ def test_second_factor_page_states_whether_the_factor_is_required(lender, client
     assert sentence in client.get(reverse("mfa_index")).content.decode()
 
 
+def revoke_of(lender, invitation):
+    return reverse("admin:credit_provider_revoke", args=[str(lender.number), invitation.pk])
+
+
 def test_owner_can_revoke_only_invitations_of_their_lender(lender):
     owner, other = console_client(lender.people["owner"]), lender_of("zircon", 702)
-    path = reverse("admin:credit_provider_do", args=[str(lender.number), "revoke"])
-    assert "No invitations are pending." in text_of(owner.get(path, follow=True))
     confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
     confirm(console_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
-    theirs = Invitation.objects.get(provider_id="702")
-    assert "far@example.test" not in text_of(owner.get(path))
-    owner.post(path, {"seen": "701", "invitation": str(theirs.pk)})
-    mine = Invitation.objects.get(provider_id="701")
-    assert "The invitation was revoked." in text_of(confirm(owner, path, invitation=str(mine.pk)))
+    theirs, mine = Invitation.objects.get(provider_id="702"), Invitation.objects.get(provider_id="701")
+    assert "far@example.test" not in text_of(owner.get(page_of(lender)))
+    assert "The invitation has already ended." in text_of(confirm(owner, revoke_of(lender, theirs)))
+    assert revoke_of(lender, mine) in owner.get(page_of(lender)).content.decode()
+    for role in ROLES[1:]:
+        assert console_client(lender.people[role]).post(revoke_of(lender, mine)).status_code == 403
+    assert "The invitation was revoked." in text_of(confirm(owner, revoke_of(lender, mine)))
     mine.refresh_from_db()
     theirs.refresh_from_db()
     assert (mine.state, theirs.state) == ("revoked", "waiting")
-    for role in ROLES[1:]:
-        assert console_client(lender.people[role]).get(path).status_code == 403
 
 
-class TestPostalAddress:
+class TestMembers:
     @staticmethod
-    def address_of(lender):
-        return reverse("admin:credit_provider_do", args=[str(lender.number), "address"])
+    def address_of(lender, role, verb):
+        member = ProviderMember.objects.get(provider=str(lender.number), user=lender.people[role])
+        return reverse("admin:credit_provider_member", args=[str(lender.number), member.pk, verb])
 
-    def test_owner_can_set_the_postal_address_in_the_console(self, lender):
-        provider = Provider.objects.get(pk=str(lender.number))
+    def test_owner_sees_how_members_log_in(self, lender):
+        person = lender.people["reviewer"]
+        person.first_name, person.last_name, person.email = "Ada", "Reyes", "ada@example.test"
+        person.save()
+        console_client(person)
+        text = text_of(console_client(lender.people["owner"]).get(page_of(lender)))
+        assert "Ada Reyes ada@example.test Reviewer On" in text
+        assert "reader-quartz" in text
+        readers_text = text_of(console_client(lender.people["reader"]).get(page_of(lender)))
+        assert "Ada Reyes Reviewer" in readers_text
+        assert "ada@example.test" not in readers_text
+        assert "Second factor" not in readers_text
+
+    def test_owner_can_change_a_role_and_remove_a_member(self, lender):
         owner = console_client(lender.people["owner"])
-        confirm(owner, self.address_of(lender), postal_address=" 1  Bank Street \r\n\r\nSpringfield")
-        changed = Provider.objects.get(pk=provider.pk)
-        assert changed.address == "1 Bank Street\nSpringfield"
-        confirm(owner, self.address_of(lender), postal_address="2 Bank Street")
-        assert Provider.objects.get(pk=provider.pk).address == "2 Bank Street"
-        assert (changed.name, changed.name_key, changed.phone) == (provider.name, provider.name_key, provider.phone)
+        change, remove = (self.address_of(lender, "reader", verb) for verb in ("change", "remove"))
+        assert "The role of reader-quartz is now reviewer." in text_of(confirm(owner, change, role="reviewer"))
+        assert ProviderMember.objects.get(user=lender.people["reader"]).role == "reviewer"
+        assert "The member reader-quartz was removed." in text_of(confirm(owner, remove))
+        assert not ProviderMember.objects.filter(user=lender.people["reader"]).exists()
 
-    @pytest.mark.parametrize("address", ["", " ", "1 Bank\u202eStreet", "x" * 501])
-    def test_address_form_rejects_a_blank_or_invalid_address_at_the_field(self, lender, address):
-        before = Provider.objects.get(pk=str(lender.number)).address
-        answer = confirm(console_client(lender.people["owner"]), self.address_of(lender), postal_address=address)
-        assert list(answer.context["form"].errors) == ["postal_address"]
-        assert Provider.objects.get(pk=str(lender.number)).address == before
+    def test_creator_of_the_lender_must_remain_an_owner(self, lender):
+        owner = console_client(lender.people["owner"])
+        for verb, fields in (("change", {"role": "reader"}), ("remove", {})):
+            text = text_of(confirm(owner, self.address_of(lender, "owner", verb), **fields))
+            assert "The account that created the lender must remain an owner." in text
+        assert ProviderMember.objects.get(user=lender.people["owner"]).role == "owner"
+
+    def test_role_that_changed_after_the_page_was_opened_is_not_changed_again(self, lender):
+        owner, address = console_client(lender.people["owner"]), self.address_of(lender, "reader", "change")
+        seen = seen_value(owner.get(address))
+        ProviderMember.objects.filter(user=lender.people["reader"]).update(role="owner")
+        answer = owner.post(address, {"seen": seen, "role": "reviewer"}, follow=True)
+        assert "changed after you opened the page" in text_of(answer)
 
     @pytest.mark.parametrize("role", ROLES[1:])
-    def test_members_who_are_not_owners_cannot_set_the_address(self, lender, role):
+    def test_members_who_are_not_owners_cannot_change_members(self, lender, role):
+        client = console_client(lender.people[role])
+        for verb, fields in (("change", {"role": "owner"}), ("remove", {})):
+            address = self.address_of(lender, role, verb)
+            assert client.get(address).status_code == 403
+            assert client.post(address, {"seen": role, **fields}).status_code == 403
+        assert ProviderMember.objects.get(user=lender.people[role]).role == role
+
+    def test_owner_cannot_change_members_of_another_lender(self, lender):
+        other = lender_of("zircon", 702)
+        owner = console_client(lender.people["owner"])
+        assert owner.post(self.address_of(other, "reader", "remove"), {"seen": "reader"}).status_code in {302, 403}
+        member = ProviderMember.objects.get(user=other.people["reader"])
+        foreign = reverse("admin:credit_provider_member", args=["701", member.pk, "remove"])
+        assert owner.post(foreign, {"seen": "reader"}).status_code == 403
+        assert ProviderMember.objects.filter(user=other.people["reader"]).exists()
+
+
+def sent(client, place, **fields):
+    """Open a form and send it; return the response after redirects. The fields can be named like arguments."""
+    return client.post(place, {"seen": seen_value(client.get(place)), **fields}, follow=True)
+
+
+class TestLenderData:
+    @staticmethod
+    def address_of(lender):
+        return reverse("admin:credit_provider_do", args=[str(lender.number), "lender"])
+
+    def test_owner_can_change_the_lenders_data_in_the_console(self, lender):
+        owner, place = console_client(lender.people["owner"]), self.address_of(lender)
+        fields = {
+            "name": "Quartz Lending", "address": " 1  Bank Street \r\n\r\nSpringfield", "phone": "+1 515 555 0100",
+            "email": "help@quartz.example", "agency": "ftc", "supervisor_name": "Authority",
+            "supervisor_address": "2 Main Street",
+        }  # fmt: skip
+        assert "The lender's data are stored." in text_of(sent(owner, place, **fields))
+        changed = Provider.objects.get(pk=str(lender.number))
+        assert (changed.name, changed.address) == ("Quartz Lending", "1 Bank Street\n\nSpringfield")
+        assert (changed.phone, changed.email, changed.agency) == ("+1 515 555 0100", "help@quartz.example", "ftc")
+        assert changed.supervisor == {"name": "Authority", "address": "2 Main Street"}
+        assert (changed.redress, changed.register_number) == (None, None)
+        initial = owner.get(place).context["form"].initial
+        assert {name: initial[name] for name in ("name", "phone", "supervisor_name")} == {
+            "name": "Quartz Lending", "phone": "+1 515 555 0100", "supervisor_name": "Authority",
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("fields", "at"),
+        [
+            ({"name": ""}, "name"), ({"address": "1 Bank\u202eStreet"}, "address"), ({"email": "none"}, "email"),
+            ({"address": "x" * 501}, "address"), ({"redress_name": "Body"}, "redress_url"),
+            ({"redress_name": "Body", "redress_url": "javascript:x"}, "redress_url"),
+        ],
+    )  # fmt: skip
+    def test_form_shows_an_invalid_value_at_the_field(self, lender, fields, at):
+        before = Provider.objects.filter(pk=str(lender.number)).values().get()
+        fields = {"name": "Quartz Lending", "address": "1 Bank Street", **fields}
+        answer = sent(console_client(lender.people["owner"]), self.address_of(lender), **fields)
+        assert list(answer.context["form"].errors) == [at]
+        assert Provider.objects.filter(pk=str(lender.number)).values().get() == before
+
+    def test_name_that_resembles_another_lenders_name_is_rejected(self, lender):
+        lender_of("zircon", 702)
+        Provider.objects.filter(pk="702").update(name_key=name_key("Bank zircon"))
+        fields = {"name": "BANK ZIRCON", "address": "1 Bank Street"}
+        answer = sent(console_client(lender.people["owner"]), self.address_of(lender), **fields)
+        assert "Must not look like the name of another lender." in text_of(answer)
+        assert Provider.objects.get(pk=str(lender.number)).name == "Bank quartz"
+
+    @pytest.mark.parametrize("role", ROLES[1:])
+    def test_members_who_are_not_owners_cannot_change_the_lenders_data(self, lender, role):
         client = console_client(lender.people[role])
         assert client.get(self.address_of(lender)).status_code == 403
-        assert client.post(self.address_of(lender), {"seen": "x", "postal_address": "1 Bank Street"}).status_code == 403
-
-    def test_address_form_of_a_lender_without_a_name_refers_to_the_api(self, lender):
-        Provider.objects.filter(pk=str(lender.number)).update(name="", name_key=None)
-        page = console_client(lender.people["owner"]).get(self.address_of(lender), follow=True)
-        assert "Set the lender's name first, with PUT /v1/providers/701." in text_of(page)
+        assert client.post(self.address_of(lender), {"seen": "x", "name": "Mine"}).status_code == 403

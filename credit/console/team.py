@@ -1,0 +1,258 @@
+"""The page of a lender: its members, its invitations, and its data."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db.models import Count, QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from config.backoffice.consoles import console_of
+from config.backoffice.forms import SeenForm
+from config.backoffice.html import NOTHING, column, details, record_link
+from config.backoffice.people import person_name
+from config.backoffice.records import NamedRecords, RecordAction
+from config.backoffice.transitions import actor_of
+from credit.console.lender_data import CHANGE_LENDER, REMOVE_LOGO, SET_LOGO
+from credit.console.offer_forms import MAKE
+from credit.models import Provider, ProviderMember
+from credit.offers.providers import members_of, role_of
+from identity.accounts.addresses import ADDRESS_MAX
+from identity.accounts.invitations import invite, revoke
+from identity.accounts.models import Invitation
+from identity.models import User
+
+ROWS_MAX = 200  # the page shows at most this number of members, and of invitations
+ROLES = (ProviderMember.REVIEWER, ProviderMember.READER, ProviderMember.OWNER)
+ROLES_HELP = "A reader reads applications. A reviewer also decides. An owner also manages members and offers."
+CREATOR_REMAINS = "The account that created the lender must remain an owner."
+OF_LENDER = frozenset({CHANGE_LENDER.name, SET_LOGO.name, REMOVE_LOGO.name})
+
+
+def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
+    """Return whether the user can manage a lender's members, as an owner or as a superuser.
+
+    Members can review applications, so the permission to manage lenders must not allow staff to add themselves.
+    """
+    console = console_of(request.user)
+    if console is not None:
+        return provider is not None and console.owns(provider.pk)
+    is_owner = provider is not None and role_of(provider, request.user) == ProviderMember.OWNER
+    return is_owner or bool(getattr(request.user, "is_superuser", False))
+
+
+class RoleForm(SeenForm):
+    role = forms.ChoiceField(choices=[(role, role.capitalize()) for role in ROLES], help_text=ROLES_HELP)
+
+
+class InviteForm(RoleForm):
+    email = forms.EmailField(label="E-mail address", max_length=ADDRESS_MAX)
+    field_order = ("email", "role")
+
+
+class AddForm(RoleForm):
+    username = forms.CharField(label="User name", max_length=150)
+    field_order = ("username", "role")
+
+    def clean_username(self) -> User:
+        user = User.objects.named(self.cleaned_data["username"]).filter(is_active=True).first()
+        if user is None:
+            raise ValidationError("No active account has this user name.")
+        return user
+
+
+def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
+    email, role = form.cleaned_data["email"], form.cleaned_data["role"]
+    invite(actor=actor_of(request), email=email, role=role, provider_id=provider.pk, now=timezone.now())
+    return "The invitation was sent by mail."
+
+
+def _add(_request: HttpRequest, provider: Provider, form: Any) -> str:
+    user, role = form.cleaned_data["username"], form.cleaned_data["role"]
+    _, is_new = ProviderMember.objects.get_or_create(provider=provider, user=user, defaults={"role": role})
+    if not is_new:
+        raise ValidationError(f"The account {user} is already a member.")
+    return f"The account {user} is now a member."
+
+
+def _waiting(provider: Provider) -> QuerySet[Invitation]:
+    return Invitation.objects.waiting_at(timezone.now()).filter(provider_id=provider.pk).order_by("-id")
+
+
+INVITE = RecordAction(
+    name="invite",
+    label="Invite a member",
+    permission="credit.view_provider",
+    run=_invite,
+    form=InviteForm,
+    consequences=lambda _provider: [
+        f"The platform sends a link by mail. It works once, within {Invitation.VALID_FOR.days} days.",
+        "The recipient logs in to accept the invitation. The lender console requires a second factor.",
+    ],
+)
+ADD = RecordAction(
+    name="add-member",
+    label="Add a member",
+    permission="credit.view_provider",
+    run=_add,
+    form=AddForm,
+    logged=lambda form: f"{form.cleaned_data['username'].pk}: {form.cleaned_data['role']}",
+    consequences=lambda _provider: [
+        "The account is a member at once, without an invitation. Members read the applications to the lender.",
+    ],
+)
+
+
+@admin.register(Provider)
+class ProviderAdmin(NamedRecords):
+    """The admin of lenders. On a lender's page, owners and superusers manage the members."""
+
+    list_display = ("name_or_id", "id", "owner", "created_at")
+    list_select_related = ("owner",)
+    search_fields = ("=id", "owner__username")
+    search_help_text = "A lender's id, words of its name, or its owner's user name"
+    ordering = ("-created_at",)
+    fieldsets = (
+        (
+            "Lender",
+            {
+                "fields": (
+                    "id", "name", "logo", "address", "agency", "phone", "email", "register_number", "supervisor_shown",
+                    "redress_shown", "debt_advice", "created_at",
+                )
+            },
+        ),
+    )  # fmt: skip
+    supervisor_shown = column(details, "supervisor", "supervisor")
+    redress_shown = column(details, "redress", "out-of-court redress")
+    change_form_template = "credit/backoffice_provider.html"
+    record_actions = (INVITE, ADD, MAKE, CHANGE_LENDER, SET_LOGO, REMOVE_LOGO)
+
+    @property
+    def kind(self) -> str:
+        return "lender"
+
+    def title_of(self, record: Provider) -> str:
+        return record.name or str(record.pk)
+
+    @admin.display(description="name", ordering="name")
+    def name_or_id(self, record: Provider) -> str:
+        return self.title_of(record)
+
+    @admin.display(description="logo")
+    def logo(self, record: Provider) -> SafeString | str:
+        if not record.logo_path:
+            return NOTHING
+        return format_html('<img class="lender-logo" src="{}" alt="Logo">', record.logo_path)
+
+    def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
+        """Return the actions of the lender's owners. Only staff can add accounts, and superusers can only do that."""
+        is_owner = role_of(record, request.user) == ProviderMember.OWNER
+        may_add = console_of(request.user) is None and may_change_members(request, record)
+        actions = super().actions_of(request, record)
+        return [action for action in actions if (may_add if action is ADD else is_owner)]
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        console = console_of(request.user)
+        if console is not None and len(console.seats) == 1 and not request.GET:
+            return HttpResponseRedirect(self.address_of("change", console.seats[0].provider_id))
+        return super().changelist_view(request, extra_context)
+
+    def title_of_list(self, request: HttpRequest) -> str:
+        return "Lenders" if console_of(request.user) is None else "Team"
+
+    def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:
+        page = super().page_of(request, record)
+        manages = may_change_members(request, record)
+        buttons = page["buttons"]
+        return {
+            **page,
+            "title": f"{record.name or 'Lender'} ({record.pk})",
+            "buttons": [button for button in buttons if button.name not in OF_LENDER],
+            "lender_buttons": [button for button in buttons if button.name in OF_LENDER and not button.refusal],
+            "manages": manages,
+            "may_revoke": manages and role_of(record, request.user) == ProviderMember.OWNER,
+            "members": self._members(record, manages=manages),
+            "invitations": _waiting(record)[:ROWS_MAX] if manages else [],
+            "roles_help": ROLES_HELP,
+        }
+
+    def _members(self, record: Provider, *, manages: bool) -> list[dict[str, Any]]:
+        """Return the rows of the members. Only users who manage the members see how a member logs in."""
+        rows = members_of(record).annotate(factors=Count("user__authenticator"))[:ROWS_MAX]
+        return [
+            {
+                "name": record_link("identity_user", row.user_id, person_name(row.user)),
+                "email": row.user.email if manages else "",
+                "role": row.role,
+                "is_creator": row.is_owner,
+                "is_active": row.user.is_active,
+                "has_factor": bool(row.factors),
+                "last_login": row.user.last_login,
+                "change": self.address_of("member", record.pk, row.pk, "change"),
+                "remove": self.address_of("member", record.pk, row.pk, "remove"),
+            }
+            for row in rows
+        ]
+
+    def get_urls(self) -> list[Any]:
+        member = "members/<int:member_id>/<slug:verb>/"
+        invitation = "invitations/<uuid:invitation_id>/revoke/"
+        return [
+            self.record_path(member, self.member_view, "member"),
+            self.record_path(invitation, self.revoke_view, "revoke"),
+            *super().get_urls(),
+        ]
+
+    def member_view(self, request: HttpRequest, record: Provider, member_id: int, verb: str) -> HttpResponse:
+        """Change the role of a member, or remove the member."""
+        member = members_of(record).filter(pk=member_id).first()
+        if verb not in {"change", "remove"} or member is None or not may_change_members(request, record):
+            raise PermissionDenied
+        removes = verb == "remove"
+        form_class = SeenForm if removes else RoleForm
+        form = form_class(request.POST or None, initial={"seen": member.role, "role": member.role})
+        name = person_name(member.user)
+
+        def run() -> str:
+            if member.is_owner:
+                raise ValidationError(CREATOR_REMAINS)
+            if form.cleaned_data["seen"] != member.role:
+                raise ValidationError("The role changed after you opened the page, so nothing was changed.")
+            if removes:
+                member.delete()
+                self.log_change(request, record, f"Member {member.user_id} removed.")
+                return f"The member {name} was removed."
+            member.role = form.cleaned_data["role"]
+            member.save(update_fields=["role"])
+            self.log_change(request, record, f"Member {member.user_id}: {member.role}.")
+            return f"The role of {name} is now {member.role}."
+
+        if removes:
+            effects = [f"{name} loses access to the lender's records with the next page."]
+        else:
+            effects = [f"The role of {name} is {member.role}. The new role applies to the next page."]
+        label = f"{'Remove' if removes else 'Change the role of'} {name}"
+        return self.confirmed(request, record, form, run, label=label, consequences=effects)
+
+    def revoke_view(self, request: HttpRequest, record: Provider, invitation_id: Any) -> HttpResponse:
+        invitation = _waiting(record).filter(pk=invitation_id).first()
+        if role_of(record, request.user) != ProviderMember.OWNER:
+            raise PermissionDenied
+        form = SeenForm(request.POST or None, initial={"seen": str(invitation_id)})
+
+        def run() -> str:
+            if invitation is None:
+                raise ValidationError("The invitation has already ended.")
+            revoke(invitation, actor=actor_of(request), now=timezone.now())
+            self.log_change(request, record, "Invitation revoked.")
+            return "The invitation was revoked."
+
+        about = f" of {invitation.email}" if invitation else ""
+        effects = ["The link in the mail stops working."]
+        label = f"Revoke the invitation{about}"
+        return self.confirmed(request, record, form, run, label=label, consequences=effects)
