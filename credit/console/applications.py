@@ -30,10 +30,12 @@ from credit.console.facts import FactsConsole
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.holds import HoldConsole
 from credit.console.names import legal_names, person_cell
+from credit.console.notices import VIEW_REQUESTS
 from credit.console.offers import in_brief
 from credit.console.proposal_facts import both_names, proposal_entries
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
+from credit.console.reconsideration import ReconsiderationConsole, request_entries
 from credit.console.score_panel import score_panel
 from credit.console.terms import LoanConsole, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
@@ -59,8 +61,9 @@ def _terms(terms: Any) -> SafeString | str:
 
 @admin.register(Application)
 class ApplicationAdmin(
-    DecisionWords, ApplicationExport, LoanConsole, TwoReviewers, FactsConsole, Checklist, HoldConsole, ReviewAdmin
-):
+    DecisionWords, ApplicationExport, ReconsiderationConsole, LoanConsole, TwoReviewers, FactsConsole, Checklist,
+    HoldConsole, ReviewAdmin,
+):  # fmt: skip
     """The admin of applications. A decision is bound to the data that the reviewer saw."""
 
     machine = states.MACHINE
@@ -251,6 +254,8 @@ class ApplicationAdmin(
         page = super().page_of(request, record)
         transitions = page.get("transitions", [])
         actions, rare = bar_of(record, transitions) if page["may_review"] else (page["buttons"], [])
+        answers = {button.name for button in page.get("reconsideration", {}).get("answers", ())}
+        actions = [button for button in actions if button.name not in answers]
         if confirmation := self.confirmation_of(page):
             actions = [confirmation, *actions]
         loan, proposal = self.loan_panel(request, record), page.get("proposal")
@@ -344,6 +349,8 @@ class ApplicationAdmin(
             yield replace(entry, facts=(*entry.facts, *both_names(move.metadata))) if sees_proposals else entry
         if sees_proposals:
             yield from proposal_entries(record)
+        if may(request.user, VIEW_REQUESTS):
+            yield from request_entries(record)
         yield from revision_entries(record, record.newest_revisions)
         yield from file_entries(record)
         yield from counteroffer_entries(record)

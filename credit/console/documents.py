@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
@@ -14,8 +15,8 @@ from config.backoffice.consoles import console_of
 from config.backoffice.personal import mask
 from config.backoffice.records import within_list
 from config.backoffice.timeline import TimelineEntry
-from config.core.casework import DataAccess
-from config.core.errors import ApiError
+from config.core.casework import DataAccess, Note, named
+from config.core.errors import ApiError, ValidationFailed
 from credit.api.documents.views import accessed, answer_with
 from credit.documents.requests import mark_document
 from credit.models import Application, RequestedDocument
@@ -55,16 +56,29 @@ class Checklist(ReviewAdmin):
         return console_of(request.user) is not None or self.may_review(request, record)
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
+        """Mark a document (POST: `status`, `reason`). Paper requires a reason, which becomes a note on the case."""
         if request.method == "POST":
             status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
             try:
-                marked = mark_document(record, document_id, status, by=request.user, now=timezone.now(), reason=reason)
+                with transaction.atomic():
+                    _check_evidence(record, document_id, status, reason)
+                    marked = mark_document(
+                        record, document_id, status, by=request.user, now=timezone.now(), reason=reason
+                    )
+                    if status == RequestedDocument.RECEIVED:
+                        self.note_paper(request, record, marked, reason)
             except ApiError as refusal:
                 messages.error(request, str(refusal))
             else:
-                self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
-                messages.success(request, f"“{marked.name}” is {marked.status}.")
+                outcome = "received on paper" if status == RequestedDocument.RECEIVED else marked.status
+                self.log_change(request, record, f"Document “{marked.name}”: {outcome}.")
+                messages.success(request, f"“{marked.name}” is {outcome}.")
         return HttpResponseRedirect(self.record_address(record, request))
+
+    def note_paper(self, request: HttpRequest, record: Application, document: RequestedDocument, reason: str) -> None:
+        text = f"“{document.name}” received on paper: {reason}"
+        facts: dict[str, Any] = {"author": request.user, "text": text, "at": timezone.now()}
+        Note.objects.create(**named(record), provider=self.side_of(request, record), **facts)
 
     def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
         """Display an image of normal size, or send any other file as a download. The access is logged."""
@@ -83,6 +97,17 @@ class Checklist(ReviewAdmin):
                 self.note(request, DataAccess.PAGE, record, details=accessed(file))
                 return response
         return HttpResponseRedirect(self.record_address(record, request))
+
+
+def _check_evidence(record: Application, document_id: UUID, status: str, reason: str) -> None:
+    """Raise ValidationFailed for an acceptance without a file or paper, and for paper without a reason."""
+    if status == RequestedDocument.RECEIVED and not reason:
+        raise ValidationFailed("Enter how you received the document on paper.")
+    document = record.requested_documents.filter(pk=document_id).first()
+    if status != RequestedDocument.ACCEPTED or document is None or document.status != RequestedDocument.REQUESTED:
+        return
+    if not document.kept_files:
+        raise ValidationFailed(f"“{document.name}” has no file. You can accept it after an upload, or on paper.")
 
 
 def checklist_of(record: Any) -> list[RequestedDocument]:

@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.conf import settings
@@ -31,12 +31,16 @@ from config.backoffice.html import (
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.personal import MASK, mask
 from config.backoffice.queues import Queue
+from config.backoffice.records import Button
 from config.backoffice.transitions import actor_of
 from credit.console.records import OfApplication
 from credit.core.applicant_words import translated_language
-from credit.models import Clock, Notice, ReviewRequest
+from credit.models import Application, Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
+
+if TYPE_CHECKING:
+    from credit.console.reconsideration import ReconsiderationConsole
 
 # A deadline of 30 days is yellow from day 20 and red from day 28. A deadline of 90 days changes color with the same
 # number of days left.
@@ -187,6 +191,9 @@ def _inner(html: str) -> SafeString:
     return mark_safe(re.sub(r"(</?h)([12])>", lambda at: f"{at[1]}{int(at[2]) + 2}>", body))  # noqa: S308
 
 
+VIEW_REQUESTS = "credit.view_reviewrequest"
+
+
 class AnsweredFilter(ConditionFilter):
     title, parameter_name = "state", "state"
     conditions = {"open": ("Open", Q(answered_at__isnull=True)), "answered": ("Answered", Q(answered_at__isnull=False))}
@@ -194,7 +201,10 @@ class AnsweredFilter(ConditionFilter):
 
 @admin.register(ReviewRequest)
 class ReviewRequestAdmin(OfApplication):
-    """The admin of requests for reconsideration. A new decision on the application closes a request."""
+    """The admin of requests for reconsideration. A new decision on the application closes a request.
+
+    The page has the same actions as the page of the application.
+    """
 
     list_display = ("__str__", "about", "left", "requested", "answered", "outcome")
     list_filter = (AnsweredFilter,)
@@ -204,6 +214,21 @@ class ReviewRequestAdmin(OfApplication):
 
     requested = column(moment, "requested_at", "asked")
     answered = column(moment, "answered_at", "answered")
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        page = super().page_of(request, record)
+        if record.answered_at is not None:
+            return page
+        who = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application)).who_answers(request, record)
+        return {**page, "notices": [*page["notices"], who]}
+
+    def buttons_of(self, request: HttpRequest, row: ReviewRequest) -> list[Button]:
+        buttons = super().buttons_of(request, row)
+        cases = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application))
+        case = cases.get_object(request, str(row.application_id)) if row.answered_at is None else None
+        if case is None or not cases.may_review(request, case):
+            return buttons
+        return [*cases.answers_of(request, case), *buttons]
 
     @admin.display(description="left")
     def left(self, record: ReviewRequest) -> SafeString | str:
@@ -224,7 +249,7 @@ TO_TELL = Queue(
 RECONSIDERATIONS = Queue(
     name="review-requests",
     title="Requests for reconsideration",
-    permission="credit.view_reviewrequest",
+    permission=VIEW_REQUESTS,
     rows=lambda _user: ReviewRequest.objects.filter(answered_at__isnull=True),
     waiting_since="requested_at",
     address="/admin/credit/reviewrequest/?state=open",

@@ -455,13 +455,13 @@ class ReviewRequest(models.Model):
         """Return an error if `actor` can't decide, as the applicant or as a participant in an earlier decision."""
         if actor.user is None:
             return lifecycle.ReviewerRequired("The applicant has requested reconsideration by a person.")
-        if actor.user.pk == self.application.consumer_id or actor.user.pk in self._had_a_part():
+        if actor.user.pk == self.application.consumer_id or actor.user.pk in self.participant_ids():
             return lifecycle.ReviewerRequired(
                 "The applicant has requested reconsideration. A reviewer who did not decide before must decide."
             )
         return None
 
-    def _had_a_part(self) -> set[Any]:
+    def participant_ids(self) -> set[Any]:
         """Return the IDs of accounts with a decision, confirmed proposal, or counteroffer before the request."""
         application, until = self.application, self.requested_at
         decided = application.history.filter(status__in=DECIDED, changed_at__lte=until)

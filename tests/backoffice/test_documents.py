@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from config.core.casework import DataAccess
+from config.core.casework import DataAccess, Note
 from credit.documents.kinds import may_be_shown
 from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
@@ -146,3 +146,30 @@ def test_application_timeline_shows_an_infected_file_without_a_link(reviewers_cl
     file = DocumentFile.objects.get()
     assert file_of(application, file) not in links_of(page)
     assert "File not found" in text_of(reviewers_client.get(file_of(application, file), follow=True))
+
+
+def mark(client, application, **fields):
+    document = RequestedDocument.objects.get()
+    address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
+    return client.post(address, fields, follow=True)
+
+
+def test_requested_document_without_a_file_cannot_be_accepted(reviewers_client, application):
+    assert 'value="accepted"' not in reviewers_client.get(page_of(application)).content.decode()
+    assert "has no file" in text_of(mark(reviewers_client, application, status="accepted"))
+    assert RequestedDocument.objects.get().status == "requested"
+    upload_file(application)
+    assert 'value="accepted"' in reviewers_client.get(page_of(application)).content.decode()
+    mark(reviewers_client, application, status="accepted")
+    assert RequestedDocument.objects.get().status == "accepted"
+
+
+def test_document_received_on_paper_requires_a_reason_and_leaves_a_note(reviewers_client, reviewer, application):
+    assert "Enter how you received" in text_of(mark(reviewers_client, application, status="received", reason=" "))
+    assert RequestedDocument.objects.get().status == "requested"
+    page = text_of(mark(reviewers_client, application, status="received", reason="By post, folder 7."))
+    assert ", on paper" in page
+    note = Note.objects.get()
+    assert (note.author, note.text) == (reviewer, "“Payslip” received on paper: By post, folder 7.")
+    mark(reviewers_client, application, status="accepted")
+    assert RequestedDocument.objects.get().status == "accepted"

@@ -1,0 +1,103 @@
+"""Reconsideration in the back office: the applicant's request on the page of the case, and the actions that answer it.
+
+A new decision answers the request. A decided case is reopened first.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.http import HttpRequest
+from django.utils import timezone
+
+from config.backoffice.bases import ReviewAdmin
+from config.backoffice.consoles import may
+from config.backoffice.html import moment, words
+from config.backoffice.personal import mask
+from config.backoffice.records import Button
+from config.backoffice.timeline import TimelineEntry
+from config.core.encryption import UnreadableSecret
+from credit.console.notices import VIEW_REQUESTS, days_left
+from credit.core import machine as states
+from credit.models import Application, ReviewRequest
+
+_UPHOLD = {states.REJECTED: "Uphold the rejection", states.APPROVED: "Uphold the approval"}
+
+
+class ReconsiderationConsole(ReviewAdmin):
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        page = super().page_of(request, record)
+        asked = record.open_review_request if may(request.user, VIEW_REQUESTS) else None
+        if asked is None:
+            return page
+        shown = {
+            "statement": _statement_of(asked, is_masked=getattr(record, "is_masked", False)),
+            "requested": moment(asked.requested_at),
+            "left": days_left(asked.due_at, now=timezone.now()),
+            "who": self.who_answers(request, asked),
+            "answers": self.answers_of(request, record, page["transitions"]) if page["may_review"] else [],
+        }
+        return {**page, "reconsideration": shown}
+
+    def who_answers(self, request: HttpRequest, asked: ReviewRequest) -> str:
+        """Return a sentence with the reviewers who must not answer, because they took part in a decision before."""
+        excluded = asked.participant_ids()
+        people = get_user_model()._default_manager.filter(pk__in=excluded).exclude(pk=asked.application.consumer_id)
+        names = list(people.order_by("username").values_list("username", flat=True))
+        if request.user.pk in excluded:
+            return "You took part in the earlier decision, so another reviewer must answer."
+        if not names:
+            return "Any reviewer except the applicant can answer."
+        return f"{' and '.join(names)} took part in the earlier decision, so another reviewer must answer."
+
+    def answers_of(
+        self, request: HttpRequest, record: Application, transitions: Iterable[Button] | None = None
+    ) -> list[Button]:
+        """Return the buttons that answer the open request, or that reopen a decided case for the answer."""
+        asked = record.open_review_request
+        if asked is None or asked.refusal_for(self.actor_of(request)) is not None:
+            return []
+        listed = self.transitions_of(request, record) if transitions is None else transitions
+        buttons = {button.name: button for button in listed if not button.refusal}
+        if record.status in states.DECIDED:
+            reopen = buttons.get(states.UNDER_REVIEW)
+            return [] if reopen is None else [replace(reopen, label="Reopen to answer")]
+        decided = record.history.filter(status__in=states.DECIDED).order_by("-position")
+        earlier = decided.values_list("status", flat=True).first()
+        order = sorted((states.REJECTED, states.APPROVED, states.COUNTEROFFER), key=lambda to: to != earlier)
+        answers = [buttons[to] for to in order if to in buttons]
+        return [replace(answer, label=_UPHOLD[earlier]) if answer.name == earlier else answer for answer in answers]
+
+
+def _statement_of(asked: ReviewRequest, *, is_masked: bool) -> str:
+    try:
+        statement = asked.statement or ""
+    except UnreadableSecret:
+        return "No key in FIELD_ENCRYPTION_KEYS decrypts the statement."
+    return mask(statement) if is_masked else statement
+
+
+def request_entries(record: Application) -> list[TimelineEntry]:
+    """Return timeline entries of the requests for reconsideration and of their answers."""
+    entries: list[TimelineEntry] = []
+    if record.reviewed_at is None and record.initial_status != states.REJECTED and not record.counteroffer_moves:
+        return entries
+    for asked in record.review_requests.all():
+        entries.append(
+            TimelineEntry(
+                at=asked.requested_at,
+                title="Reconsideration requested by the applicant",
+                text=_statement_of(asked, is_masked=False),
+                id=str(asked.pk),
+            )
+        )
+        if asked.answered_at is not None:
+            entries.append(
+                TimelineEntry(
+                    at=asked.answered_at,
+                    title=f"Reconsideration answered by {asked.answered_by or 'the platform'}: {words(asked.outcome)}",
+                    id=f"{asked.pk}-answer",
+                )
+            )
+    return entries

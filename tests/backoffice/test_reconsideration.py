@@ -1,0 +1,76 @@
+"""Test that a case and its request for reconsideration show the statement, the deadline, and the actions."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+
+from config.core.lifecycle import Actor
+from credit.models import Application, ReviewRequest
+from credit.notices import services
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, links_of, text_of
+from tests.backoffice.test_applications import move_of, page_of
+from tests.credit.notices.world import World
+
+pytestmark = pytest.mark.django_db
+STATEMENT = "My rent was read wrong."
+
+
+@pytest.fixture
+def first(db):
+    return staff_of("Reviewer", username="ruth")
+
+
+@pytest.fixture
+def application(settings, first):
+    """Return an application whose applicant requests reconsideration of ruth's rejection."""
+    settings.REVIEW_POLICY = "reviewed"
+    world = World(start=datetime.now(UTC) - timedelta(days=21))
+    world.offer.provider.created_at = world.start - timedelta(days=1)
+    world.offer.provider.save()
+    world.submit(0)
+    world.reject(5, by=Actor(user=first, credential="admin", second_factor=True))
+    services.request_review(str(world.pk), statement=STATEMENT, actor=world.consumer, now=world.at(16))
+    return Application.objects.get(pk=world.pk)
+
+
+def request_page():
+    return reverse("admin:credit_reviewrequest_change", args=[ReviewRequest.objects.get().pk])
+
+
+def test_case_and_request_page_offer_the_reopening_to_another_reviewer(reviewers_client, application):
+    for address in (page_of(application), request_page()):
+        page = reviewers_client.get(address)
+        for text in (STATEMENT, "24 days left", "ruth took part in the earlier decision", "Reopen to answer"):
+            assert text in text_of(page), address
+        assert links_of(page).count(move_of(application, "under_review")) == 1
+
+
+def test_reopened_case_offers_to_uphold_or_change_the_decision(reviewers_client, application):
+    confirm(reviewers_client, move_of(application, "under_review"))
+    for address in (page_of(application), request_page()):
+        page = reviewers_client.get(address)
+        assert "Uphold the rejection" in text_of(page)
+        for to in ("rejected", "approved", "counteroffer"):
+            assert links_of(page).count(move_of(application, to)) == 1, (address, to)
+    confirm(reviewers_client, move_of(application, "rejected"), code_1="income_insufficient")
+    assert ReviewRequest.objects.get().outcome == "rejected"
+    page = text_of(reviewers_client.get(page_of(application)))
+    assert "Reconsideration answered by rita: rejected" in page
+    assert "Uphold" not in page
+
+
+def test_participant_of_the_earlier_decision_gets_no_answer_buttons(first, application):
+    client = backoffice_client(first)
+    for address in (page_of(application), request_page()):
+        page = text_of(client.get(address))
+        assert "You took part in the earlier decision, so another reviewer must answer." in page
+        assert "Reopen to answer" not in page
+
+
+def test_support_reads_the_request_on_a_case_without_the_statement(supports_client, application):
+    page = text_of(supports_client.get(page_of(application)))
+    assert "Reconsideration requested" in page
+    assert STATEMENT not in page
+    assert "Reopen to answer" not in page
