@@ -236,10 +236,15 @@ class NotCorrectable(ApiError):
     message = "The fact can't be corrected."
 
     @classmethod
-    def of(cls, status: str, fact: str, allowed: Sequence[str]) -> Self:
-        """Return the error for a fact. `allowed` are the application's facts that can be corrected."""
+    def of(cls, fact: str, allowed: Sequence[str], *, closed: str | None) -> Self:
+        """Return the error for a fact. `allowed` are the application's facts that can be corrected.
+
+        `closed` is the application's status if this status allows no correction.
+        """
+        if closed is not None:
+            return cls(f"Values can't be corrected while the application is `{closed}`.")
         if not allowed:
-            return cls(f"Values can't be corrected while the application is `{status}`.")
+            return cls("The application has no value that can be corrected.")
         why = "`fact` must be a value of the application or of its score"
         return cls(f"{why}, not `{fact}`. Allowed: {', '.join(allowed)}.", details={"allowed": list(allowed)})
 

@@ -23,6 +23,8 @@ from credit.scoring.facts_of import assess, champion_of, refuse_new_score
 
 DAYS = 30
 STATEMENT_MAX = 4_000
+# Applications with these statuses allow no correction.
+_CLOSED = frozenset({DRAFT, WITHDRAWN, EXPIRED})
 _TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (str,), "boolean": (bool,)}
 
 
@@ -32,7 +34,7 @@ def correctable_facts(application: Application) -> list[str]:
     These are the claims in the application's data, and the facts of the newest score. Facts about the applicant's other
     applications are excluded, because only the lender can read them.
     """
-    if application.status in {DRAFT, WITHDRAWN, EXPIRED}:
+    if application.status in _CLOSED:
         return []
     data: Any = application.application_data
     claimed = {name_of(name) for name in data if path_of(name_of(name))} if isinstance(data, dict) else set()
@@ -68,7 +70,8 @@ def request_correction(
         application = lock_own(application_id, actor.user)
         allowed = correctable_facts(application)
         if fact not in allowed:
-            raise NotCorrectable.of(application.status, fact, allowed)
+            closed = application.status if application.status in _CLOSED else None
+            raise NotCorrectable.of(fact, allowed, closed=closed)
         if (known := catalogue().get(fact)) is not None and type(claimed) not in _TYPES[known.type]:
             raise ValidationFailed.of_member("claimed", f"Must be a {known.type}, as `{fact}` is.")
         if file is None and not is_claimed(fact):

@@ -83,7 +83,14 @@ class TestRequest:
 
     def test_facts_of_a_draft_cannot_be_corrected(self, api, user):
         draft = draft_for(scored_offer()[0], user)
-        assert_error(api.send(f"/applications/{draft.pk}/corrections", BODY), 400, "E3020")
+        error = assert_error(api.send(f"/applications/{draft.pk}/corrections", BODY), 400, "E3020")
+        assert "`draft`" in error["message"]
+
+    def test_application_without_values_does_not_blame_its_status(self, api, user):
+        body = {"consumer_id": str(user.pk), "offer_id": 99, "provider_id": 1, "initial_status": "submitted"}
+        created = api.send("/applications", body).json()
+        error = assert_error(api.send(f"/applications/{created['id']}/corrections", BODY), 400, "E3020")
+        assert error["message"] == "The application has no value that can be corrected."
 
     @pytest.mark.parametrize(
         "changes",
