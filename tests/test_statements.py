@@ -10,18 +10,11 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from identity.access import authentication
-from tests.test_examples import EXCEPTIONS, lasting_demo
-from tests.test_operations import EVERY_TABLE, OPERATIONS, call, person  # noqa: F401  a fixture
+from tests.test_examples import EXCEPTIONS
+from tests.test_operations import EVERY_TABLE, OPERATIONS, call, demo, person  # noqa: F401  fixtures
 
 # The SQL statements of each operation after the process has filled its caches. A review sees each change.
 STATEMENTS_FILE = Path(__file__).with_name("statements.json")
-
-
-@pytest.fixture(scope="module")
-def demo(django_db_setup, django_db_blocker, tmp_path_factory):
-    """Create a demo for the tests of this file; yield the object that `make run` prints."""
-    with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as created:
-        yield created
 
 
 @pytest.fixture(scope="module")
