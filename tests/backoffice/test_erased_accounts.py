@@ -36,9 +36,16 @@ def owner(user):
     return owner
 
 
-@pytest.mark.parametrize("viewer", ["Reviewer", "Support", "Operations", "lender"])
-def test_back_office_pages_of_an_erased_account_contain_no_personal_data(owner, viewer):
-    client = console_client(owner) if viewer == "lender" else backoffice_client(staff_of(viewer))
+def test_back_office_pages_of_an_erased_account_contain_no_personal_data(owner):
+    for viewer in ("Reviewer", "Support", "Operations"):
+        opened = labels_of_pages_without_the_marker(backoffice_client(staff_of(viewer)))
+        assert "credit.Application" in opened, viewer
+        assert viewer != "Operations" or "payments.ProcessorEvent" in opened
+    assert "credit.Application" in labels_of_pages_without_the_marker(console_client(owner))
+
+
+def labels_of_pages_without_the_marker(client):
+    """Open the list and the pages of every model. Check that no page contains the marker; return the opened models."""
     opened = set()
     for model in admin.site._registry:
         if model is DataAccess:  # Only Operations can open the audit log.
@@ -50,5 +57,4 @@ def test_back_office_pages_of_an_erased_account_contain_no_personal_data(owner, 
             if page.status_code == 200:
                 opened.add(model._meta.label)
                 assert MARKER not in page.content.decode(), address
-    assert "credit.Application" in opened
-    assert viewer != "Operations" or "payments.ProcessorEvent" in opened
+    return opened
