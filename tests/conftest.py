@@ -15,6 +15,7 @@ from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
 
+from config import env
 from config.api import heavy, rate_limits
 from config.core import encryption
 from config.ops import request_log, rotation
@@ -56,6 +57,8 @@ def pytest_configure(config):
     request_log.FLUSH_SECONDS = 0.0  # Tests call `flush` to write lines.
     rotation.SETTLE_SECONDS = 0.0  # No other process writes.
     RecoveryCodeHasher.time_cost, RecoveryCodeHasher.memory_cost = 1, 8
+    # Each run of `doctor` compares every variable of the environment with every setting.
+    env._is_near = functools.cache(env._is_near)
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
     settings.STORAGES["documents"]["OPTIONS"]["location"] = documents
