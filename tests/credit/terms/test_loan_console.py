@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils import timezone
 
@@ -88,14 +89,22 @@ def test_amount_field_accepts_common_separators(typed, cents):
     assert FigureField(decimal_places=2, sign="$").clean(typed) * 100 == cents
 
 
-@pytest.mark.parametrize("typed", [
+AMBIGUOUS = [
     "8,5", "0,005", "0,500", "5\u00b2", "8 5", "8,50", "8.000,50", "1.234.567", "8,00", "80,00,000",
     "8,0000", ",5", "8,000 000", "1,2,3", "8,000,", "8000.-", "8k", "8e3", "8_000", "\u2212800", "(800)", "0x10",
     "1,00,000",
-])  # fmt: skip
-def test_amount_field_rejects_ambiguous_amounts_with_an_example(console, application, typed):
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("typed", AMBIGUOUS)
+def test_amount_field_rejects_ambiguous_amounts_with_an_example(typed):
+    with pytest.raises(ValidationError, match=r"Enter a number such as 8,000\.50"):
+        FigureField(decimal_places=2, sign="$").clean(typed)
+
+
+def test_approval_form_shows_the_error_of_an_ambiguous_amount(console, application):
     address = move_of(application, "approved")
-    page = confirm(console, address, amount=typed, rate_percent="8", term_months="36")
+    page = confirm(console, address, amount="8,5", rate_percent="8", term_months="36")
     assert list(page.context["form"].errors) == ["amount"]
     assert "Enter a number such as 8,000.50" in text_of(page)
     assert not LoanTerms.objects.exists()
