@@ -31,6 +31,7 @@ from identity.models import User
 from tests.api import assert_error, client_of
 from tests.credit.document_support import FORM, form, part
 from tests.factories import ProviderFactory
+from tests.properties import quick_or_full
 from tests.second_factors import authenticator_of
 from tests.test_examples import EXCEPTIONS, body_of, lasting_demo
 from tests.test_openapi import COMMITTED
@@ -44,7 +45,7 @@ OPERATIONS = {
 }
 NOBODYS = "01a20000-0000-7000-8000-000000000000"
 # Spellings that another parser would accept or fail on; tests/config/test_moments.py tests our parser.
-MISSPELT = ("0", "%00", "{}%0a", "\u0661", "9" * 400, NOBODYS)
+MISSPELT = quick_or_full(("%00", "{}%0a", NOBODYS), ("0", "%00", "{}%0a", "\u0661", "9" * 400, NOBODYS))
 # The error for a part of the path that names nothing visible to the caller; E4001 if not listed.
 NOT_FOUND = {
     "application_id": "E4002", "claim_id": "E4003", "offer_id": "E4004", "verification_id": "E4005",
@@ -274,11 +275,11 @@ def test_unknown_parameters_are_rejected_or_listed_as_ignored(demo, person, name
         assert response.headers["X-Ignored"] == "limitt"
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name][0] == "GET"])
-def test_every_list_rejects_unknown_parameters(name):
-    parameters = declared(name).parameters
-    if parameters is not None and {"limit", "from"} & {*parameters.shared().fields}:
-        assert parameters.refuses_unknown
+def test_every_list_rejects_unknown_parameters():
+    declarations = {name: declared(name).parameters for name in OPERATIONS if OPERATIONS[name][0] == "GET"}
+    lists = {name for name, read in declarations.items() if read and {"limit", "from"} & {*read.shared().fields}}
+    assert len(lists) > 20
+    assert {name for name in lists if not declarations[name].refuses_unknown} == set()
 
 
 # The catalog protocol has another name for its version: tests/credit/commerce/test_agent.py.

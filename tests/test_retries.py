@@ -20,7 +20,7 @@ from identity.models import User
 from tests.test_examples import EXCEPTIONS
 from tests.test_operations import RETRIED_WITH, WITH_KEY, WITHOUT_KEY, call, demo, parameters, person  # noqa: F401
 
-RETRIES = int(os.environ.get("RETRIES", "120"))
+RETRIES = int(os.environ.get("RETRIES", "75"))
 SEED = 20260911
 # The key is ignored, and each call creates an independent log-in, token, or link.
 MAKE_ANOTHER = {"auth_token", "bankdata_link_token", "managed_accounts_issue_token", "oauth_token"}

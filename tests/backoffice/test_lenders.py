@@ -1,6 +1,6 @@
 """Test what members can view and do in a lender's console, and that other lenders' records are inaccessible.
 
-`make test` sends 100 requests, `make test-all` 400, and `CONSOLE_PROBES=100000` that many.
+`make test` sends 40 requests, `make test-all` 400, and `CONSOLE_PROBES=100000` that many.
 """
 
 import itertools
@@ -217,10 +217,10 @@ def test_admin_pages_of_a_lender_show_only_its_own_records(own_lender, clients):
                 assert "super()" in source or "narrowed(" in source, f"{part} reads past the rule"
         if has_rule(model):
             continue
-        for address in addresses_of(model, 1, {}):
-            for method in ("get", "post"):
-                response = getattr(clients["A owner"], method)(address)
-                assert (response.status_code, "No access" in response.content.decode()) == (403, True), address
+        # The same code rejects both methods, so each address is requested with one of the methods.
+        for address, method in zip(addresses_of(model, 1, {}), itertools.cycle(("get", "post")), strict=False):
+            response = getattr(clients["A owner"], method)(address)
+            assert (response.status_code, "No access" in response.content.decode()) == (403, True), address
     known = {model._meta.label_lower for model in models_shown()} | {"credit.counteroffer"}
     assert set(rules()) <= known
 

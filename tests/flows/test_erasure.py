@@ -39,6 +39,7 @@ from tests.config.test_unreadable import lose_the_key
 from tests.factories import ApplicationFactory, UserFactory
 from tests.flows.markers import Planter, personal_tables, places_of, rows_of
 from tests.identity.test_bankdata_exchange import exchange
+from tests.properties import quick_or_full
 
 pytestmark = pytest.mark.django_db
 MIGRATION = import_module("identity.migrations.0012_erasure")
@@ -289,7 +290,7 @@ def _steps():
     return [*declared("vendor_tokens"), *declared("erasure_steps")]
 
 
-@pytest.mark.parametrize("at", range(10))
+@pytest.mark.parametrize("at", quick_or_full((0, 4, 9), range(10)))
 def test_erasure_killed_at_any_step_completes_on_repetition(person, monkeypatch, at):
     planted(person, MINE)
     steps = _steps()

@@ -15,8 +15,8 @@ from tests.flows.test_erasure import planted
 from tests.flows.test_export import exported
 
 pytestmark = pytest.mark.django_db
-EXPORTS = int(os.environ.get("EXPORTS", "20"))
-PEOPLE = 20  # The database contains this many people at the same time.
+EXPORTS = int(os.environ.get("EXPORTS", "6"))
+PEOPLE = min(EXPORTS, 20)  # The database contains this many people at the same time.
 
 
 def plant(person):
