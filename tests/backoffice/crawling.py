@@ -16,7 +16,7 @@ from credit.applications.services import change_application
 from identity.access import keys
 from identity.access.signing_keys import create_signing_key
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, links_of
+from tests.backoffice.pages import links_of, send_form
 from tests.credit.scoring.cards import GOOD
 from tests.credit.scoring.past import model_of, scored, version_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
@@ -45,7 +45,7 @@ def furnished(db):
     busy = staff_of("Reviewer", username="busy")
     page = reverse("admin:credit_application_change", args=[moved.pk])
     backoffice_client(busy).get(page)
-    confirm(backoffice_client(busy), page.replace("/change/", "/move/under_review/"))
+    send_form(backoffice_client(busy), page.replace("/change/", "/move/under_review/"))
     create_signing_key(now=now, signs_from=now)
     champion = version_of(model_of(ProviderFactory(id="502")))
     version_of(champion.model, number=2, role="")

@@ -23,13 +23,18 @@ def seen_value(response):
     return unescape(HIDDEN.search(response.content.decode())[1])
 
 
-def confirm(client, address, **fields):
-    """Open a confirmation page and send its form; return the response after redirects."""
+def send_form(client, address, *, follow=False, **fields):
+    """Open a confirmation page and send its form; return the response, which is a redirect after a success."""
     page = client.get(address)
     assert page.status_code == 200, (address, page.status_code, page.headers.get("Location"))
     sent = {"seen": seen_value(page), "terms_seen": (page.context or {}).get("terms_seen", ""), **fields}
-    shown = client.post(address, sent, follow=True)
+    shown = client.post(address, sent, follow=follow)
     # The form has changed terms.
     if shown.context and shown.context.get("unseen") and not shown.context["form"].errors:
-        return client.post(address, {**sent, "terms_seen": shown.context["terms_seen"]}, follow=True)
+        return client.post(address, {**sent, "terms_seen": shown.context["terms_seen"]}, follow=follow)
     return shown
+
+
+def confirm(client, address, **fields):
+    """Open a confirmation page and send its form; return the page after redirects."""
+    return send_form(client, address, follow=True, **fields)

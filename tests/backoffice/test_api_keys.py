@@ -12,7 +12,7 @@ from config.webhooks.models import Event
 from identity.access import keys
 from identity.models import ApiKey, User
 from tests.api import ApiClient, assert_error, bearer_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.factories import UserFactory
 from tests.races import run_concurrently
 
@@ -120,15 +120,15 @@ def test_uncollected_key_is_rejected_until_its_owner_collects_it(operations_clie
 
 
 def test_uncollected_key_can_be_revoked_and_rotated_again(operations_client, issued):
-    confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
+    send_form(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
     assert "was not collected yet" in text_of(
         confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     )
     assert "has not collected this key" in text_of(operations_client.get(button_of(fresh, "rotate"), follow=True))
-    confirm(operations_client, button_of(fresh, "revoke"))
+    send_form(operations_client, button_of(fresh, "revoke"))
     assert_error(collect(fresh.pk, bearer=bearer_of(fresh.owner)), 404, "E4001")
-    confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
+    send_form(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     assert ApiKey.objects.filter(replaces=issued.record).count() == 2
 
 

@@ -15,7 +15,7 @@ from credit.core.figures import reference_of
 from credit.models import Offer
 from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm
+from tests.backoffice.pages import send_form
 from tests.backoffice.test_applications import LIST, move_of
 from tests.credit.applicants import changed
 from tests.credit.terms.lending import applied, listed
@@ -56,7 +56,7 @@ def test_application_export_contains_list_columns_and_approved_terms(reviewers_c
     )  # fmt: skip
     assert (row["amount"], row["requested_term_months"], row["rate_percent"]) == ("10000.00", "24", "")
     fields = {"amount": "8000", "rate_percent": "7.5", "term_months": "36", "fee": "10"}
-    confirm(reviewers_client, move_of(application, "approved"), **fields)
+    send_form(reviewers_client, move_of(application, "approved"), **fields)
     (row,) = rows_of(reviewers_client)
     terms = {name: row[name] for name in ("approved_amount", "rate_percent", "term_months", "fee")}
     assert terms == {"approved_amount": "8000.00", "rate_percent": "7.5000", "term_months": "36", "fee": "10.00"}
@@ -64,10 +64,10 @@ def test_application_export_contains_list_columns_and_approved_terms(reviewers_c
 
 
 def test_application_export_contains_rejection_reasons_in_words(reviewers_client, application):
-    confirm(reviewers_client, move_of(application, "rejected"), code_1="no_credit_file", code_2="bankruptcy")
+    send_form(reviewers_client, move_of(application, "rejected"), code_1="no_credit_file", code_2="bankruptcy")
     (row,) = rows_of(reviewers_client)
     assert row["reasons"] == "No credit file; Bankruptcy."
-    confirm(reviewers_client, move_of(application, "under_review"), reason="New facts")
+    send_form(reviewers_client, move_of(application, "under_review"), reason="New facts")
     assert rows_of(reviewers_client)[0]["reasons"] == ""
 
 

@@ -15,7 +15,7 @@ from credit.applications.services import change_application
 from credit.core.figures import reference_of
 from credit.models import Application, ApplicationHistory, ProviderMember
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
 LIST = "/admin/credit/application/"
@@ -55,7 +55,7 @@ def test_application_list_marks_an_application_older_than_30_days(reviewers_clie
 
 def test_application_age_starts_at_submission_despite_document_requests(reviewers_client):
     application = make("submitted", submitted_at=timezone.now() - timedelta(days=26))
-    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
+    send_form(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     for address in (page_of(application), f"{LIST}?queue=documents", f"{LIST}?age=21"):
         assert "26 days of 30" in text_of(reviewers_client.get(address)), address
 
@@ -338,7 +338,7 @@ def test_lender_member_can_review_only_applications_to_that_lender(db, settings)
     assert "/move/" in client.get(page_of(theirs)).content.decode()
     assert "/move/" not in client.get(page_of(others)).content.decode()
     assert client.get(move_of(others, "approved")).status_code == 403
-    confirm(client, move_of(theirs, "approved"))
+    send_form(client, move_of(theirs, "approved"))
     theirs.refresh_from_db()
     assert theirs.status == "approved"
 

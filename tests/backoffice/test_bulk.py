@@ -8,7 +8,7 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, Proposal, RequestedDocument
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 
 ADDRESS = f"{LIST}bulk/rejected/"
@@ -107,7 +107,7 @@ def test_support_cannot_decide_in_bulk(supports_client, reviewer):
 
 def test_rejection_stores_its_principal_reasons_in_order(reviewers_client):
     application = make()
-    confirm(
+    send_form(
         reviewers_client, move_of(application, "rejected"), code_1="income_insufficient",
         code_2="obligations_excessive", code_3="no_credit_file", code_4="residence_short",
     )  # fmt: skip
@@ -120,14 +120,14 @@ def test_rejection_stores_its_principal_reasons_in_order(reviewers_client):
 
 def test_rejection_for_another_reason_stores_the_reviewers_text(reviewers_client):
     fields = {"code_1": "other", "code_2": "bankruptcy", "other": "The car is too old"}
-    confirm(reviewers_client, move_of(make(), "rejected"), **fields)
+    send_form(reviewers_client, move_of(make(), "rejected"), **fields)
     row = ApplicationHistory.objects.get()
     assert row.metadata["reasons"] == [{"code": "other", "text": "The car is too old"}, "bankruptcy"]
     assert row.reason == "The car is too old; Bankruptcy."
 
 
 def test_reviewers_text_replaces_the_generated_rejection_text(reviewers_client):
-    confirm(reviewers_client, move_of(make(), "rejected"), code_1="bankruptcy", reason="We are sorry.")
+    send_form(reviewers_client, move_of(make(), "rejected"), code_1="bankruptcy", reason="We are sorry.")
     assert ApplicationHistory.objects.get().reason == "We are sorry."
 
 
@@ -147,7 +147,7 @@ def incomplete(reviewers_client):
     """Return an application with two requested documents."""
     application = make()
     lines = "Payslip of  September\n\n Payslip of October \nPayslip of October"
-    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please send these.", documents=lines)
+    send_form(reviewers_client, move_of(application, "pending_documents"), reason="Please send these.", documents=lines)
     return application
 
 
@@ -190,8 +190,8 @@ def test_reviewer_can_accept_a_document_and_request_it_again(incomplete, reviewe
 def test_requesting_the_same_document_again_reuses_its_row(incomplete, reviewers_client):
     mark(reviewers_client, incomplete, incomplete.requested_documents.first(), "accepted")
     incomplete.refresh_from_db()
-    confirm(reviewers_client, move_of(incomplete, "under_review"))
-    confirm(
+    send_form(reviewers_client, move_of(incomplete, "under_review"))
+    send_form(
         reviewers_client, move_of(incomplete, "pending_documents"), reason="Again", documents="Payslip of September"
     )
     assert RequestedDocument.objects.count() == 2
@@ -227,7 +227,7 @@ def test_back_office_normalizes_document_names_like_the_api(reviewers_client):
     application = make()
     name = "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"
     lines = f"  Pay\u00a0slip  of\u3000May \n{name}"
-    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
+    send_form(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
     assert set(application.requested_documents.values_list("name", flat=True)) == {"Pay slip of May", name}
 
 
@@ -237,6 +237,6 @@ def test_back_office_normalizes_document_names_like_the_api(reviewers_client):
 ])  # fmt: skip
 def test_back_office_rejects_an_invalid_list_of_documents(reviewers_client, lines):
     application = make()
-    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
+    send_form(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
     application.refresh_from_db()
     assert application.status == "under_review"

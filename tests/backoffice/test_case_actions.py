@@ -7,7 +7,7 @@ import pytest
 from config.core.casework import Assignment
 from credit.models import Application, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.terms.lending import applied, listed
@@ -70,7 +70,7 @@ class TestProposal:
     def proposal(self, reviewers_client, settings):
         """Return the rejection that rita proposes."""
         settings.REVIEW_POLICY = "four_eyes"
-        confirm(reviewers_client, move_of(make(), "rejected"), code_1="no_credit_file")
+        send_form(reviewers_client, move_of(make(), "rejected"), code_1="no_credit_file")
         return Proposal.objects.get()
 
     @pytest.fixture
@@ -103,7 +103,7 @@ class TestProposal:
         assert f'<input type="submit" class="default" value="{label}">' in page.content.decode()
 
     def test_a_returned_proposal_is_listed_as_returned(self, colleague, proposal):
-        confirm(colleague, end_of(proposal, "close"), reason="Check the income.")
+        send_form(colleague, end_of(proposal, "close"), reason="Check the income.")
         text = text_of(colleague.get("/admin/credit/proposal/?state=ended"))
         assert "returned to review" in text
         assert "declined" not in text
@@ -134,7 +134,7 @@ class TestProposal:
     def test_case_shows_the_terms_of_a_proposal_with_their_cost(self, colleague, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         application = applied(listed())
-        confirm(reviewers_client, move_of(application, "approved"), amount="6000", rate_percent="8", term_months="12")
+        send_form(reviewers_client, move_of(application, "approved"), amount="6000", rate_percent="8", term_months="12")
         proposal = Proposal.objects.get(application=application)
         for address in (
             page_of(application),
@@ -147,5 +147,5 @@ class TestProposal:
 
     def test_proposal_author_can_withdraw_the_proposal(self, reviewers_client, proposal):
         assert "Withdraw the proposal" in text_of(reviewers_client.get(page_of(proposal.application)))
-        confirm(reviewers_client, end_of(proposal, "close"))
+        send_form(reviewers_client, end_of(proposal, "close"))
         assert Proposal.objects.get().outcome == "withdrawn"

@@ -10,7 +10,7 @@ from config.backoffice.queues import states_of
 from credit.models import Correction, RetentionHold
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 from tests.backoffice.test_applications import make, page_of
 
 pytestmark = pytest.mark.django_db
@@ -61,7 +61,7 @@ def test_answer_to_a_correction_is_stored_once_and_removes_it_from_the_queue(rev
 
 
 def test_answer_to_a_correction_requires_a_reason(reviewers_client, correction):
-    confirm(reviewers_client, answer_page(correction), status="corrected", reason="")
+    send_form(reviewers_client, answer_page(correction), status="corrected", reason="")
     correction.refresh_from_db()
     assert correction.closed_at is None
 

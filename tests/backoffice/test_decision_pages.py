@@ -9,7 +9,7 @@ from credit.console.forms import chosen_reasons
 from credit.core.reasons import OTHER
 from credit.models import Application, ApplicationHistory, Counteroffer, LoanTerms, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.backoffice.test_case_score import case as scored_case
 from tests.backoffice.test_teamwork import end_of
@@ -44,7 +44,7 @@ class TestCase:
 
     def test_proposal_confirmation_page_shows_the_figures(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
-        confirm(
+        send_form(
             reviewers_client, move_of(make(application_data={"amount_cents": 5_000}), "rejected"), code_1="bankruptcy"
         )
         colleague = backoffice_client(staff_of("Reviewer", username="ruth"))
@@ -83,7 +83,7 @@ class TestTerms:
         assert not Counteroffer.objects.exists()
 
     def test_counteroffer_form_proposes_an_expiry_after_14_days(self, reviewers_client, application):
-        confirm(
+        send_form(
             reviewers_client, move_of(application, "counteroffer"), **OFFERED, code_1="bankruptcy",
             expires_on=reviewers_client.get(move_of(application, "counteroffer")).context["form"].initial["expires_on"],
         )  # fmt: skip
@@ -127,7 +127,7 @@ class TestNextCase:
     def test_proposal_confirmation_can_redirect_to_the_next_case(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         proposed, other = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (9, 3))
-        confirm(reviewers_client, move_of(proposed, "rejected"), code_1="bankruptcy")
+        send_form(reviewers_client, move_of(proposed, "rejected"), code_1="bankruptcy")
         colleague = backoffice_client(staff_of("Reviewer"))
         page = colleague.get(page_of(proposed))
         address = page.context["proposal"]["address"]["confirm"]

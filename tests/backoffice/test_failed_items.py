@@ -10,7 +10,7 @@ from config.core.registration import declared
 from config.ops.failed_items import KILLED
 from config.ops.models import FailedItem
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm
+from tests.backoffice.pages import send_form
 from tests.config.test_doctor import why
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +38,7 @@ def test_operations_can_retry_a_dead_letter(items):
     listed = client.get(f"{LIST}?state=dead").content.decode()
     assert "4711" in listed
     assert "KeyError" not in listed
-    confirm(client, retry_address(dead))
+    send_form(client, retry_address(dead))
     dead.refresh_from_db()
     assert (dead.dead_at, dead.kills, dead.failures) == (None, 1, 0)
     assert dead.retry_at <= timezone.now()

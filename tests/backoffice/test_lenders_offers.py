@@ -6,7 +6,7 @@ from django.urls import reverse
 from credit.core.eu_credit import REQUIRED_TEXTS
 from credit.models import Offer, Provider
 from tests.backoffice.lenders import ROLES, console_client, lender_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.credit.eu.offers import LENDER, TEXTS
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def action_of(offer, name="change-terms"):
 
 @pytest.fixture
 def offer(owner, lender):
-    confirm(owner, make_of(lender), **FIELDS)
+    send_form(owner, make_of(lender), **FIELDS)
     return Offer.objects.get(name="Harbor loan")
 
 
@@ -78,17 +78,17 @@ def test_offer_form_preserves_fields_that_it_omits(owner, offer):
 def test_offer_form_does_not_add_terms_to_a_line_of_credit(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS, "terms": ""})
     assert "up to $10,000.00 at 17.50 %" in text_of(first)
-    confirm(owner, make_of(lender), **{**FIELDS, "terms": ""})
+    send_form(owner, make_of(lender), **{**FIELDS, "terms": ""})
     line = Offer.objects.get(name="Harbor loan")
     assert line.term_options_months is None
     assert owner.get(action_of(line)).context["form"].initial["terms"] == ""
-    confirm(owner, action_of(line), **{**FIELDS, "terms": "", "rate_max": "16"})
+    send_form(owner, action_of(line), **{**FIELDS, "terms": "", "rate_max": "16"})
     line.refresh_from_db()
     assert (line.term_options_months, line.apr_max_percent) == (None, 16.0)
 
 
 def test_owner_can_deactivate_an_offer_in_the_console(owner, offer):
-    confirm(owner, action_of(offer, "deactivate"))
+    send_form(owner, action_of(offer, "deactivate"))
     offer.refresh_from_db()
     assert not offer.is_active
 
@@ -163,7 +163,7 @@ def test_owner_can_create_an_eu_offer_in_the_console(eu_owner, lender):
 
 
 def test_eu_offer_form_preserves_texts_that_it_omits(eu_owner, lender):
-    confirm(eu_owner, make_of(lender), **EU_FIELDS)
+    send_form(eu_owner, make_of(lender), **EU_FIELDS)
     offer = Offer.objects.get(name="Harbor loan")
     Offer.objects.filter(pk=offer.pk).update(texts={**offer.texts, "validity": "One month."})
     page = eu_owner.get(action_of(offer))
@@ -171,7 +171,7 @@ def test_eu_offer_form_preserves_texts_that_it_omits(eu_owner, lender):
     form = page.context["form"]
     shown = {field.name: str(field.value() or "") for field in form.visible_fields()}
     assert (shown["example_amount"], shown["amount_max"], shown["fee_financed"]) == ("5000.00", "9000.50", "no")
-    confirm(eu_owner, action_of(offer), **{**shown, "example_fee": "12.50"})
+    send_form(eu_owner, action_of(offer), **{**shown, "example_fee": "12.50"})
     offer.refresh_from_db()
     assert (offer.version, offer.example["fee_cents"], offer.texts["validity"]) == (2, 1_250, "One month.")
 
@@ -179,7 +179,7 @@ def test_eu_offer_form_preserves_texts_that_it_omits(eu_owner, lender):
 def test_eu_offer_form_in_yen_stores_yen(eu_owner, lender):
     yen = {"currency": "JPY", "regime": "ccd2_small", "regime_reason": "Small.", "amount_min": "100,000"}
     yen |= {"amount_max": "900,000", "example_amount": "500,000"}
-    confirm(eu_owner, make_of(lender), **{**EU_FIELDS, **yen})
+    send_form(eu_owner, make_of(lender), **{**EU_FIELDS, **yen})
     offer = Offer.objects.get(name="Harbor loan")
     assert (offer.currency, offer.loan_amount_max_cents, offer.example["amount_cents"]) == ("JPY", 900_000, 500_000)
 

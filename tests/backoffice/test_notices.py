@@ -9,7 +9,7 @@ from credit.console.notices import days_left
 from credit.models import ReviewRequest
 from credit.notices import services
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 from tests.credit.notices.world import World
 
 pytestmark = pytest.mark.django_db
@@ -89,7 +89,7 @@ def test_reviewer_can_record_a_notice_delivery_by_post(world, reviewers):
     fields = {"channel": "post", "at": f"{sent:%Y-%m-%d %H:%M:%S}", "reference": "RR 123"}
     assert backoffice_client(staff_of("Support")).get(button).status_code == 403
     for wrong in ({"channel": "email"}, {"at": "2020-01-01 10:00:00"}, {"reference": ""}):
-        confirm(reviewers, button, **fields | wrong)
+        send_form(reviewers, button, **fields | wrong)
         assert world.notice.status == "ready"
     assert "The delivery is recorded." in text_of(confirm(reviewers, button, **fields))
     assert (world.notice.status, world.notice.deliveries.get().evidence) == ("delivered", {"reference": "RR 123"})

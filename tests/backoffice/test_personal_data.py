@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from config.backoffice.personal import mask
 from config.core.casework import DataAccess
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 from tests.backoffice.test_applications import LIST, make, page_of
 from tests.factories import UserFactory
 
@@ -51,7 +51,7 @@ def test_support_can_unmask_one_record_with_a_logged_reason(supports_client, app
 
 
 def test_unmasked_record_is_masked_again_after_expiry(supports_client, application):
-    confirm(supports_client, unmask_of(application), reason="Ticket 4711")
+    send_form(supports_client, unmask_of(application), reason="Ticket 4711")
     session = supports_client.session
     session["backoffice.unmasked"] = dict.fromkeys(session["backoffice.unmasked"], 0)
     session.save()

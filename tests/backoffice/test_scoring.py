@@ -8,7 +8,7 @@ from config.core.casework import DataAccess
 from credit.models import DecisionAnchor
 from credit.models.scoring import ModelVersion, Score
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.making import make_version
@@ -106,7 +106,7 @@ class TestCard:
 
     def test_model_version_timeline_shows_the_anchored_publication(self, reviewers_client, draft, settings):
         settings.ANCHOR_DECISIONS = True
-        confirm(reviewers_client, page_of(draft, "do", "publish-challenger"))
+        send_form(reviewers_client, page_of(draft, "do", "publish-challenger"))
         assert "anchored in the ledger" not in text_of(reviewers_client.get(page_of(draft)))
         DecisionAnchor.objects.update(anchored_at=timezone.now(), block_number=7, proof={}, proof_file="x")
         text = text_of(reviewers_client.get(page_of(draft)))
@@ -201,7 +201,7 @@ class TestPublishing:
 
     def test_version_cannot_be_published_if_the_champion_changed_after_opening(self, reviewers_client, champion, draft):
         page = reviewers_client.get(page_of(draft, "do", "publish-champion"))
-        confirm(reviewers_client, page_of(champion, "do", "retire"))
+        send_form(reviewers_client, page_of(champion, "do", "retire"))
         answer = reviewers_client.post(
             page_of(draft, "do", "publish-champion"), {"seen": seen_value(page)}, follow=True
         )
@@ -212,7 +212,7 @@ class TestPublishing:
     def test_champion_retirement_confirmation_states_the_effect(self, reviewers_client, champion):
         text = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
         assert "The model then has no champion" in text
-        confirm(reviewers_client, page_of(champion, "do", "retire"))
+        send_form(reviewers_client, page_of(champion, "do", "retire"))
         champion.refresh_from_db()
         assert (champion.status, champion.role) == ("retired", "")
         refused = text_of(reviewers_client.get(page_of(champion, "do", "publish-champion"), follow=True))
@@ -228,7 +228,7 @@ class TestPublishing:
         reviewers_client.get(page_of(own, "do", "publish-champion"))
         own.refresh_from_db()
         assert own.status == "draft"
-        confirm(backoffice_client(staff_of("Reviewer")), page_of(own, "do", "publish-champion"))
+        send_form(backoffice_client(staff_of("Reviewer")), page_of(own, "do", "publish-champion"))
         own.refresh_from_db()
         assert own.status == "published"
 

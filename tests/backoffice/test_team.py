@@ -8,7 +8,7 @@ from config.mail.models import OutgoingMail
 from credit.models import Provider, ProviderMember
 from identity.models import Invitation
 from tests.backoffice.lenders import ROLES, console_client, lender_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +59,7 @@ def test_offer_list_shows_owners_the_create_button(lender, role):
 
 @pytest.mark.parametrize("role", ROLES[1:])
 def test_lender_members_who_are_not_owners_cannot_manage_invitations(lender, role):
-    confirm(console_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
+    send_form(console_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
     client = console_client(lender.people[role])
     text = text_of(client.get(page_of(lender)))
     assert "Invite a member" not in text
@@ -93,7 +93,7 @@ def test_invitation_form_shows_an_invalid_email_or_role_at_the_field(lender, fie
 def test_invitations_above_the_limit_are_rejected_with_a_message(lender, monkeypatch):
     monkeypatch.setattr("identity.accounts.invitations.WAITING_MAX", 1)
     owner = console_client(lender.people["owner"])
-    confirm(owner, invite_of(lender), email="a@example.test", role="reader")
+    send_form(owner, invite_of(lender), email="a@example.test", role="reader")
     answer = confirm(owner, invite_of(lender), email="b@example.test", role="reader")
     assert "at most 1 open invitations" in text_of(answer)
     assert Invitation.objects.count() == 1
@@ -116,8 +116,8 @@ def revoke_of(lender, invitation):
 
 def test_owner_can_revoke_only_invitations_of_their_lender(lender):
     owner, other = console_client(lender.people["owner"]), lender_of("zircon", 702)
-    confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
-    confirm(console_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
+    send_form(owner, invite_of(lender), email="new@example.test", role="reviewer")
+    send_form(console_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
     theirs, mine = Invitation.objects.get(provider_id="702"), Invitation.objects.get(provider_id="701")
     assert "far@example.test" not in text_of(owner.get(page_of(lender)))
     assert "The invitation has already ended." in text_of(confirm(owner, revoke_of(lender, theirs)))

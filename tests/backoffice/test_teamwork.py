@@ -13,7 +13,7 @@ from config.core.casework import Assignment
 from credit.applications.services import change_application
 from credit.models import Application, ApplicationHistory, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, links_of, seen_value, text_of
+from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.races import run_concurrently
 
@@ -38,7 +38,7 @@ def end_of(proposal, verb):
 
 
 def propose(client, application, to="approved", **fields):
-    confirm(client, move_of(application, to), **fields)
+    send_form(client, move_of(application, to), **fields)
     return Proposal.objects.get(closed_at__isnull=True)
 
 
@@ -73,7 +73,7 @@ def test_proposal_page_links_to_its_confirmation(four_eyes, reviewers_client, co
     page = colleagues_client.get(own_page_of(proposal))
     assert "Confirm the approval" in text_of(page)
     assert end_of(proposal, "confirm") in links_of(page)
-    confirm(colleagues_client, end_of(proposal, "confirm"))
+    send_form(colleagues_client, end_of(proposal, "confirm"))
     assert ApplicationHistory.objects.get().status == "approved"
     ended = links_of(colleagues_client.get(own_page_of(proposal)))
     assert not {end_of(proposal, "confirm"), end_of(proposal, "close")} & set(ended)
@@ -157,7 +157,7 @@ def test_proposal_author_can_withdraw_and_other_reviewers_can_decline(
     application = make()
     proposal = propose(reviewers_client, application)
     client = {"reviewers_client": reviewers_client, "colleagues_client": colleagues_client}[who]
-    confirm(client, end_of(proposal, "close"), reason="Check the income again.")
+    send_form(client, end_of(proposal, "close"), reason="Check the income again.")
     proposal.refresh_from_db()
     assert proposal.outcome == outcome
     assert not ApplicationHistory.objects.exists()
@@ -178,7 +178,7 @@ def test_last_editor_of_the_data_cannot_propose_or_confirm_a_decision(
 
 def test_request_for_documents_under_four_eyes_requires_one_reviewer(four_eyes, reviewers_client):
     application = make()
-    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
+    send_form(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     application.refresh_from_db()
     assert application.status == "pending_documents"
 
@@ -235,7 +235,7 @@ def test_case_can_be_assigned_only_to_reviewers(reviewers_client, supports_clien
 def test_decision_ends_the_assignment_of_a_case(reviewers_client):
     application = make()
     reviewers_client.post(assign_of(application), {"assignee": "me"})
-    confirm(reviewers_client, move_of(application, "approved"))
+    send_form(reviewers_client, move_of(application, "approved"))
     assert not Assignment.objects.exists()
 
 

@@ -7,7 +7,7 @@ from claims.models import ClaimHistory
 from claims.services import delete_claim
 from config.core.lifecycle import Actor
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, links_of, seen_value, text_of
+from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
 from tests.claims.conftest import events_of, stored
 from tests.factories import ClaimFactory, UserFactory
 
@@ -74,7 +74,7 @@ def test_back_office_claim_revocation_requires_a_reason(backoffice, claim):
     response = confirm(backoffice, page(claim, "move", "revoked"), reason="")
     assert stored(claim).status == "pending"
     assert "required" in text_of(response)
-    confirm(backoffice, page(claim, "move", "revoked"), reason="Retracted.")
+    send_form(backoffice, page(claim, "move", "revoked"), reason="Retracted.")
     assert stored(claim).status == "revoked"
 
 
@@ -125,7 +125,7 @@ def test_support_can_read_but_not_change_claims(claim):
 
 
 def test_claim_history_list_shows_reasons_and_links_to_claims(backoffice, claim):
-    confirm(backoffice, page(claim, "move", "approved"), reason="fine")
+    send_form(backoffice, page(claim, "move", "approved"), reason="fine")
     response = backoffice.get("/admin/claims/claimhistory/")
     assert "fine" in text_of(response)
     assert page(claim) in links_of(response)

@@ -15,7 +15,7 @@ from credit.models import Application, ProviderLogo
 from identity.access.authentication import forget_credentials
 from tests.api import assert_error
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm, seen_value
+from tests.backoffice.pages import seen_value, send_form
 from tests.credit.logo_files import ACCEPTED, PNG, REFUSED, SVG, chunk, png
 from tests.factories import OfferFactory, ProviderFactory
 
@@ -154,7 +154,7 @@ class TestPages:
         return reverse("admin:credit_provider_do", args=[str(lender.number), name])
 
     def upload(self, client, lender, content, name="logo.svg"):
-        confirm(client, self.page_of(lender), logo=SimpleUploadedFile(name, content))
+        send_form(client, self.page_of(lender), logo=SimpleUploadedFile(name, content))
 
     def test_uploaded_logo_is_in_the_console_header_of_every_member(self, owner, lender):
         assert "multipart/form-data" in owner.get(self.page_of(lender)).content.decode()
@@ -163,7 +163,7 @@ class TestPages:
         assert shown in owner.get("/admin/").content.decode()
         assert shown in console_client(lender.people["reader"]).get("/admin/").content.decode()
         assert "/logos/" not in console_client(lender_of("basalt", 702).people["owner"]).get("/admin/").content.decode()
-        confirm(owner, self.page_of(lender, "remove-logo"))
+        send_form(owner, self.page_of(lender, "remove-logo"))
         assert "/logos/" not in owner.get("/admin/").content.decode()
 
     def test_rejected_logo_upload_retains_the_logo_and_shows_the_reason(self, owner, lender):

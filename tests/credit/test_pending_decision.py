@@ -12,7 +12,7 @@ from credit.models import Application, ApplicationHistory, Proposal, ProviderMem
 from identity.access.authentication import forget_credentials
 from tests.api import ApiClient, assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 from tests.backoffice.test_applications import move_of, page_of
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.support import BECAUSE
@@ -219,7 +219,7 @@ class TestProposalsOverApiAndBackOffice:
         assert ApplicationHistory.objects.get().metadata["given"] == ["odd"]
 
     def test_decision_proposed_in_the_back_office_is_confirmed_over_the_api(self, application, second):
-        confirm(
+        send_form(
             backoffice_client(staff_of("Reviewer", username="rita")), move_of(application, "approved"), reason="Good"
         )
         shown = client_of(second).read(f"/applications/{application.pk}").json()
@@ -231,7 +231,7 @@ class TestProposalsOverApiAndBackOffice:
 
     def test_same_reviewer_in_api_and_back_office_counts_as_a_single_reviewer(self, application):
         rita = staff_of("Reviewer", username="rita")
-        confirm(backoffice_client(rita), move_of(application, "approved"))
+        send_form(backoffice_client(rita), move_of(application, "approved"))
         assert decide(rita, application).json()["pending_decision"]["proposed_by"] == str(rita.pk)
         assert state(application) == ("under_review", 0)
 

@@ -24,7 +24,7 @@ from identity.models import AccountHistory
 from tests.api import ApiClient, assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client
-from tests.backoffice.pages import confirm
+from tests.backoffice.pages import send_form
 from tests.credit.applicants import changed
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
 from tests.flows.markers import Planter
@@ -241,7 +241,7 @@ def test_files_of_a_retained_application_can_be_opened_after_unmasking(kept):
     page = reverse("admin:credit_application_change", args=[kept.pk])
     assert operator.get(address).status_code == 403
     assert address not in operator.get(page).content.decode()
-    confirm(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
+    send_form(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
     assert address in operator.get(page).content.decode()
     assert operator.get(address).getvalue() == b"%PDF-1.4"
 
@@ -262,7 +262,7 @@ def test_operations_can_unmask_a_retained_application_for_a_stated_reason(kept):
     operator = backoffice_client(staff_of("Operations"))
     page = reverse("admin:credit_application_change", args=[kept.pk])
     assert "qqsecret" not in operator.get(page).content.decode()
-    confirm(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
+    send_form(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
     assert "qqsecret" in operator.get(page).content.decode()
     assert DataAccess.objects.get(action="unmasked").reason == "Exam 28-1"
 
@@ -299,7 +299,7 @@ def test_lender_reviewer_can_unmask_a_retained_application_with_a_reason(kept, l
     assert page.status_code == 200
     assert "qqsecret" not in page.content.decode()
     client = console_client(lender.owner)
-    confirm(client, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
+    send_form(client, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
     address = reverse("admin:credit_application_change", args=[kept.pk])
     assert "qqsecret" in client.get(address).content.decode()
     access = DataAccess.objects.get(action="unmasked")

@@ -11,7 +11,7 @@ from config.core.lifecycle import Actor
 from identity.errors import InvalidVerificationTransition
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 from tests.identity.banking import read, row_of, start, statuses_of, submit_outcome
 from tests.races import run_concurrently
 
@@ -60,7 +60,7 @@ def test_reviewer_can_decide_a_verification_with_a_reason(api, user, pending, re
 
 
 def test_verification_decision_without_a_reason_is_rejected(pending, reviewer):
-    confirm(backoffice_client(reviewer), move_of(pending, "verified"), reason="")
+    send_form(backoffice_client(reviewer), move_of(pending, "verified"), reason="")
     pending.refresh_from_db()
     assert pending.status == "pending_review"
     with pytest.raises(InvalidVerificationTransition, match="requires a reason"):

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from config.webhooks.models import Delivery, Endpoint, Event
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 
 pytestmark = pytest.mark.django_db
 ENDPOINTS, DELIVERIES = "/admin/webhooks/endpoint/", "/admin/webhooks/delivery/"
@@ -128,12 +128,12 @@ def test_support_can_view_but_not_change_webhooks(support, failed):
 
 def test_operator_can_disable_and_enable_a_webhook_endpoint(operations, failed):
     endpoint = Endpoint.objects.get()
-    confirm(operations, button_of(endpoint, "disable"))
+    send_form(operations, button_of(endpoint, "disable"))
     endpoint.refresh_from_db()
     assert (endpoint.status, endpoint.disabled_reason) == ("disabled", "disabled_by_operator")
     assert Event.objects.filter(type="webhook.endpoint.disabled").count() == 1
     assert "The endpoint is disabled." in text_of(confirm_refused(operations, failed))
-    confirm(operations, button_of(endpoint, "enable"))
+    send_form(operations, button_of(endpoint, "enable"))
     endpoint.refresh_from_db()
     assert (endpoint.status, endpoint.disabled_reason) == ("enabled", None)
 
@@ -164,6 +164,6 @@ def test_rotated_webhook_secret_is_shown_once_to_the_owner(operations, failed):
 
 
 def test_back_office_can_send_a_webhook_test_event(operations, failed, receiver, work):
-    confirm(operations, button_of(Endpoint.objects.get(), "test"))
+    send_form(operations, button_of(Endpoint.objects.get(), "test"))
     work()
     assert b"webhook.test" in receiver.received[-1].body

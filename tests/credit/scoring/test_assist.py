@@ -11,7 +11,7 @@ from credit.scoring.metrics import measure
 from credit.scoring.monitoring import Overrides, count_overrides
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, send_form, text_of
 from tests.backoffice.test_applications import move_of
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.bundles import fields_of_anchor
@@ -112,7 +112,7 @@ class TestTwoReviewers:
         page = text_of(confirm(backoffice, move_of(application, "approved")))
         assert "This field is required. Reason" in page
         assert not Proposal.objects.exists()
-        confirm(backoffice, move_of(application, "approved"), reason="Known to us")
+        send_form(backoffice, move_of(application, "approved"), reason="Known to us")
         assert Proposal.objects.get().to == "approved"
 
 

@@ -11,7 +11,7 @@ from config.core.figure_fields import FigureField
 from credit.models import Counteroffer, LoanTerms, Proposal
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_value, text_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.backoffice.test_applications import move_of, page_of
 from tests.credit.eu.offers import TEXTS, eu_offer
 from tests.credit.terms.lending import accept_terms, acceptance_of, applied, listed
@@ -51,7 +51,7 @@ def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
     terms = {"amount": "10000", "rate_percent": "14.2", "fee": "100"}
     page = text_of(console.post(address, {"seen": seen_value(console.get(address)), **terms, "preview": "Compute"}))
     assert "17.4 %" in page
-    confirm(console, address, **terms)
+    send_form(console, address, **terms)
     page = text_of(console.get(page_of(application)))
     assert "Annual percentage rate of charge (APR) 17.4 %" in page
     assert "10,769.17" in page
@@ -71,7 +71,7 @@ def test_compute_button_of_the_approval_form_shows_the_cost_without_deciding(con
 
 
 def test_back_office_approval_stores_the_terms_of_the_form(console, application):
-    confirm(
+    send_form(
         console, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10"
     )
     terms_dict = LoanTerms.objects.get().to_dict()
@@ -112,13 +112,13 @@ def test_approval_form_shows_the_error_of_an_ambiguous_amount(console, applicati
 
 def test_thousands_separators_are_accepted_in_every_field_of_a_loan(console, application):
     address = move_of(application, "approved")
-    confirm(console, address, amount="$12,500.50", rate_percent="7.25 %", term_months="36", fee="1,000")
+    send_form(console, address, amount="$12,500.50", rate_percent="7.25 %", term_months="36", fee="1,000")
     terms = LoanTerms.objects.get()
     assert (terms.amount_cents, terms.fee_cents) == (1_250_050, 100_000)
 
 
 def test_back_office_approval_with_empty_fields_derives_the_terms(console, application):
-    confirm(console, move_of(application, "approved"))
+    send_form(console, move_of(application, "approved"))
     assert LoanTerms.objects.get().amount_cents == 1_000_000
 
 
@@ -151,7 +151,7 @@ def test_back_office_approval_for_an_unlisted_offer_requires_no_loan(console):
     application = applied(listed(), offer_snapshot=None, offer_version=None)
     page = console.get(move_of(application, "approved"))
     assert "Neither" not in text_of(page)
-    confirm(console, move_of(application, "approved"))
+    send_form(console, move_of(application, "approved"))
     application.refresh_from_db()
     assert (application.status, LoanTerms.objects.count()) == ("approved", 0)
 
@@ -185,7 +185,7 @@ def test_back_office_counteroffer_requires_terms_reasons_and_a_deadline(console,
 
 
 def test_application_page_hides_the_decision_clock_after_the_acceptance(console, application):
-    confirm(console, move_of(application, "approved"))
+    send_form(console, move_of(application, "approved"))
     assert "0 min of 30 days" in text_of(console.get(page_of(application)))
     accept_terms(client_of(application.consumer), application)
     assert "0 min of 30 days" not in text_of(console.get(page_of(application)))
@@ -195,17 +195,17 @@ def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings)
     settings.REVIEW_POLICY = "four_eyes"
     first, second = (backoffice_client(staff_of("Reviewer", username=name)) for name in ("one", "two"))
     fields = {**OFFERED, **BECAUSE, "expires_on": until()}
-    confirm(first, move_of(application, "counteroffer"), **fields)
+    send_form(first, move_of(application, "counteroffer"), **fields)
     proposal = Proposal.objects.get()
     address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
     assert "$6,000.00 at 8 % for 12 months" in text_of(second.get(address))
-    confirm(second, address)
+    send_form(second, address)
     assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
     assert accept_terms(client_of(application.consumer), application).status_code == 200
 
 
 def test_back_office_hides_loan_amounts_from_staff_without_access(console, application):
-    confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+    send_form(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
     assert "6,000" not in seen
     assert "to accept by" in seen
