@@ -6,7 +6,7 @@ from typing import Any
 from django.utils import timezone
 from django.utils.text import capfirst
 
-from config.backoffice.html import day_in_words, spelled, time_in_words
+from config.backoffice.html import day_in_words, spelled, time_in_words, words
 from config.backoffice.personal import MASK
 from config.backoffice.timeline import TimelineEntry
 from config.core.errors import ApiError
@@ -18,10 +18,14 @@ from credit.models import Application, LoanTerms, Proposal
 from credit.models.review import RETURN_REASON, as_members
 from credit.terms.loans import compute, loan_of
 
-NOUNS = {APPROVED: "approval", REJECTED: "rejection", COUNTEROFFER: "a counteroffer"}
+_NOUNS = {APPROVED: "approval", REJECTED: "rejection", COUNTEROFFER: "a counteroffer"}
 # The rows of the terms, the principal reasons, and the deadline replace these members of the metadata.
 _DISPLAYED = {"terms", "reasons", "expires_at", RETURN_REASON}
 _FIGURES = (*LOAN, "payment_cents", "final_payment_cents", "apr_percent", "total_of_payments_cents")
+
+
+def decision_in_words(to: str) -> str:
+    return _NOUNS.get(to, words(to))
 
 
 def proposals_of(record: Application) -> list[Proposal]:
@@ -35,7 +39,7 @@ def proposals_of(record: Application) -> list[Proposal]:
 
 def facts_of(record: Application, proposal: Proposal) -> list[tuple[str, Any]]:
     """Return rows about a proposal: the loan with its cost, the reasons in words, the proposer, and the time."""
-    rows: list[tuple[str, Any]] = [("Decision", capfirst(NOUNS[proposal.to]))]
+    rows: list[tuple[str, Any]] = [("Decision", capfirst(decision_in_words(proposal.to)))]
     if getattr(proposal, "is_masked", False) or getattr(record, "is_masked", False):
         rows.append(("Terms and reasons", MASK))
     else:
@@ -80,18 +84,19 @@ def proposal_entries(record: Application) -> Iterator[TimelineEntry]:
         terms = in_words(proposal.terms) if proposal.terms else ""
         yield TimelineEntry(
             at=proposal.proposed_at,
-            title=f"{proposal.proposer} proposed {NOUNS[proposal.to]}",
+            title=f"{proposal.proposer} proposed {decision_in_words(proposal.to)}",
             text="\n".join(filter(None, (terms, proposal.reason or reasons))),
             id=str(proposal.pk),
         )
         if proposal.closed_at is None or (proposal.outcome == Proposal.CONFIRMED and proposal.to != COUNTEROFFER):
             continue
+        decision = decision_in_words(proposal.to)
         who = "the platform" if proposal.closed_by is None else proposal.closed_by.get_username()
         why = as_members(proposal.metadata).get(RETURN_REASON, "") if proposal.outcome == Proposal.DECLINED else ""
         yield TimelineEntry(
             at=proposal.closed_at,
             title={
-                Proposal.CONFIRMED: f"{who} confirmed {NOUNS[proposal.to]}, proposed by {proposal.proposer}",
+                Proposal.CONFIRMED: f"{who} confirmed {decision}, proposed by {proposal.proposer}",
                 Proposal.DECLINED: f"{who} returned it{':' if why else ''}",
                 Proposal.WITHDRAWN: f"{who} withdrew the proposal",
                 Proposal.VOID: "The proposal became void",

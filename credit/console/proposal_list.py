@@ -11,7 +11,7 @@ from config.backoffice.html import NOTHING, chip, column, moment, table
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.backoffice.records import Button
-from credit.console.proposal_facts import NOUNS, facts_of
+from credit.console.proposal_facts import decision_in_words, facts_of
 from credit.console.proposals import TwoReviewers
 from credit.console.records import OfApplication
 from credit.core.figures import reference_of
@@ -47,7 +47,7 @@ class ProposalAdmin(OfApplication):
 
     def title_of(self, record: Any) -> str:
         state = "waiting" if record.closed_at is None else self.outcome_of(record)
-        return f"of {NOUNS[record.to]} for {reference_of(record.application_id)}, {state}"
+        return f"of {decision_in_words(record.to)} for {reference_of(record.application_id)}, {state}"
 
     @admin.display(description="proposal")
     def what(self, record: Any) -> SafeString | str:

@@ -105,7 +105,7 @@ class TwoReviewers(NextCase):
         refusal = record.check_transition(proposal.to, self.actor_of(request))
         return {
             "facts": facts_of(record, proposal),
-            "label": CONFIRMED[proposal.to],
+            "label": CONFIRMED.get(proposal.to, "Confirm"),
             "is_rejection": proposal.to == REJECTED,
             "is_void": is_void,
             "why": VOID if is_void else "Another reviewer must confirm it." if is_own else str(refusal or ""),
@@ -151,7 +151,7 @@ class TwoReviewers(NextCase):
             to=to if is_confirmation else "",
             case=self.case_of(request, record),
             proposed=shown["facts"],
-            next_label=f"{CONFIRMED[to]}, and open the next case" if is_confirmation else "",
+            next_label=f"{shown['label']}, and open the next case" if is_confirmation else "",
         )
         return self.next_or(request, response)
 
