@@ -20,7 +20,7 @@ class CreditConfig(Declarations, AppConfig):
         "notice_clock": "credit.clock",
         "record": "credit.decisionanchor",
     }
-    invitation_roles = "offers.providers.ROLES"
+    invitation_roles = "offers.member_roles.ROLES"
     account_not_acted_for = ("offers.providers.delegation_refusal",)
     erasure_steps = ("erasure.delete_files",)
     erasure_grounds = "erasure.GROUNDS"

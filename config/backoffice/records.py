@@ -250,6 +250,7 @@ class ReadOnlyAdmin(Exports):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "list_address": self.address_of("changelist"),
+            "list_title": self.title_of_list(request),
             "record": record,
             "record_name": record and self.name_of(request, record),
             "record_address": record and self.record_address(record, request),

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from config.backoffice.html import words
+from config.backoffice.people import person_name
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
@@ -56,7 +57,7 @@ def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
             status=row.status,
             text=row.reason or "",
             claimed=row.changed_by,
-            actor=str(row.principal) if row.principal is not None else "system",
+            actor=person_name(row.principal) if row.principal is not None else "system",
             credential=row.credential,
             details=row.metadata,
             facts=(

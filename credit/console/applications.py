@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import VIEW, console_of, may
 from config.backoffice.html import NOTHING, chip, clock, code, column, moment, record_link, table, words
+from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
@@ -362,7 +363,7 @@ class ApplicationAdmin(
                 yield TimelineEntry(
                     at=acceptance.accepted_at,
                     title="Accepted by the applicant",
-                    actor=acceptance.principal.get_username(),
+                    actor=person_name(acceptance.principal),
                     credential=acceptance.credential,
                     facts=(("SHA-256 of the terms", acceptance.terms_sha256),),
                 )

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.consoles import console_of
+from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import within_list
 from config.backoffice.timeline import TimelineEntry
@@ -132,7 +133,7 @@ def file_entries(record: Application) -> list[TimelineEntry]:
                 at=file.received_at,
                 title="Infected file rejected" if infection else "File uploaded",
                 id=str(file.pk),
-                actor=file.principal.get_username(),
+                actor=person_name(file.principal),
                 credential=file.credential,
                 facts=(("for", file.document.name), ("SHA-256", file.sha256), *infection),
             )

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.backoffice.bases import TransitionForm
 from config.backoffice.html import moment, time_in_words
+from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
@@ -162,7 +163,7 @@ def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
             title="Counteroffer",
             text=in_words(counteroffer.loan_terms.to_dict()),
             claimed=counteroffer.offered_by,
-            actor=counteroffer.principal.get_username(),
+            actor=person_name(counteroffer.principal),
             credential=counteroffer.credential,
             facts=(("until", time_in_words(counteroffer.expires_at)),),
             id=str(counteroffer.pk),

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.backoffice.html import details, grid, spelled, words
+from config.backoffice.people import person_name
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
 from config.webhooks.models import Delivery
 from credit.core.due import OfferRequirements
@@ -96,7 +97,7 @@ def revision_entries(record: Application, revisions: Iterable[ApplicationRevisio
                 title="Data changed",
                 id=str(revision.pk),
                 claimed=revision.updated_by,
-                actor=revision.principal.get_username(),
+                actor=person_name(revision.principal),
                 credential=revision.credential,
                 facts=(
                     ("while", words(revision.status)),

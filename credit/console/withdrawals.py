@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
 from config.backoffice.html import NOTHING, column, day_in_words, moment, spelled, time_in_words, words
+from config.backoffice.people import person_name
 from config.backoffice.timeline import TimelineEntry
 from config.backoffice.transitions import actor_of
 from config.core.currencies import amount_in_words
@@ -127,7 +128,7 @@ def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
     yield TimelineEntry(
         at=row.declared_at,
         title="Withdrawn from the contract",
-        actor=row.principal.get_username(),
+        actor=person_name(row.principal),
         credential=row.credential,
         facts=(
             ("by", words(row.channel)),

@@ -1,7 +1,7 @@
 """Manage lenders, their members and invitations, and the applications that are sent to a lender."""
 
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -26,8 +26,6 @@ from credit.core.logos import Logo
 from credit.models import Application, Clock, Notice, Offer, Provider, ProviderInvitation, ProviderLogo, ProviderMember
 from credit.models.notices import DUE
 from identity.access.second_factor import require_lender_factor, require_second_factor
-from identity.accounts.models import Invitation
-from identity.accounts.roles import InvitedRole
 from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
@@ -334,41 +332,9 @@ def number_of(provider_id: str) -> int | None:
     return number if str(number) == provider_id and INT64_MIN <= number <= INT64_MAX else None
 
 
-def _check_owner(inviter: Any, invitation: Invitation) -> None:
-    """Raise ProviderNotFound or ProviderTaken if the inviter is not an owner of the lender."""
-    if not invitation.provider_id:
-        raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
-    # An operator created the invitations without an inviter.
-    if inviter is None:
-        if not Provider.objects.filter(pk=invitation.provider_id).exists():
-            raise ProviderNotFound
-    else:
-        load_owned(invitation.provider_id, inviter)
-
-
-def _admit_as(role: str) -> Callable[..., None]:
-    def admit(invitation: Invitation, user: Any, *, now: datetime) -> None:  # noqa: ARG001
-        ProviderMember.objects.get_or_create(provider_id=invitation.provider_id, user=user, defaults={"role": role})
-
-    return admit
-
-
 def delegation_refusal(user_id: int) -> str:
     """Return why partners get no token for an account, or "". Members of lenders can read other people's data."""
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
-
-
-# Invitations of version 1.0 have the role `member`, which means `reviewer`.
-_MEANINGS = {
-    "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
-    ProviderMember.OWNER: (
-        ProviderMember.OWNER,
-        "manages offers, members, and decisions of the lender `provider_id`",
-    ),
-    ProviderMember.REVIEWER: (ProviderMember.REVIEWER, "decides applications to the lender `provider_id`"),
-    ProviderMember.READER: (ProviderMember.READER, "reads applications to the lender `provider_id`"),
-}
-ROLES = tuple(InvitedRole(name, meaning, _check_owner, _admit_as(role)) for name, (role, meaning) in _MEANINGS.items())
 
 
 def _over(now: datetime) -> QuerySet[ProviderInvitation]:

@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
+from config.core.names import clean_words
 from config.mail.outbox import queue_mail
 from identity.access.models import User
 from identity.access.staff import may_use_password
@@ -26,7 +27,7 @@ from identity.accounts.adapter import AFTER_CONFIRMATION
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
 from identity.accounts.codes import spend
 
-CODE_MAX, NAME_MAX, PASSKEYS_MAX = 32, 64, 20
+CODE_MAX, NAME_MAX, PASSKEYS_MAX, PERSON_NAME_MAX = 32, 64, 20, 150
 FORGOTTEN_TEMPLATE = "forgotten_password"
 
 
@@ -43,14 +44,36 @@ class LogInForm(LoginForm):  # type: ignore[misc]
             field.widget.attrs.pop("placeholder", None)
 
 
+def _name_field(label: str, autocomplete: str, *, required: bool = True) -> forms.CharField:
+    widget = forms.TextInput(attrs={"autocomplete": autocomplete})
+    return forms.CharField(label=label, max_length=PERSON_NAME_MAX, required=required, widget=widget)
+
+
 class SignUpForm(SignupForm):  # type: ignore[misc]
     account_already_exists: bool
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["email"].label = gettext("E-mail address")
+        if invitations.asks_for_name(get_adapter().request):
+            self.fields["first_name"] = _name_field(gettext("First name"), "given-name")
+            self.fields["last_name"] = _name_field(gettext("Last name"), "family-name", required=False)
+            self.order_fields(["email", "first_name", "last_name"])
         for field in self.fields.values():  # it would repeat the label
             field.widget.attrs.pop("placeholder", None)
+
+    def clean_first_name(self) -> str:
+        return self._clean_name("first_name")
+
+    def clean_last_name(self) -> str:
+        return self._clean_name("last_name")
+
+    def _clean_name(self, field: str) -> str:
+        text: str = self.cleaned_data[field]
+        try:
+            return clean_words(text) if text else ""
+        except ValueError as error:
+            raise forms.ValidationError(gettext("Enter a name without control characters.")) from error
 
     def validate_unique_email(self, value: str) -> str:
         """Store whether the address belongs to an account. An unconfirmed change of an address is ignored."""

@@ -24,7 +24,7 @@ from identity.access.second_factor import require_second_factor
 from identity.accounts.addresses import check_address, is_named, owns
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
 from identity.accounts.models import Invitation, InvitationQuerySet
-from identity.accounts.roles import STAFF, roles
+from identity.accounts.roles import STAFF, roles, words_of
 
 PURPOSE = "invitation"
 WAITING_MAX = 50  # the maximum number of an inviter's open invitations
@@ -54,7 +54,8 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
         invitation.save(force_insert=True)
         token = make_link(PURPOSE, email=email, subject=str(invitation.pk), lasts=Invitation.VALID_FOR, now=now)
         address = f"{settings.APP_URL}{reverse('account_invitation', args=[token])}"
-        queue_mail(email, "invitation", {"link": address}, named_by=None if actor.is_system else actor.user.pk, now=now)
+        context = {"link": address, **words_of(invitation)}
+        queue_mail(email, "invitation", context, named_by=None if actor.is_system else actor.user.pk, now=now)
         _note("created", invitation, actor, now)
     return invitation
 
@@ -177,6 +178,12 @@ def find_or_none(token: str) -> Invitation | None:
 def of_session(request: HttpRequest) -> Invitation | None:
     token = request.session.get(_SESSION_KEY)
     return None if token is None else find_or_none(token)
+
+
+def asks_for_name(request: HttpRequest) -> bool:
+    """Check whether the sign-up with the session's invitation requires a name."""
+    invitation = of_session(request)
+    return invitation is not None and roles()[invitation.role].has_name
 
 
 def accept_of_session(request: HttpRequest, user: User) -> None:

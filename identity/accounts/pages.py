@@ -24,7 +24,7 @@ from identity.accounts.links import LinkEnded, find_link
 from identity.accounts.models import Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
-from identity.accounts.roles import STAFF
+from identity.accounts.roles import STAFF, words_of
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
@@ -119,7 +119,11 @@ class InvitationPage(View):
 
     @staticmethod
     def _show(request: HttpRequest, invitation: Invitation | None, *, of_another: bool = False) -> HttpResponse:
-        context = {"invited": invitation, "of_another": of_another}
+        context: dict[str, Any] = {"invited": invitation, "of_another": of_another}
+        if invitation is not None:
+            context |= words_of(invitation)
+            user: Any = request.user
+            context["unconfirmed"] = of_another and addresses.is_named(user, invitation.email)
         return render(request, "account/invitation.html", context, status=200 if invitation else 410)
 
 

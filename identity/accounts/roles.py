@@ -9,7 +9,9 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import Group
+from django.utils.translation import gettext_lazy
 
 from config.core.credentials import InsufficientScope
 from config.core.errors import ValidationFailed
@@ -26,20 +28,31 @@ MAY_INVITE = "identity.add_invitation"
 class InvitedRole:
     """A role with its permission check and its assignment.
 
-    `check(inviter, invitation)` raises ApiError if the inviter lacks permission. The check runs at the invitation and
-    at the acceptance. An inviter of None is an operator, who has permission. `admit(invitation, user, now=…)` assigns
-    the role in the transaction of the acceptance.
+    `title` is the role with its article. `check(inviter, invitation)` raises ApiError if the inviter lacks permission.
+    The check runs at the invitation and at the acceptance. An inviter of None is an operator, who has permission.
+    `admit(invitation, user, now=…)` assigns the role in the transaction of the acceptance. `inviting(invitation)` is
+    the name of the organization that invites, or "" for the platform. If `has_name` is True, colleagues see the
+    account, so the sign-up requires a name.
     """
 
     name: str
     meaning: str
+    title: Any
     check: Callable[[Any, Invitation], None]
     admit: Callable[..., None]
+    inviting: Callable[[Invitation], str] = lambda _invitation: ""
+    has_name: bool = False
 
 
 @cache
 def roles() -> dict[str, InvitedRole]:
     return {role.name: role for role in declared("invitation_roles")}
+
+
+def words_of(invitation: Invitation) -> dict[str, str]:
+    """Return who invites and the role of an invitation, in the active language."""
+    role = roles()[invitation.role]
+    return {"inviter": role.inviting(invitation) or settings.PROVIDER_NAME, "role": str(role.title)}
 
 
 def require(inviter: Any, permission: str) -> None:
@@ -75,8 +88,28 @@ def _admit_staff(invitation: Invitation, user: User, *, now: datetime) -> None: 
 
 
 ROLES = (
-    InvitedRole("developer", "gets an account", _check_outsider, _admit_nothing),
-    InvitedRole("partner", "creates accounts for its own customers", _check_outsider, _admit_to(PARTNER)),
-    InvitedRole("lender", "creates lenders that it owns", _check_outsider, _admit_to(LENDER)),
-    InvitedRole(STAFF, "uses the back office, in `group`", _check_staff, _admit_staff),
+    InvitedRole("developer", "gets an account", gettext_lazy("a developer"), _check_outsider, _admit_nothing),
+    InvitedRole(
+        "partner",
+        "creates accounts for its own customers",
+        gettext_lazy("a partner"),
+        _check_outsider,
+        _admit_to(PARTNER),
+    ),
+    InvitedRole(
+        "lender",
+        "creates lenders that it owns",
+        gettext_lazy("a lender"),
+        _check_outsider,
+        _admit_to(LENDER),
+        has_name=True,
+    ),
+    InvitedRole(
+        STAFF,
+        "uses the back office, in `group`",
+        gettext_lazy("a member of its staff"),
+        _check_staff,
+        _admit_staff,
+        has_name=True,
+    ),
 )

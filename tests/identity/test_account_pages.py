@@ -1,6 +1,7 @@
 """Test sign-up, confirmation, log-in, password reset, changes, and deletion under `/account/`."""
 
 import html
+import json
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -30,7 +31,7 @@ from identity.accounts.addresses import accounts_with, confirm
 from identity.accounts.invitations import invite
 from identity.models import Erasure, OneTimeLink, User
 from tests.api import ApiClient, assert_error
-from tests.factories import PASSWORD, ApplicationFactory, ClaimFactory, UserFactory
+from tests.factories import PASSWORD, ApplicationFactory, ClaimFactory, ProviderFactory, UserFactory
 from tests.identity.oauth_support import make_client
 from tests.identity.support import issue
 from tests.identity.test_invitations import token_of
@@ -573,6 +574,41 @@ class TestInvitations:
         OneTimeLink.objects.update(expires_at=timezone.now())
         assert b"By invitation" in sign_up(browser).content
         assert Client().get(path).status_code == 410
+
+    def test_invitation_page_and_mail_name_the_lender_and_the_role(self):
+        provider = ProviderFactory(id="701", name="Cedar Lending")
+        invite(actor=Actor.system("test"), email=EMAIL, role="owner", provider_id=provider.pk, now=timezone.now())
+        path, text = f"/account/invitation/{token_of()}", "Cedar Lending invites you as an owner."
+        assert text in Client().get(path).content.decode()
+        assert (
+            "Cedar Lending le invita como propietario."
+            in Client().get(path, headers={"accept-language": "es"}).content.decode()
+        )
+        context = json.loads(OutgoingMail.objects.latest("id").context)
+        assert (context["inviter"], context["role"]) == ("Cedar Lending", "an owner")
+
+    def test_sign_up_of_a_member_requires_a_name(self):
+        provider, browser = ProviderFactory(id="701", name="Cedar Lending"), Client()
+        invite(actor=Actor.system("test"), email=EMAIL, role="owner", provider_id=provider.pk, now=timezone.now())
+        browser.post(f"/account/invitation/{token_of()}")
+        fields = {"email": EMAIL, "password1": PASSWORD}
+        assert "first_name" in browser.post("/account/signup", fields).context["form"].errors
+        wrong = {**fields, "first_name": "Car\u202emen"}
+        assert "first_name" in browser.post("/account/signup", wrong).context["form"].errors
+        browser.post("/account/signup", {**fields, "first_name": " Carmen ", "last_name": "de  la Cruz"})
+        assert User.objects.get(emailaddress__email=EMAIL).get_full_name() == "Carmen de la Cruz"
+
+    def test_sign_up_of_a_partner_asks_for_no_name(self):
+        browser = Client()
+        browser.post(self.link())
+        assert "first_name" not in browser.get("/account/signup").context["form"].fields
+
+    def test_unconfirmed_address_of_the_invitation_is_named_as_the_reason(self):
+        path, browser = self.link(), Client()
+        browser.force_login(UserFactory(email=EMAIL), backend="django.contrib.auth.backends.ModelBackend")
+        text = browser.post(path).content.decode()
+        assert "Your account has not confirmed this address yet." in text
+        assert "logged in with another address" not in text
 
     def test_closed_sign_up_rejects_an_invitation(self, settings):
         path, browser = self.link(), Client()

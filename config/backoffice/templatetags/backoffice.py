@@ -2,13 +2,14 @@ from typing import Any
 
 from django import template
 
-from config.backoffice import consoles, html
+from config.backoffice import consoles, html, people
 
 register = template.Library()
 register.simple_tag(html.chip)
 register.simple_tag(html.moment)
 register.simple_tag(html.details)
 register.filter(html.words)
+register.filter(people.person_name)
 register.filter(consoles.enters)
 register.filter(consoles.needs_second_factor)
 
