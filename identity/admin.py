@@ -335,6 +335,11 @@ class ApiKeyAdmin(NamedRecords):
         ),
     )
 
+    def search_by_name(self, term: str) -> Q | None:
+        """Return the filter for a key's public id with its prefix."""
+        prefix, public_id = settings.API_KEY_PREFIX, term.removeprefix(settings.API_KEY_PREFIX).rstrip("…")
+        return Q(pk=public_id) if term.startswith(prefix) else None
+
     state = column(chip, "state", "state")
     fingerprint = column(code, "fingerprint", "fingerprint")
 
@@ -382,4 +387,4 @@ def _keys_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
 
 LINES = people.Lines(_keys_of)
 
-PEOPLE = ConsolePage("identity.user", "People", 20)
+PAGES = (ConsolePage("identity.user", "People", 20), ConsolePage("identity.apikey", "", 80))

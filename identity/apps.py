@@ -40,7 +40,7 @@ class IdentityConfig(Declarations, AppConfig):
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)
     tones = "kyc.machine.TONES"
-    console_pages = ("admin.PEOPLE",)
+    console_pages = "admin.PAGES"
     queues = ("admin.QUEUE", "kyc.admin.QUEUE")
     person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "admin.LINES")
     mail_makers = "accounts.forms.MAIL_MAKERS"

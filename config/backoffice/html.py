@@ -151,8 +151,13 @@ def details(value: Any, currency: str | None = None) -> SafeString | str:
     """Return the fields of an object as a table in words. Other values are spelled."""
     if isinstance(value, SafeString) or not isinstance(value, dict):
         return NOTHING if value in (None, [], "") else format_html("{}", spelled(value))
+    return table(fields_in_words(value, currency))
+
+
+def fields_in_words(value: dict[str, Any], currency: str | None = None) -> list[tuple[str, Any]]:
+    """Return the title and the value in words of each field of an object."""
     currency = value.get("currency") or currency
-    return table((title_of(name), _figure(name, each, currency)) for name, each in value.items())
+    return [(title_of(name), _figure(name, each, currency)) for name, each in value.items()]
 
 
 def _figure(name: str, value: Any, currency: Any) -> Any:
@@ -219,7 +224,7 @@ def without_link(opts: Any, name: str) -> Any:
     if field is None or field.related_model._meta.label_lower in rules():
         return name
 
-    @admin.display(description=field.verbose_name, empty_value="-")
+    @admin.display(description=field.verbose_name, empty_value=NOTHING)
     def shown(record: Any) -> Any:
         return getattr(record, name)
 

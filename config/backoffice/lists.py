@@ -183,7 +183,8 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return lookup in names
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        context = {"title": self.title_of_list(request), **(extra_context or {})}
+        search_help = [capfirst(each) for each in (self.search_help_text or "").split("; ") if each]
+        context = {"title": self.title_of_list(request), "search_help": search_help, **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def title_of_list(self, request: HttpRequest) -> str:  # noqa: ARG002

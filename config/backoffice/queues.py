@@ -95,6 +95,16 @@ def states_of(user: Any) -> list[QueueState]:
     ]
 
 
+def is_queue(path: str, user: Any) -> bool:
+    """Check whether a path is a page of a list that is the address of one of the viewer's queues."""
+    addresses = (
+        queue.address(user) if callable(queue.address) else queue.address
+        for queue in declared("queues")
+        if may(user, queue.permission)
+    )
+    return any(path.startswith(address.partition("?")[0]) for address in addresses)
+
+
 def _moment(value: Any) -> datetime | None:
     """Convert a database value to a datetime. On SQLite, the value is text."""
     moment = parse_datetime(value) if isinstance(value, str) else value

@@ -151,6 +151,10 @@ class ReadOnlyAdmin(Exports):
         before, after = (pk and within_list(self.address_of("change", pk), request) for pk in places)
         return {"way": {"before": before, "after": after, "list": f"{self.address_of('changelist')}?{filters}"}}
 
+    def search_by_name(self, term: str) -> Q | None:  # noqa: ARG002
+        """Return the filter for a term that identifies a record, or None for any other term."""
+        return None
+
     def notices_of(self, record: Any) -> list[str]:  # noqa: ARG002
         return []
 
@@ -302,7 +306,6 @@ class OwnedRecords(ReadOnlyAdmin):
         return owner
 
     def search_by_name(self, term: str) -> Q | None:
-        """Return the filter for a term that identifies a record, or None for any other term."""
         identifier = parse_uuid(term.lower())
         return Q(pk=identifier) if identifier else None
 

@@ -15,8 +15,10 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from config.backoffice.consoles import console_of, may, viewing
+from config.backoffice.html import NOTHING
 from config.backoffice.lists import LargeListAdmin
-from config.backoffice.queues import states_of
+from config.backoffice.queues import is_queue, states_of
+from config.backoffice.search import address_of_search, searched_in, searched_lists
 from config.core.groups import LENDER
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
@@ -29,6 +31,7 @@ class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "Needs your attention"
     site_url = None  # no public site exists
+    empty_value_display = NOTHING
     enable_nav_sidebar = False  # the main links replace the sidebar
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -37,9 +40,19 @@ class BackOfficeSite(AdminSite):
             return context
         console = console_of(request.user)
         seats = () if console is None else console.seats
+        searched = searched_lists(self, request, context["available_apps"])
+        typed, links = request.GET.get("q", "").strip(), main_links(request, context["available_apps"])
+        models = {page.model for page in declared("console_pages")}
         return {
             **context,
-            "main_links": main_links(request, context["available_apps"]),
+            "main_links": links,
+            "in_queue": not any(each["is_current"] for each in links) and is_queue(request.path, request.user),
+            "has_search": bool(searched),
+            "other_searches": [
+                (each.title_of_list(request), address_of_search(each, typed))
+                for each in searched
+                if typed and each.address_of("changelist") != request.path and each.opts.label_lower in models
+            ],
             "lenders": ", ".join(filter(None, dict.fromkeys(seat.name for seat in seats))),
             "lender_logos": list(filter(None, dict.fromkeys(seat.logo for seat in seats))),
         }
@@ -95,7 +108,17 @@ class BackOfficeSite(AdminSite):
     def get_urls(self) -> list[Any]:
         """Omit Django's "view on site" page, because records have no public pages."""
         pages = [page for page in super().get_urls() if getattr(page, "name", None) != "view_on_site"]
-        return [path("records/", self.admin_view(self.all_records), name="all_records"), *pages]
+        return [
+            path("records/", self.admin_view(self.all_records), name="all_records"),
+            path("search/", self.admin_view(self.search), name="search"),
+            *pages,
+        ]
+
+    def search(self, request: HttpRequest) -> HttpResponse:
+        """Open the record or the list with the text that was typed into the header's search box (GET: `q`)."""
+        typed = request.GET.get("q", "").strip()
+        found = searched_in(self, request, self.get_app_list(request), typed) if typed else None
+        return found or HttpResponseRedirect(reverse(f"{self.name}:index"))
 
     def all_records(self, request: HttpRequest) -> TemplateResponse:
         return TemplateResponse(

@@ -97,17 +97,29 @@ class Transitions(OwnedRecords):
         timeline = latest_first(self.own_entries(request, record))
         if getattr(record, "is_masked", False):
             timeline = [replace(entry, text=mask(entry.text), details=mask(entry.details)) for entry in timeline]
-        page = {
-            **super().page_of(request, record),
-            "chip": chip(record.status),
+        page = super().page_of(request, record)
+        transitions = self.transitions_of(request, record) if reviews else []
+        actions, rare = self.bar_of(record, transitions)
+        return {
+            **page,
+            "status": chip(record.status),
             "has_lifecycle": True,
             "may_review": reviews,
             "is_final": not record.requestable(),
             "timeline": timeline,
+            "transitions": transitions,
+            "actions": actions if reviews else page["buttons"],
+            "rare": [*rare, *page["buttons"]] if reviews else [],
         }
-        if reviews:
-            page["transitions"] = self.transitions_of(request, record)
-        return page
+
+    def bar_of(self, record: Any, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
+        """Return the toolbar's buttons, and the buttons of its menu, which are blocked or the owner's transitions."""
+        following = self.machine.moves_from(record.status)
+        actions, rare = [], []
+        for button in transitions:
+            is_rare = button.refusal or following.get(button.name) is Role.OWNER
+            (rare if is_rare else actions).append(button)
+        return actions, rare
 
     def refusal_of(self, record: Any, to: str, actor: Actor) -> ApiError | None:
         error: ApiError | None = record.check_transition(to, actor)

@@ -18,6 +18,7 @@ from config.backoffice.bases import OwnedRecords, RecordAction, SeenForm, show_s
 from config.backoffice.html import NOTHING, chip, code, column, document, grid, link, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.queues import Queue
+from config.backoffice.site import ConsolePage
 from config.core.encryption import UnreadableSecret
 from config.core.ids import parse_uuid
 from config.webhooks import endpoints
@@ -290,6 +291,7 @@ class DeliveryAdmin(AccountRecords):
         return grid(rows, head=("at", "answer", "outcome", "took"))
 
 
+PAGES = (ConsolePage("webhooks.delivery", "", 81),)
 QUEUES = (
     Queue(
         name="webhooks",

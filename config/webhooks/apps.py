@@ -18,4 +18,5 @@ class WebhooksConfig(Declarations, AppConfig):
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)
     tones = "models.TONES"
+    console_pages = "admin.PAGES"
     queues = "admin.QUEUES"

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -14,16 +14,16 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import VIEW, console_of, may
-from config.backoffice.html import NOTHING, chip, clock, code, column, moment, record_link, table, words
+from config.backoffice.html import NOTHING, chip, clock, code, column, details, moment, record_link, table, words
 from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
-from config.core.lifecycle import Actor, Role
+from config.core.lifecycle import Actor
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
-from credit.console.case_summary import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
+from credit.console.case_summary import numbers_of, person_of, stated_of, summary_of, with_case
 from credit.console.decision_words import DecisionWords
 from credit.console.documents import Checklist, file_entries
 from credit.console.exports import ApplicationExport, assignees_of
@@ -101,25 +101,20 @@ class ApplicationAdmin(
         " provider:1001 (also searches the newest)"
     )
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier", "status_chip", "status_reason", "age", "person", "offer", "provider", "created",
-                    "submitted", "reviewed", "changed",
-                )
-            },
-        ),
-        ("Applicants", {"fields": ("who_applies", "applicants_digest")}),
-        ("Applicant's data", {"fields": ("data", "data_sha256", "data_changed_by", "shared", "notes")}),
-        ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
+        ("The application", {"fields": (
+            "offer", "provider", "created", "submitted", "reviewed", "status_reason", "changed", "shared", "notes",
+        )}),
+        ("Technical data", {"classes": ("collapse",), "fields": (
+            "identifier", "data", "data_sha256", "data_changed_by", "applicants_digest", "pinned_version",
+            "pinned_terms",
+        )}),
     )  # fmt: skip
 
     shared = column(_shared, "share", "shared with the lender")
-    pinned_terms = column(_terms, "offer_snapshot", "terms")
+    pinned_terms = column(_terms, "offer_snapshot", "offer's terms at the submission")
     submitted = column(moment, "submitted_at", "submitted", ordering="submitted_at")
     changed = column(moment, "updated_at", "last change", ordering="updated_at")
-    applicants_digest = column(code, "applicants_sha256", "SHA-256 with a nonce")
+    applicants_digest = column(code, "applicants_sha256", "SHA-256 of the applicants with a nonce")
 
     @admin.display(description="amount", ordering="amount_cents")
     def amount(self, record: Any) -> str:
@@ -128,13 +123,9 @@ class ApplicationAdmin(
             return money(cents, record.shown_currency)
         return NOTHING if cents is None else str(cents)
 
-    @admin.display(description="applicants")
-    def who_applies(self, record: Any) -> SafeString | str:
-        return applicants_shown(record)
-
-    @admin.display(description="data")
+    @admin.display(description="data as sent")
     def data(self, record: Any) -> SafeString | str:
-        return data_shown(record)
+        return details(record.application_data, record.shown_currency)
 
     @admin.display(description="application", ordering="id")
     def reference(self, record: Any) -> SafeString | str:
@@ -171,6 +162,10 @@ class ApplicationAdmin(
             row.waiting_chips = waiting.get(row.pk, [])
             row.assignee_name, row.offer_name = theirs.get(str(row.pk), ""), names.get(row.offer_id, "")
 
+    def search_by_name(self, term: str) -> Q | None:
+        end = end_of_id(term)
+        return super().search_by_name(term) if end is None else Application.has_reference(end)
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Application], search_term: str
     ) -> tuple[QuerySet[Application], bool]:
@@ -178,8 +173,6 @@ class ApplicationAdmin(
         name, colon, number = term.partition(":")
         if colon and name in {"offer", "provider"}:
             wanted: dict[str, Any] = {f"{name}_id": parse_positive_int64(number.strip())}
-        elif end := end_of_id(term):
-            return queryset.filter(Application.has_reference(end)), False
         elif (amount := amount_in(term)) is not None:
             # Viewers with masked amounts must not infer the amounts from search results.
             matching_rows = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
@@ -242,6 +235,15 @@ class ApplicationAdmin(
         """Remove the amount filter for viewers with masked amounts."""
         return self.list_filter if may(request.user, VIEW) else self.list_filter[:-1]
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Omit fields without a value."""
+        absent = {name for name in ("submitted", "reviewed") if getattr(obj, f"{name}_at", None) is None}
+        absent |= {name for name in ("status_reason", "notes") if not getattr(obj, name, None)}
+        return [
+            (title, {**options, "fields": [name for name in options["fields"] if name not in absent]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
         """Add data about the offer and the applicant to the query of an application's page."""
         rows: QuerySet[Application] = super().get_queryset(request).annotate(**WITH_CURRENCY)
@@ -253,10 +255,8 @@ class ApplicationAdmin(
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         is_lender = console_of(request.user) is not None
         page = super().page_of(request, record)
-        transitions = page.get("transitions", [])
-        actions, rare = bar_of(record, transitions) if page["may_review"] else (page["buttons"], [])
         answers = {button.name for button in page.get("reconsideration", {}).get("answers", ())}
-        actions = [button for button in actions if button.name not in answers]
+        actions = [button for button in page["actions"] if button.name not in answers]
         if confirmation := self.confirmation_of(page):
             actions = [confirmation, *actions]
         loan, proposal = self.loan_panel(request, record), page.get("proposal")
@@ -264,24 +264,28 @@ class ApplicationAdmin(
             *([queues.PROPOSED_CHIP] if proposal and not proposal["is_void"] else []),
             *([queues.COUNTEROFFER_CHIP] if loan and "until" in loan else []),
         ]
-        asking = any(button.name == states.PENDING_DOCUMENTS and not button.refusal for button in transitions)
+        asking = any(button.name == states.PENDING_DOCUMENTS and not button.refusal for button in page["transitions"])
         return {
             **page,
             "actions": actions,
-            "rare": [*rare, *page["buttons"]] if page["may_review"] else [],
             "title": self.title_of(record),
             "lead": self.amount(record),
             "status": self.status_chip(record),
-            # The toolbar displays the status, so the page needs no chip.
-            "chip": "",
             "age": self.age(record),
-            "numbers": numbers_of(record),
+            # The toolbar displays the amount.
+            "numbers": [row for row in numbers_of(record) if row["name"] != "Amount" or row["wrong"]],
+            "stated": stated_of(record),
             "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
             "loan": loan,
             "person": person_of(record, viewer=request.user),
             "ask": self.asking_form(request, record) if asking else None,
             "timeline_link": "" if is_lender else self.timeline_link(request),
         }
+
+    def bar_of(self, record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
+        """Exclude the button for document requests, because the toolbar contains the complete form."""
+        actions, rare = super().bar_of(record, transitions)
+        return [button for button in actions if button.name != states.PENDING_DOCUMENTS], rare
 
     def case_of(self, request: HttpRequest, record: Application) -> list[dict[str, Any]]:
         return summary_of(record, viewer=request.user)
@@ -370,18 +374,3 @@ class ApplicationAdmin(
                 yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
         if request.GET.get("events") == "all" and console_of(request.user) is None:
             yield from entries_around(record)
-
-
-def bar_of(record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
-    """Return the toolbar's buttons, and the buttons of its menu, which are blocked or the applicant's transitions.
-
-    The button for document requests is in neither list, because the toolbar contains the complete form.
-    """
-    following = states.MACHINE.moves_from(record.status)
-    actions, rare = [], []
-    for button in transitions:
-        if button.refusal or following.get(button.name) is Role.OWNER:
-            rare.append(button)
-        elif button.name != states.PENDING_DOCUMENTS:
-            actions.append(button)
-    return actions, rare

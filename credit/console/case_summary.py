@@ -8,10 +8,9 @@ from django.db.models import CharField, Count, Exists, Min, OuterRef, QuerySet, 
 from django.db.models.functions import Cast
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, narrowed
-from config.backoffice.html import NOTHING, chip, details, link, moment, record_link, spelled, table, words
+from config.backoffice.html import NOTHING, chip, fields_in_words, link, moment, record_link, spelled, table, words
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from config.core.encryption import UnreadableSecret
@@ -20,6 +19,7 @@ from credit.console.score_panel import score_panel
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.applicant_words import applicant_value
+from credit.core.applicants import Person
 from credit.core.apr import TERM_MAX_MONTHS
 from credit.core.facts import SHAREABLE
 from credit.core.figures import Figures, money, outside
@@ -137,7 +137,7 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
         ("Name match", words(application.identity_name_match) if application.identity_status else _UNKNOWN),
     ]
     return [
-        ("Legal name", legal_names(application) or _UNKNOWN),
+        *_contact_of(application),
         ("Account", record_link(_account_page(viewer), application.consumer_id, application.consumer.get_username())),
         *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
         (
@@ -214,19 +214,20 @@ def _identity_of(application: Any) -> Any:
     return format_html("{} {}", shown, moment(application.identity_at) if application.identity_at else "")
 
 
-def data_shown(application: Any) -> SafeString | str:
-    """Display the application's data: fields of the offer's schema with titles, and remaining data as JSON."""
+def stated_of(application: Any) -> list[tuple[str, Any]]:
+    """Return the titles and the values of the application's data that are not among the figures."""
     data = application.application_data
-    members = requirements_of(application).members if isinstance(data, dict) else {}
-    if not members:
-        return details(data, application.shown_currency)
-    currency = application.shown_currency
+    if not isinstance(data, dict) or getattr(application, "is_masked", False):
+        return []
+    currency, known = application.shown_currency, Figures(data).known
+    members = requirements_of(application).members
+    rest = {name: value for name, value in data.items() if name not in {*members, *known}}
     rows = [
         (profile.title_of(name, part), _formatted(name, part, data.get(name), currency))
         for name, part in members.items()
+        if name not in known
     ]
-    rest = {name: value for name, value in data.items() if name not in members}
-    return format_html("{}{}", table(rows), details(rest, application.shown_currency) if rest else "")
+    return [*rows, *((name, spelled(value)) for name, value in fields_in_words(rest, currency))]
 
 
 def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> Any:
@@ -240,22 +241,23 @@ def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str |
     return money(int(value), currency) if name.endswith("_cents") and value == int(value) else f"{value:,}"
 
 
-def applicants_shown(application: Any) -> SafeString | str:
-    """Display a table for each applicant, or the mask if the record is masked."""
+def _contact_of(application: Any) -> list[tuple[str, Any]]:
+    """Return rows with the legal name and the contact data of each applicant, or with the mask."""
     try:
         persons = application.applicants
     except UnreadableSecret:
-        return "No key in FIELD_ENCRYPTION_KEYS decrypts the data."
+        return [("Legal name", "No key in FIELD_ENCRYPTION_KEYS decrypts the data.")]
     if persons is None:
-        return "Erased. The hash remains." if application.applicants_sha256 else NOTHING
+        is_erased = application.applicants_sha256
+        return [("Legal name", "Erased. The hash remains." if is_erased else _UNKNOWN)]
     if getattr(application, "is_masked", False):
-        return MASK
-    tables = [
-        table(
-            (title_of_member(path), applicant_value(path, value))
-            for path in PATHS
-            if (value := value_at(person, path)) is not None
-        )
-        for person in persons
-    ]
-    return format_html("{}" * len(tables), *tables)
+        return [("Legal name", MASK)]
+    first, *others = ([*_fields_of(person)] for person in persons)
+    return [*first, *((f"Applicant {number}", table(fields)) for number, fields in enumerate(others, start=2))]
+
+
+def _fields_of(person: Person) -> Iterator[tuple[str, str]]:
+    given = {path: applicant_value(path, value) for path in PATHS if (value := value_at(person, path)) is not None}
+    yield from ((title_of_member(path), value) for path, value in given.items() if not path.startswith("address."))
+    if address := ", ".join(value for path, value in given.items() if path.startswith("address.")):
+        yield "Address", address

@@ -16,7 +16,7 @@ from credit.core.jurisdictions import DEFAULT_CURRENCY, US, Conventions
 
 # A bound is a field, a limit, and a message.
 Bound = tuple[str, Any, str]
-_REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
+_REFERENCE = re.compile(r"a[- ]?([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
 _AMOUNT = re.compile(
     r"(?=.*[$,.A-Z])(?:\$|([A-Z]{3}))?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{1,4}))?\s*([A-Z]{3})?",
     re.ASCII,
@@ -73,6 +73,12 @@ class Figures:
     @property
     def monthly_debt_cents(self) -> int | None:
         return self._number("monthly_debt_cents")
+
+    @property
+    def known(self) -> set[str]:
+        """The names of the fields with a valid value, except for the yearly income."""
+        names = ("amount_cents", "term_months", "monthly_income_cents", "monthly_debt_cents")
+        return {name for name in names if self._number(name) is not None}
 
     def _number(self, name: str) -> int | None:
         value = self.data.get(name) if isinstance(self.data, dict) else None

@@ -14,11 +14,13 @@ from tests.credit.terms.lending import applied, listed
 
 pytestmark = pytest.mark.django_db
 ACTIONS = re.compile(r'<a class="button[^"]*" href="([^"]*/(?:move|do|proposal)/[^"]*)"')
+# On phones, this list replaces the buttons of the bar.
+PHONE_ONLY = re.compile(r'<ul class="buttons narrow">.*?</ul>', re.DOTALL)
 
 
 def actions_of(response):
     """Return the URLs of a page's actions: the actions of the bar, and the actions of the menu."""
-    before, _, menu = response.content.decode().partition(">More<")
+    before, _, menu = re.sub(PHONE_ONLY, "", response.content.decode()).partition(">More<")
     return ACTIONS.findall(before), ACTIONS.findall(menu.partition("</details>")[0])
 
 
@@ -35,7 +37,7 @@ def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_cli
     assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["approved", "rejected", "counteroffer"]
     assert menu == [move_of(application, "withdrawn")]
     body = page.content.decode()
-    assert len(ACTIONS.findall(body)) == 4
+    assert len(ACTIONS.findall(re.sub(PHONE_ONLY, "", body))) == 4
     assert body.count('<summary class="button small plain">Request documents</summary>') == 1
     assert "Transitions" not in text_of(page)
 

@@ -45,11 +45,11 @@ def test_case_page_shows_data_with_titles_and_formatted_values(reviewers_client,
         Application.objects.update(status="draft", submitted_at=None, offer_snapshot=None, offer_id=offer.pk)
     shown = page(reviewers_client, case)
     for title, value in (
-        ("Amount", "$2,500.00"), ("Purpose", "&lt;b&gt;car&lt;/b&gt;"), ("Monthly income", "$3,000.50"),
-        ("Employed since", "Feb 1, 2020"), ("Owns a home", "yes"), ("Rate wanted", "7.25"), ("Remarks", "5"),
+        ("Purpose", "&lt;b&gt;car&lt;/b&gt;"), ("Monthly income", "$3,000.50"), ("Employed since", "Feb 1, 2020"),
+        ("Owns a home", "yes"), ("Rate wanted", "7.25"), ("Remarks", "5"), ("Other", "qq apart"),
     ):  # fmt: skip
-        assert f"<th>{title}</th><td>{value}</td>" in shown
-    assert "<th>Other</th><td>qq apart</td>" in shown
+        assert f'<th scope="row">{title}</th><td><bdi>{value}</bdi></td>' in shown
+    assert '<strong class="case-amount">$2,500.00</strong>' in shown
     assert "&quot;" not in shown
     assert [secret for secret in SECRETS if secret not in shown] == ["1980-02-29"]
     assert "February 29, 1980" in shown

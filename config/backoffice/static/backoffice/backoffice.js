@@ -10,24 +10,30 @@ document.addEventListener("keydown", (event) => {
     way.click();
   }
   if (event.key === "?") showKeys();
+  const search = document.getElementById("console-search");
+  if (event.key === "/" && search) {
+    event.preventDefault();
+    search.focus();
+  }
 });
 
 // What every key on this page does.
 function showKeys() {
   const dialog = document.createElement("dialog");
   dialog.className = "help-keys";
-  dialog.setAttribute("aria-label", "Keys");
+  dialog.setAttribute("aria-labelledby", "keys-heading");
   const list = document.createElement("dl");
   list.className = "keys";
   const ways = [...document.querySelectorAll("a[data-key]")].map((way) => [way.dataset.key, way.textContent.trim()]);
-  for (const [key, meaning] of [...ways, ["?", "These keys"], ["Esc", "Close"]]) {
+  for (const [key, meaning] of [...ways, ["/", "Search"], ["?", "These keys"], ["Esc", "Close"]]) {
     list.append(Object.assign(document.createElement("dt"), { textContent: key }));
     list.append(Object.assign(document.createElement("dd"), { textContent: meaning }));
   }
   const close = Object.assign(document.createElement("button"), { textContent: "Close", className: "button small" });
   close.addEventListener("click", () => dialog.close());
   dialog.addEventListener("close", () => dialog.remove());
-  dialog.append(list, close);
+  const heading = Object.assign(document.createElement("h2"), { textContent: "Keys of this page", id: "keys-heading" });
+  dialog.append(heading, list, close);
   document.body.append(dialog);
   dialog.showModal();
 }
@@ -52,7 +58,10 @@ const list = document.getElementById("result_list");
 if (list) {
   const names = [...list.tHead.rows[0].cells].map((cell) => cell.querySelector(".text").textContent.trim());
   for (const row of list.tBodies[0].rows) {
-    [...row.cells].forEach((cell, at) => { cell.dataset.label = names[at]; });
+    [...row.cells].forEach((cell, at) => {
+      cell.dataset.label = names[at];
+      if (["", "—", "-"].includes(cell.textContent.trim()) && !cell.firstElementChild) cell.classList.add("nothing");
+    });
   }
   list.classList.add("labelled");
   const frame = list.closest(".results");

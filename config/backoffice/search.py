@@ -1,0 +1,49 @@
+"""The search box in the header of each page.
+
+An exact id or reference opens its record. Any other text opens a list with the search of that list.
+"""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponseRedirect
+
+from config.backoffice.records import ReadOnlyAdmin
+from config.core.ids import queryable
+from config.core.registration import declared
+
+
+def searched_lists(site: AdminSite, request: HttpRequest, available_apps: list[dict[str, Any]]) -> list[ReadOnlyAdmin]:
+    """Return the admins whose lists the viewer can search: first those of the main links, in the links' order."""
+    ranks = {page.model: page.rank for page in declared("console_pages")}
+    admins = [site.get_model_admin(entry["model"]) for app in available_apps for entry in app["models"]]
+    searched = [
+        each
+        for each in admins
+        if isinstance(each, ReadOnlyAdmin) and each.get_search_fields(request) and each.has_view_permission(request)
+    ]
+    last = max(ranks.values(), default=0) + 1
+    return sorted(searched, key=lambda each: ranks.get(each.opts.label_lower, last))
+
+
+def searched_in(
+    site: AdminSite, request: HttpRequest, available_apps: list[dict[str, Any]], typed: str
+) -> HttpResponseRedirect | None:
+    """Return the redirect to the record with the typed id, or to the first list with a search for the typed text.
+
+    The text does not select the list, because a list logs its own search, and an unlogged search would reveal data.
+    """
+    lists = searched_lists(site, request, available_apps)
+    for each in lists:
+        named = each.search_by_name(typed) if queryable(typed) else None
+        rows = [] if named is None else list(each.get_queryset(request).filter(named).values_list("pk", flat=True)[:2])
+        if len(rows) == 1:
+            return HttpResponseRedirect(each.address_of("change", rows[0]))
+        if rows:
+            return HttpResponseRedirect(address_of_search(each, typed))
+    return HttpResponseRedirect(address_of_search(lists[0], typed)) if lists else None
+
+
+def address_of_search(model_admin: ReadOnlyAdmin, typed: str) -> str:
+    return f"{model_admin.address_of('changelist')}?{urlencode({'q': typed})}"

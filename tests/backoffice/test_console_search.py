@@ -1,0 +1,70 @@
+"""Test the search box in the header of the console's pages."""
+
+import pytest
+from django.utils import timezone
+
+from config.core.casework import DataAccess
+from credit.core.applicants import Applicants
+from credit.core.figures import reference_of
+from identity.access import keys
+from tests.backoffice.pages import links_of, text_of
+from tests.backoffice.test_applications import make, page_of
+from tests.credit.applicants import PERSON
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+SEARCH = "/admin/search/"
+
+
+def target_of(client, typed):
+    return client.get(SEARCH, {"q": typed}).headers["Location"]
+
+
+@pytest.mark.parametrize("address", ["/admin/", "/admin/records/", "/admin/credit/application/", "/admin/nowhere/"])
+def test_every_page_has_the_search_box(reviewers_client, address):
+    assert 'id="console-search"' in reviewers_client.get(address).content.decode()
+
+
+def test_search_for_a_reference_or_an_id_opens_the_application(reviewers_client):
+    application = make()
+    reference = reference_of(application.pk)
+    plain, spaced = reference.replace("-", ""), reference.replace("-", " ")
+    for typed in (reference, reference.lower(), plain, spaced, application.pk):
+        assert target_of(reviewers_client, f" {typed} ") == page_of(application)
+
+
+def test_search_for_a_name_opens_the_list_of_applications_and_the_log_has_one_access(reviewers_client):
+    persons = Applicants.of([PERSON])
+    make(applicants=persons, applicants_sha256=persons.sha256)
+    for typed in (PERSON["legal_name"], PERSON["email"], PERSON["phone"], "$5,000"):
+        page = reviewers_client.get(SEARCH, {"q": typed}, follow=True)
+        assert page.redirect_chain[0][0].startswith("/admin/credit/application/?q=")
+    assert DataAccess.objects.filter(action="list").count() == 4
+
+
+def test_search_of_operations_finds_a_key_by_its_public_id(operations_client):
+    issued = keys.create_api_key(owner=UserFactory(), name="shop", scopes=None, now=timezone.now())
+    key = issued.record
+    assert target_of(operations_client, f"ck_test_{key.pk}…") == f"/admin/identity/apikey/{key.pk}/change/"
+
+
+def test_search_never_opens_a_record_that_the_viewer_may_not_view(operations_client):
+    application = make()
+    assert page_of(application) not in target_of(operations_client, reference_of(application.pk))
+
+
+def test_empty_and_invalid_searches_lead_to_the_landing_page_or_a_list(reviewers_client):
+    assert target_of(reviewers_client, " ") == "/admin/"
+    assert reviewers_client.get(SEARCH, {"q": "a\x00b"}, follow=True).status_code == 200
+
+
+def test_list_without_matches_links_to_the_same_search_in_other_lists(reviewers_client):
+    page = reviewers_client.get("/admin/credit/application/", {"q": "nothing like this"})
+    assert "/admin/identity/user/?q=nothing+like+this" in links_of(page)
+    assert "/admin/credit/application/?q=nothing+like+this" not in links_of(page)
+    assert "You can search for: A reference" in text_of(page)
+
+
+def test_list_of_proposals_belongs_to_the_queue_in_the_main_links(reviewers_client):
+    page = reviewers_client.get("/admin/credit/proposal/").content.decode()
+    assert '<a href="/admin/" aria-current="true">Queue</a>' in page
