@@ -25,7 +25,7 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
     notice. Drafts that were never submitted have no retention ground.
     """
     ends: Ends = {}
-    held = set(RetentionHold.held_of(user_id))
+    held = set(RetentionHold.held().filter(application__consumer=user_id))
     applications = Application.objects.filter(consumer=user_id).select_related("loan_terms").only(*_DATED)
     for application in applications.iterator(chunk_size=CHUNK_ROWS):
         days = [kept.until for kept in grounds_of(application)]

@@ -43,6 +43,7 @@ from config.ops.backup import Part
 from config.ops.failed_items import FailedItems
 from credit.core.machine import DRAFT, EXPIRED, WITHDRAWN
 from credit.models.documents import DocumentFile, StoredFile
+from credit.models.notices import RetentionHold
 
 logger = logging.getLogger("platform.documents")
 
@@ -140,14 +141,16 @@ def _delete_abandoned_file(file: StoredFile) -> int:
 
 
 def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
-    """Delete the files of drafts that were closed without a submission, and return their number."""
+    """Delete the files of drafts that were closed without a submission, and return their number.
+
+    The files of applications with a litigation hold remain.
+    """
     ended = StoredFile.objects.filter(
         deleted_at=None,
         file__document__application__status__in=(WITHDRAWN, EXPIRED),
         file__document__application__submitted_at=None,
         file__document__application__initial_status=DRAFT,
-    )
-
+    ).exclude(file__document__application__in=RetentionHold.held())
     return {"draft_document_files": _each("draft_file", ended, partial(delete_file, now=now), now)}
 
 

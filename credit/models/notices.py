@@ -395,11 +395,10 @@ class RetentionHold(models.Model):
         return f"{'on' if self.is_on else 'off'} {self.at:%Y-%m-%d}"
 
     @classmethod
-    def held_of(cls, user_id: int) -> "models.QuerySet[Any, Any]":
-        """Select the IDs of an account's applications that have an active hold."""
+    def held(cls) -> "models.QuerySet[Any, Any]":
+        """Select the IDs of the applications that have an active hold."""
         newest = cls.objects.filter(application=models.OuterRef("application")).order_by("-id").values("pk")[:1]
-        rows = cls.objects.filter(application__consumer=user_id, is_on=True, pk=models.Subquery(newest))
-        return rows.values_list("application_id", flat=True)
+        return cls.objects.filter(is_on=True, pk=models.Subquery(newest)).values_list("application_id", flat=True)
 
     @classmethod
     def newest_of(cls, application: Any) -> "RetentionHold | None":

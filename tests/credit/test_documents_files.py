@@ -15,7 +15,7 @@ from credit.core.errors import StorageQuotaExceeded
 from credit.documents import services as documents
 from credit.documents.requests import mark_document
 from credit.documents.storage import storage
-from credit.models import DocumentFile, RequestedDocument, StoredFile
+from credit.models import DocumentFile, RequestedDocument, RetentionHold, StoredFile
 from tests.api import ApiClient, assert_error
 from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, form, part, path_of, send_file, with_documents
 from tests.credit.support import app_of
@@ -426,3 +426,17 @@ def test_prune_deletes_the_files_of_a_withdrawn_draft(api, user, monkeypatch):
     assert StoredFile.objects.get(file=file).key == ""
     assert send_file(api, with_documents(user, status="draft")).status_code == 201
     assert prune(now=timezone.now())["draft_document_files"] == 0
+
+
+def test_prune_retains_the_files_of_a_withdrawn_draft_until_its_hold_ends(api, user):
+    draft = with_documents(user, status="draft")
+    assert send_file(api, draft).status_code == 201
+    withdrawn = api.replace(f"/applications/{draft.pk}/status", {"status": "withdrawn", "updated_by": "me"})
+    assert withdrawn.status_code == 200
+    deleted = []
+    for is_on in (True, False):
+        RetentionHold.objects.create(
+            application=draft, is_on=is_on, reason="suit", at=timezone.now(), principal=user, credential="test"
+        )
+        deleted.append(prune(now=timezone.now())["draft_document_files"])
+    assert deleted == [0, 1]
