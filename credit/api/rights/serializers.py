@@ -136,10 +136,12 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
         rights.OUTCOMES,
         allow_null=True,
         help_text="`rejection`, `approval`, or `worse`: an approval of a smaller amount or a shorter term than "
-        "requested, or with a score at more than the lowest rate. Null before a decision.",
+        "requested, or with a score at more than the lowest rate. Null if `decided_at` is null.",
     )
     decided_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the application was decided (UTC). Null before then."
+        allow_null=True,
+        help_text="When the application was decided (UTC). Null before a decision, after the decision was reopened, "
+        "and for an approval that was withdrawn or expired.",
     )
     decided_by = serializers.TextField(help_text="A sentence about the decider, without names.")
     role = serializers.TextField(help_text="A sentence about the role of the score.")
