@@ -419,6 +419,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
         names, sources, _ = cls._plan()
         optional = cls._optional()
         pairs = zip(names, sources, strict=True)
+        values: Sequence[Any]
         if isinstance(thing, dict):
             values = [thing.get(source) if name in optional else thing[source] for name, source in pairs]
         elif optional or len(sources) == 1:

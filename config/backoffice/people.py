@@ -41,7 +41,7 @@ def person_name(user: Any) -> str:
     """
     if viewing.get() is None or user.is_staff:
         return str(user.get_username())
-    return user.get_full_name() or user.get_username()
+    return str(user.get_full_name() or user.get_username())
 
 
 def find_people(typed: str, viewer: Any) -> set[int]:

@@ -19,6 +19,6 @@ class Command(JsonCommand):
         key, now = find_api_key(options["id"]), timezone.now()
         with transaction.atomic():
             if key.revoked_at is None:
-                about = {"account_id": key.owner_id, "object_id": key.pk}
-                note_by_command("revoke_api_key", "api_key.revoked", now=now, **about)
+                command, action = "revoke_api_key", "api_key.revoked"
+                note_by_command(command, action, account_id=key.owner_id, now=now, object_id=key.pk)
             return {"id": key.pk, "revoked_at": revoke_api_key(key, now=now)}
