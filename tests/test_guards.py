@@ -2,16 +2,13 @@
 
 import re
 
-import pytest
-
 from tests.documents import page
 from tests.guards import GUARDS, TESTS
 from tests.processes import ROOT
 
 
-@pytest.mark.parametrize("guard", GUARDS, ids=[guard.name for guard in GUARDS])
-def test_each_guarded_text_occurs_once_in_its_file(guard):
-    assert (ROOT / guard.file).read_text().count(guard.old) == 1
+def test_each_guarded_text_occurs_once_in_its_file():
+    assert [guard.name for guard in GUARDS if (ROOT / guard.file).read_text().count(guard.old) != 1] == []
 
 
 def test_documented_guards_equal_the_guards_of_the_script():

@@ -4,6 +4,7 @@ import base64
 import csv
 import hashlib
 import io
+import itertools
 import json
 import unicodedata
 
@@ -53,7 +54,6 @@ def test_exported_application_contains_no_formula_cell(reviewers_client, start):
     assert row["reviewed_by"] == "a=b"
 
 
-@pytest.mark.parametrize("separator", [",", ";", "\t"])
 @pytest.mark.parametrize(
     "text",
     [
@@ -63,13 +63,14 @@ def test_exported_application_contains_no_formula_cell(reviewers_client, start):
         " =1", "\ufeff=1", "\u200b@x", "\u3000=1", "\ufe66=1", "\ufe62x", "a;\ufeff=1", "a;\u3000-1", "\x0c=1", "'=1",
     ],
 )  # fmt: skip
-def test_exported_csv_cell_is_not_a_formula_for_any_separator(text, separator):
+def test_exported_csv_cell_is_not_a_formula_for_any_separator(text):
     content = b"".join(table_files.csv_lines(["first", "second"], [["x", text], ["é", text]]))
     assert content.startswith(b"\xef\xbb\xbf"), "Excel reads UTF-8 only with a byte order mark"
-    for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator):
-        for cell in row:
+    for separator in ",;\t":
+        rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator)
+        for cell in itertools.chain.from_iterable(rows):
             shown = unicodedata.normalize("NFKC", cell).strip(' "\x0c\ufeff\u200b')
-            assert not shown.startswith(("=", "+", "-", "@")), cell
+            assert not shown.startswith(("=", "+", "-", "@")), (separator, cell)
 
 
 @pytest.mark.parametrize(
