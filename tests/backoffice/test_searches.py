@@ -37,7 +37,8 @@ def names_found(client, model, query):
     return [str(row) for row in response.context["cl"].result_list]
 
 
-@pytest.mark.parametrize(("name", "query"), SEARCHED)
+# tests/credit/commerce/test_search.py tests the other spellings with the same words.
+@pytest.mark.parametrize(("name", "query"), SEARCHED[:3])
 def test_back_office_search_finds_a_record_by_words_of_its_name(superusers_client, name, query):
     provider = ProviderFactory(name=name)
     ProviderFactory(name="Ferry pass")
@@ -96,10 +97,11 @@ PHONES = [
     ("+35312345678", "01 234 5678"), ("+525512345678", "55 1234 5678"), ("+15035550100", "\u202a+1 503 555 0100\u202c"),
     ("+971501234567", "\u0660\u0665\u0660 \u0661\u0662\u0663 \u0664\u0665\u0666\u0667"),
 ]  # fmt: skip
-SAID = [
-    *(({"legal_name": name}, typed) for name, typed in NAMES), *(({"email": email}, typed) for email, typed in EMAILS),
-    *(({"phone": phone}, typed) for phone, typed in PHONES),
-]  # fmt: skip
+SAID = {
+    (field, value): [typed for other, typed in pairs if other == value]
+    for field, pairs in (("legal_name", NAMES), ("email", EMAILS), ("phone", PHONES))
+    for value, _typed in pairs
+}
 
 
 def apply_with(account, **members):
@@ -113,14 +115,15 @@ def applications_found(client, query):
     return names_found(client, "credit/application", query)
 
 
-@pytest.mark.parametrize(("members", "typed"), SAID)
-def test_search_finds_an_applicant_by_name_email_or_phone_in_common_spellings(reviewers_client, members, typed):
+@pytest.mark.parametrize(("field", "value"), SAID)
+def test_search_finds_an_applicant_by_name_email_or_phone_in_common_spellings(reviewers_client, field, value):
     account = UserFactory()
     other = {"legal_name": "Tom Ash", "email": "tom@example.test", "phone": "+15035550199"}
     apply_with(UserFactory(), **other)
-    application = apply_with(account, **{**other, **members})
-    assert applications_found(reviewers_client, typed) == [application]
-    assert names_found(reviewers_client, "identity/user", typed) == [str(account)]
+    application = apply_with(account, **{**other, field: value})
+    for typed in SAID[field, value]:
+        assert applications_found(reviewers_client, typed) == [application], typed
+        assert names_found(reviewers_client, "identity/user", typed) == [str(account)], typed
 
 
 @pytest.mark.parametrize("typed", ["Quill", "Rosa Ash", "5550100", "rosa@example", "555", "@", "()", "+1"])

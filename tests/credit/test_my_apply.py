@@ -237,8 +237,7 @@ class TestApplying:
         )
         assert not Application.objects.exists()
 
-    @pytest.mark.parametrize("wrong", WRONG)
-    @pytest.mark.parametrize("do", ["save", "check"])
+    @pytest.mark.parametrize(("do", "wrong"), [("save", WRONG[0]), *(("check", wrong) for wrong in WRONG)])
     def test_application_form_retains_invalid_values_with_an_error(self, full_offer, user, do, wrong):
         answer, page = send(f"/my/apply/{full_offer.pk}", user, do, **TYPED | {name: wrong[name][0] for name in wrong})
         assert answer.status_code == 400

@@ -199,8 +199,9 @@ class TestRightsOfMembers:
         ("POST", "/scoring/models", {"provider_id": "700", "name": "Card"}),
     )
 
-    @pytest.mark.parametrize("why", ["the setting", "an authenticator"])
-    @pytest.mark.parametrize("credential", ["token", "key", "app"])
+    @pytest.mark.parametrize(
+        ("why", "credential"), [("the setting", "token"), ("an authenticator", "key"), ("an authenticator", "app")]
+    )
     @pytest.mark.parametrize(("method", "path", "body"), DOORS)
     def test_member_without_a_second_factor_cannot_use_lender_rights(
         self, user, provider, settings, why, credential, method, path, body

@@ -45,10 +45,15 @@ def pay(api, user):
 
 
 @pytest.mark.parametrize("address", KEYLESS_ADDRESSES)
-@pytest.mark.parametrize("simulated", [True, False])
-def test_crypto_recipient_address_without_a_key_is_rejected(pay, request, address, simulated):
-    if not simulated:
-        request.getfixturevalue("node")
+def test_crypto_recipient_address_without_a_key_is_rejected(pay, address):
+    assert_is_rejected(pay, address)
+
+
+def test_crypto_recipient_address_without_a_key_is_rejected_with_a_chain(pay, node):
+    assert_is_rejected(pay, KEYLESS_ADDRESSES[0])
+
+
+def assert_is_rejected(pay, address):
     refusal = assert_error(pay(to_address=address), 400, "E1001")
     assert refusal["details"][0]["field"] == "to_address"
     assert "burn address" in refusal["message"]
