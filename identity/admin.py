@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
@@ -104,6 +104,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         "id", "username", "email", "first_name", "last_name", "is_active", "is_staff", "date_joined", "last_login",
     )  # fmt: skip
     record_actions = (
+        *accounts_admin.HELP,
         RecordAction(
             name="unlink-issuer",
             label="Unlink single sign-on",
@@ -137,7 +138,11 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     ) -> tuple[QuerySet[Any], bool]:
         matching_rows, has_duplicates = super().get_search_results(request, queryset, search_term)
         if search_term.strip():
-            matching_rows |= queryset.filter(pk__in=people.find_people(search_term, request.user))
+            found = people.find_people(search_term, request.user)
+            matching_rows |= queryset.filter(pk__in=found)
+            match = request.resolver_match
+            if found and match is not None and match.url_name == "identity_user_changelist":
+                messages.info(request, "The search also found accounts by data of their applications.")
         return matching_rows, has_duplicates
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -181,9 +186,16 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
 
     def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:
         page = {**super().page_of(request, record), "known": people.lines_about(record.pk, viewer=request.user)}
+        if may(request.user, "identity.view_accounthistory"):
+            page["timeline"] = accounts_admin.events_about(record)
         if DjangoUserAdmin.has_change_permission(self, request, record):
             page["edit_address"] = f"?{EDIT}=1"
         return page
+
+    def actions_of(self, request: HttpRequest, record: User) -> list[RecordAction]:
+        actions = super().actions_of(request, record)
+        may_help = accounts_admin.may_help(request.user, record)
+        return [action for action in actions if may_help or action not in accounts_admin.HELP]
 
     def subject_of(self, record: User) -> int:
         return record.pk

@@ -4,11 +4,14 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
 
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
-from config.backoffice.html import chip, column, details
+from config.backoffice.consoles import UNMASK
+from config.backoffice.html import change_address, chip, column, details, words
+from config.backoffice.timeline import TimelineEntry
 from config.backoffice.transitions import actor_of
 from config.core.errors import ApiError
 from identity.access.models import AccountHistory
@@ -16,6 +19,78 @@ from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation, ManagedAccount
 from identity.accounts.roles import MAY_INVITE, roles
+from identity.accounts.support import end_log_ins, mail_reset
+
+EVENTS_MAX = 50  # the page of an account shows the newest entries of its history
+_WORDS = {"api_key": "API key", "oauth_client": "OAuth client"}
+
+
+def _end_log_ins(request: HttpRequest, person: Any, _form: SeenForm) -> str:
+    end_log_ins(person, by=actor_of(request), now=timezone.now())
+    return f"All sessions of {person} ended."
+
+
+def _mail_reset(request: HttpRequest, person: Any, _form: SeenForm) -> str:
+    if not mail_reset(person, by=actor_of(request), now=timezone.now()):
+        raise ValidationError("This address has reached its hourly limit of mails. Try again in an hour.")
+    return f"The mail to {person} was sent."
+
+
+def _why_no_reset(person: Any) -> str:
+    if not person.is_active:
+        return "The account is disabled."
+    return "" if person.email else "The account has no e-mail address."
+
+
+# Only members of Support have the permission to unmask a record.
+HELP = (
+    RecordAction(
+        name="mail-reset",
+        label="Send a password mail",
+        permission=UNMASK,
+        run=_mail_reset,
+        refusal=_why_no_reset,
+        consequences=lambda person: [
+            f"{person} gets the mail of the page “Forgot password” at the address of the account.",
+            "The password stays valid until the owner sets a new one. Verify that the request comes from the owner.",
+        ],
+    ),
+    RecordAction(
+        name="end-sessions",
+        label="End all sessions",
+        permission=UNMASK,
+        run=_end_log_ins,
+        consequences=lambda person: [
+            f"{person} must log in again on each device. Tokens of log-ins stop working.",
+            "API keys and authorized apps stay valid.",
+        ],
+    ),
+)
+
+
+def may_help(viewer: Any, person: Any) -> bool:
+    """Check whether `viewer` can help the owner of an account. Only superusers can do this for staff."""
+    return viewer.is_superuser or not person.is_staff
+
+
+def events_about(person: Any) -> list[TimelineEntry]:
+    """Return the newest entries of an account's history, without their details, which can be personal data."""
+    rows = AccountHistory.objects.filter(account=person.pk).select_related("principal").order_by("-id")
+    return [
+        TimelineEntry(
+            at=row.at,
+            title=_title_of(row.action),
+            actor=str(row.principal) if row.principal is not None else "system",
+            credential=row.credential,
+            address=change_address("identity_accounthistory", row.pk),
+        )
+        for row in rows.only("at", "action", "credential", "principal__username")[:EVENTS_MAX]
+    ]
+
+
+def _title_of(action: str) -> str:
+    kind, _, verb = action.partition(".")
+    return f"{_WORDS.get(kind, words(kind).capitalize())} {words(verb)}"
 
 
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -35,7 +110,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
             try:
                 self.sent = invite(actor=actor_of(self.request), **facts, now=timezone.now())
             except ApiError as refusal:
-                raise forms.ValidationError(str(refusal)) from refusal
+                raise ValidationError(str(refusal)) from refusal
         return facts
 
     def save(self, commit: bool = True) -> Invitation:  # noqa: ARG002  Django's signature

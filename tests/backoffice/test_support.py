@@ -1,0 +1,97 @@
+"""Test the help of Support for the owner of an account, and the history on the account's page."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from config.mail.models import OutgoingMail
+from identity.access.keys import create_api_key
+from identity.access.tokens import start_family
+from identity.models import AccountHistory, TokenFamily
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_searches import apply_with
+from tests.factories import PASSWORD, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def person():
+    return UserFactory(username="jane", email="jane@example.org")
+
+
+def page_of(person):
+    return reverse("admin:identity_user_change", args=[person.pk])
+
+
+def help_of(person, name):
+    return reverse("admin:identity_user_do", args=[person.pk, name])
+
+
+def actions_of(person):
+    return list(AccountHistory.objects.filter(account=person).order_by("id").values_list("action", flat=True))
+
+
+def test_support_can_mail_a_link_for_a_new_password(supports_client, person):
+    assert "The mail to jane was sent." in text_of(confirm(supports_client, help_of(person, "mail-reset")))
+    sent = OutgoingMail.objects.get()
+    assert (sent.template, sent.recipient) == ("forgotten_password", "jane@example.org")
+    assert actions_of(person) == ["account.reset_mailed"]
+    assert AccountHistory.objects.get().principal.username == "sam"
+
+
+def test_mail_for_a_new_password_counts_toward_the_limit_of_the_address(supports_client, person, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
+    confirm(supports_client, help_of(person, "mail-reset"))
+    assert "hourly limit of mails" in text_of(confirm(supports_client, help_of(person, "mail-reset")))
+    assert OutgoingMail.objects.count() == 1
+
+
+@pytest.mark.parametrize("columns", [{"email": ""}, {"is_active": False}])
+def test_account_without_an_address_or_access_gets_no_mail(supports_client, columns):
+    person = UserFactory(**columns)
+    supports_client.post(help_of(person, "mail-reset"), {"seen": str(person.pk)})
+    assert not OutgoingMail.objects.exists()
+
+
+def test_support_can_end_all_sessions_of_an_account(supports_client, person):
+    browser = Client()
+    browser.post("/account/login", {"login": "jane", "password": PASSWORD})
+    assert browser.get("/account/").status_code == 200
+    start_family(user=person, second_factor=False, now=timezone.now())
+    assert "All sessions of jane ended." in text_of(confirm(supports_client, help_of(person, "end-sessions")))
+    assert browser.get("/account/").status_code == 302
+    assert not TokenFamily.objects.filter(user=person, revoked_at__isnull=True).exists()
+    assert actions_of(person) == ["account.logged_out"]
+
+
+@pytest.mark.parametrize("name", ["mail-reset", "end-sessions"])
+def test_support_cannot_act_on_an_account_of_staff(supports_client, superusers_client, name):
+    colleague = staff_of("Reviewer", username="rita", email="rita@example.org")
+    for method in (supports_client.get, supports_client.post):
+        assert method(help_of(colleague, name)).status_code == 403
+    assert superusers_client.get(help_of(colleague, name)).status_code == 200
+
+
+@pytest.mark.parametrize("group", ["Reviewer", "Operations"])
+def test_other_groups_cannot_help_the_owner_of_an_account(person, group):
+    client = backoffice_client(staff_of(group))
+    assert "Send a password mail" not in text_of(client.get(page_of(person)))
+    assert client.post(help_of(person, "end-sessions"), {"seen": str(person.pk)}).status_code == 403
+
+
+def test_account_page_shows_the_history_to_groups_that_can_read_it(supports_client, reviewers_client, person):
+    create_api_key(owner=person, name="Shop", scopes=[], now=timezone.now())
+    confirm(supports_client, help_of(person, "mail-reset"))
+    text = text_of(supports_client.get(page_of(person)))
+    assert "Account reset mailed" in text
+    assert "Timeline" not in text_of(reviewers_client.get(page_of(person)))
+
+
+def test_search_states_that_it_found_an_account_by_its_application(supports_client, person):
+    apply_with(person, legal_name="Ada Reyes")
+    address, text = reverse("admin:identity_user_changelist"), "found accounts by data of their applications"
+    assert text in text_of(supports_client.get(address, {"q": "Ada Reyes"}))
+    assert text not in text_of(supports_client.get(address, {"q": "jane"}))
