@@ -302,10 +302,7 @@ class Check:
         if not self.is_scored:
             return SKIPPED, "nothing was scored"
         if self.texts["facts"] is None:
-            return (
-                SKIPPED,
-                "they are erased, or not open to the applicant: the score cannot be computed again",
-            )
+            return SKIPPED, "they are erased, or not open to the applicant: the score cannot be computed again"
         facts, digest = self._opened("facts", "nonce")
         _must(isinstance(facts, dict), "the facts must be a JSON object")
         closed_areas = [area for area in PRIVATE if "share" in self.fields and area not in self.fields["share"]]
@@ -471,10 +468,7 @@ class Check:
         if self.texts["proof_file"] is None:
             return SKIPPED, "not in the ledger yet"
         if self.ledger_key is None:
-            return (
-                SKIPPED,
-                "not checked: without the ledger's key, the tree could be a forgery",
-            )
+            return SKIPPED, "not checked: without the ledger's key, the tree could be a forgery"
         return OK, f"signed by {self.proven.check_signature(self.ledger_key)}"
 
 

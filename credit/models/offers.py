@@ -212,9 +212,7 @@ class Offer(models.Model):
         null=True, help_text="The US states in which the offer is not available, as two-letter codes. Null if none."
     )
     customer_segment = models.CharField(  # noqa: DJ001  because the API returns null
-        max_length=255,
-        null=True,
-        help_text="The customer segment that the offer is for. Null for all.",
+        max_length=255, null=True, help_text="The customer segment that the offer is for. Null for all."
     )
     blockscore_model_id = models.BigIntegerField(
         null=True, help_text="The id of the lender's scoring model for the applications. Null if none."
@@ -271,9 +269,7 @@ class Offer(models.Model):
         help_text="Why the regime applies, such as `renovation` for unsecured credit above EUR 100,000. Null if none.",
     )
     currency = models.CharField(  # noqa: DJ001
-        max_length=3,
-        null=True,
-        help_text="The ISO 4217 code of every amount. Amounts are in its minor unit.",
+        max_length=3, null=True, help_text="The ISO 4217 code of every amount. Amounts are in its minor unit."
     )
     day_count = models.CharField(  # noqa: DJ001
         max_length=8,

@@ -151,9 +151,7 @@ def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
     return [
         (
             _title(fact["name"]),
-            ", ".join(
-                filter(None, (_value(fact, application), fact["source_text"].rstrip("."), _day(fact["as_of"]))),
-            ),
+            ", ".join(filter(None, (_value(fact, application), fact["source_text"].rstrip("."), _day(fact["as_of"])))),
         )
         for fact in facts
     ]

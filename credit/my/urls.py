@@ -10,9 +10,7 @@ urlpatterns = [
     path("/apply/<str:offer_id>", apply.ApplyPage.as_view(), name="my_apply_for"),
     path("/applications/<str:application_id>/edit", apply.EditPage.as_view(), name="my_edit"),
     path(
-        "/applications/<str:application_id>/explanation",
-        rights_pages.ExplanationPage.as_view(),
-        name="my_explanation",
+        "/applications/<str:application_id>/explanation", rights_pages.ExplanationPage.as_view(), name="my_explanation"
     ),
     path("/applications/<str:application_id>/proof", proof_page.ProofPage.as_view(), name="my_proof"),
     re_path(
@@ -24,17 +22,13 @@ urlpatterns = [
     path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),
     path("/applications/<str:application_id>/accept", terms_pages.AcceptPage.as_view(), name="my_accept"),
     path(
-        "/applications/<str:application_id>/information",
-        terms_pages.InformationPage.as_view(),
-        name="my_information",
+        "/applications/<str:application_id>/information", terms_pages.InformationPage.as_view(), name="my_information"
     ),
     path("/information/<str:token>", terms_pages.LinkedInformationPage.as_view(), name="my_linked_information"),
     path("/agreement/<str:token>", terms_pages.LinkedAgreementPage.as_view(), name="my_linked_agreement"),
     path("/applications/<str:application_id>/agreement", terms_pages.AgreementPage.as_view(), name="my_agreement"),
     path("/applications/<str:application_id>/withdrawal", terms_pages.WithdrawalPage.as_view(), name="my_withdrawal"),
     path(
-        "/applications/<str:application_id>/documents/<str:document_id>",
-        pages.UploadPage.as_view(),
-        name="my_document",
+        "/applications/<str:application_id>/documents/<str:document_id>", pages.UploadPage.as_view(), name="my_document"
     ),
 ]

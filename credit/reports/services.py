@@ -25,15 +25,7 @@ from credit.core.applicants import FIRST
 from credit.core.errors import PurposeMissing, ReportNotPossible, ReportPending, ReportVendorError
 from credit.core.report_summary import LATEST, checked_raw, checked_summary
 from credit.models import Application, Report
-from credit.models.reports import (
-    CREDIT_TRANSACTION,
-    FAILED,
-    FROZEN,
-    NO_FILE,
-    RECEIVED,
-    REQUESTED,
-    WRITTEN_INSTRUCTIONS,
-)
+from credit.models.reports import CREDIT_TRANSACTION, FAILED, FROZEN, NO_FILE, RECEIVED, REQUESTED, WRITTEN_INSTRUCTIONS
 from credit.reports.vendor import PENDING, ReportRequest, ReportVendor, UnknownReport, VendorReport, report_vendor
 from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent

@@ -192,12 +192,7 @@ def _contact(lender: Provider | None) -> dict[str, Any]:
 
 
 def _standing(
-    offer: Mapping[str, Any],
-    terms: Mapping[str, Any],
-    schedule: list[Instalment],
-    *,
-    today: date,
-    is_scored: bool,
+    offer: Mapping[str, Any], terms: Mapping[str, Any], schedule: list[Instalment], *, today: date, is_scored: bool
 ) -> dict[str, Any]:
     """Return the rows about warnings, rights, and other information that is independent of the loan's figures."""
     texts = _texts(offer)

@@ -32,12 +32,7 @@ RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawa
 
 
 def declare(
-    application_id: str,
-    *,
-    actor: Actor,
-    now: datetime,
-    declared_at: datetime | None = None,
-    channel: str | None = None,
+    application_id: str, *, actor: Actor, now: datetime, declared_at: datetime | None = None, channel: str | None = None
 ) -> Application:
     """Withdraw from the agreement of the actor's own application, or record a borrower's withdrawal. Idempotent.
 

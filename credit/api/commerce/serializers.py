@@ -273,8 +273,7 @@ class InputSerializer(ResponseSerializer):
 
     id = TextField(help_text="An id of the request.")
     match = OneOfField(
-        ("exact", "featured"),
-        help_text="`exact` for the id of a variant, or `featured` for the id of its product.",
+        ("exact", "featured"), help_text="`exact` for the id of a variant, or `featured` for the id of its product."
     )
 
 

@@ -10,15 +10,7 @@ from config.api import serializers
 from config.core.currencies import currencies_in_use
 from credit.api.applications.applicant_serializers import EmailField, PatternField, Whole
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
-from credit.core.eu_credit import (
-    REGIMES,
-    RENOVATION,
-    REQUIRED_TEXTS,
-    TEXT_MAX_LENGTH,
-    TEXTS,
-    TEXTS_OF_LINE,
-    faults_of,
-)
+from credit.core.eu_credit import REGIMES, RENOVATION, REQUIRED_TEXTS, TEXT_MAX_LENGTH, TEXTS, TEXTS_OF_LINE, faults_of
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, JURISDICTIONS, US
 from credit.core.logos import BASE64_MAX_LENGTH, MAX_BYTES, PNG_SIDE_MAX, TOO_LARGE, NotALogo, read_base64
 from credit.core.quotes import AMOUNT_MAX_CENTS

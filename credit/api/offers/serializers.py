@@ -8,10 +8,7 @@ from rest_framework.fields import empty
 
 from config.api import serializers
 from config.core.names import skeleton
-from credit.api.applications.applicant_serializers import (
-    ApplicantAddressRequestSerializer,
-    ApplicantRequestSerializer,
-)
+from credit.api.applications.applicant_serializers import ApplicantAddressRequestSerializer, ApplicantRequestSerializer
 from credit.api.documents.serializers import TitleField
 from credit.api.offers.eu_serializers import (
     ADVERTISING,

@@ -290,8 +290,7 @@ class ScorePageSerializer(serializers.ResponseSerializer):
         "fields except `model_id` are null or empty.",
     )
     score = serializers.Int64Field(
-        allow_null=True,
-        help_text="The total of the points. Null for the applicant if the model reads `person.…`.",
+        allow_null=True, help_text="The total of the points. Null for the applicant if the model reads `person.…`."
     )
     range = serializers.ListField(
         child=serializers.Int64Field(), allow_null=True, help_text="The lowest and the highest possible score."

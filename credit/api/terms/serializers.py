@@ -128,8 +128,7 @@ class DisclosureSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="The cost of the credit, in the currency's minor unit. Null for a line of credit."
     )
     amount_financed_cents = serializers.Int64Field(
-        allow_null=True,
-        help_text="The amount less the fee, in the currency's minor unit. Null for a line of credit.",
+        allow_null=True, help_text="The amount less the fee, in the currency's minor unit. Null for a line of credit."
     )
     total_of_payments_cents = serializers.Int64Field(
         allow_null=True, help_text="The sum of all payments, in the currency's minor unit. Null for a line of credit."
@@ -194,8 +193,7 @@ class AgreedSerializer(serializers.ResponseSerializer):
         many=True, allow_null=True, help_text="All payments, in order. Null for a line of credit."
     )
     schedule_sha256 = serializers.TextField(
-        allow_null=True,
-        help_text="The SHA-256 of the canonical JSON of `schedule`, in hex. Null for a line of credit.",
+        allow_null=True, help_text="The SHA-256 of the canonical JSON of `schedule`, in hex. Null for a line of credit."
     )
     disclosure = DisclosureSerializer(help_text="The four figures of 12 CFR 1026.18.")
     decision = AgreedDecisionSerializer(help_text="The approval, with its record.")
@@ -328,8 +326,7 @@ class PrecontractSerializer(serializers.ModelResponseSerializer):
 
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = serializers.ListField(
-        child=serializers.FreeField(),
-        help_text="All payments, as in `GET …/acceptance`. Empty for a line of credit.",
+        child=serializers.FreeField(), help_text="All payments, as in `GET …/acceptance`. Empty for a line of credit."
     )
 
     class Meta:
