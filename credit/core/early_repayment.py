@@ -21,9 +21,7 @@ class EarlyRepayment:
     """
 
     on: date
-    after_payments: int
     capital: int
-    interest_saved: int
     fee_reduction: int
     compensation_max: int
 
@@ -57,7 +55,7 @@ def early_repayment(
     interest = sum(row.interest_cents for row in left)
     share = Decimal((ends_on - paid.due_on).days) / (ends_on - start).days
     compensation = compensation_max(paid.balance_cents, interest, on=paid.due_on, ends_on=ends_on)
-    return EarlyRepayment(paid.due_on, number, paid.balance_cents, interest, half_up(fee * share), compensation)
+    return EarlyRepayment(paid.due_on, paid.balance_cents, half_up(fee * share), compensation)
 
 
 def _year_after(day: date) -> date:

@@ -27,22 +27,16 @@ CEILING_ASSUMED = CEILING_ASSUMED_EUR * 100
 
 
 def payments_of_line(
-    ceiling: int | None,
-    rate_percent: Decimal,
-    *,
-    start: date,
-    is_overdraft: bool = False,
-    months: int | None = None,
-    monthly_fee: int = 0,
+    ceiling: int | None, rate_percent: Decimal, *, start: date, is_overdraft: bool = False
 ) -> list[Payment]:
     """Return the assumed payments of a line of credit that is drawn down in full on `start`, in minor units.
 
     Monthly interest is a twelfth of the yearly rate on the balance. Assumption (d): an overdraft is repaid in full
-    after `months`, by default three. Assumption (e): other lines of credit are repaid within a year in equal parts of
+    after three months. Assumption (e): other lines of credit are repaid within a year in equal parts of
     the capital. Assumption (h): the default ceiling is CEILING_ASSUMED.
     """
     amount = CEILING_ASSUMED if ceiling is None else ceiling
-    count = (months or OVERDRAFT_MONTHS) if is_overdraft else OPEN_END_MONTHS
+    count = OVERDRAFT_MONTHS if is_overdraft else OPEN_END_MONTHS
     payments: list[Payment] = []
     with localcontext(EXACT):
         balance = Decimal(amount)
@@ -50,7 +44,7 @@ def payments_of_line(
         for number in range(1, count + 1):
             capital = balance if number == count else part
             interest = balance * rate_percent / 1200
-            paid = half_up((capital + interest).quantize(Decimal("1e-9"), ROUND_HALF_UP)) + monthly_fee
+            paid = half_up((capital + interest).quantize(Decimal("1e-9"), ROUND_HALF_UP))
             payments.append((in_month(month_of(start) + number, start.day), paid))
             balance -= capital
     return payments
