@@ -10,7 +10,7 @@ from config.backoffice.forms import SeenForm
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import actor_of
 from config.core.errors import ValidationFailed
-from credit.api.offers.serializers import ProviderRequestSerializer
+from credit.api.offers.provider_serializers import ProviderRequestSerializer
 from credit.core.agencies import CHOICES
 from credit.core.logos import MAX_BYTES, PNG_SIDE_MAX, Logo, NotALogo, read_logo
 from credit.models import Provider

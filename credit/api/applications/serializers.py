@@ -9,7 +9,7 @@ from config.core.errors import PayloadTooLarge
 from config.core.json_text import SAFE_INTEGER_MAX, canonical_json, escaped, is_safe
 from credit.api.applications.applicant_serializers import ApplicantSerializer, ApplicantsRequestField
 from credit.api.documents.serializers import RequestedDocumentSerializer
-from credit.api.offers.serializers import InstalmentSerializer
+from credit.api.offers.quote_serializers import InstalmentSerializer
 from credit.core.facts import SHAREABLE
 from credit.core.machine import DRAFT, JUDGEMENTS, MACHINE
 from credit.models import Proposal

@@ -3,20 +3,13 @@
 import re
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
-from rest_framework.fields import empty
-
 from config.api import serializers
 from config.core.currencies import currencies_in_use
-from credit.api.applications.applicant_serializers import EmailField, PatternField, Whole
+from credit.api.applications.applicant_serializers import Whole
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.eu_credit import REGIMES, RENOVATION, REQUIRED_TEXTS, TEXT_MAX_LENGTH, TEXTS, TEXTS_OF_LINE, faults_of
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, JURISDICTIONS, US
-from credit.core.logos import BASE64_MAX_LENGTH, MAX_BYTES, PNG_SIDE_MAX, TOO_LARGE, NotALogo, read_base64
 from credit.core.quotes import AMOUNT_MAX_CENTS
-
-_URL = r"https?://[!-~]{1,490}"
-_ADDRESS_MAX_LENGTH = 500
 
 
 class CurrencyField(serializers.TextField):
@@ -143,65 +136,6 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
         return attrs
 
 
-class SupervisorRequestSerializer(Whole):
-    """The authority that supervises a lender."""
-
-    name = serializers.NameField(help_text="The authority's name.")
-    address = serializers.TextField(
-        min_length=1, max_length=_ADDRESS_MAX_LENGTH, help_text="The authority's postal address."
-    )
-
-
-class RedressRequestSerializer(Whole):
-    """The organization that handles out-of-court complaints."""
-
-    name = serializers.NameField(help_text="The organization's name.")
-    url = PatternField(
-        _URL,
-        wanted="a URL such as https://ombudsman.example",
-        max_length=500,
-        help_text="The URL of the organization's website.",
-    )
-
-
-class LenderContactRequestSerializer(serializers.RequestSerializer):
-    """A lender's contact data and supervision. An offer with `regime` `ccd2` or `ccd2_small` requires each field."""
-
-    phone = serializers.NameField(
-        max_length=64, **serializers.NULLABLE, help_text="The lender's telephone number. Null if none."
-    )
-    email = EmailField(max_length=254, **serializers.NULLABLE, help_text="The lender's email address. Null if none.")
-    register_number = serializers.NameField(
-        **serializers.NULLABLE, help_text="The register and the number of the lender's registration. Null if none."
-    )
-    supervisor = SupervisorRequestSerializer(
-        **serializers.NULLABLE, help_text="The authority that supervises the lender. Null if none."
-    )
-    redress = RedressRequestSerializer(
-        **serializers.NULLABLE, help_text="The organization that handles out-of-court complaints. Null if none."
-    )
-    debt_advice = serializers.TextField(
-        min_length=1,
-        max_length=1000,
-        **serializers.NULLABLE,
-        help_text="Where borrowers get debt advice. Null if none.",
-    )
-
-
-class SupervisorSerializer(serializers.JsonPartSerializer):
-    """The authority that supervises a lender."""
-
-    name = serializers.TextField(help_text="The authority's name.")
-    address = serializers.TextField(help_text="The authority's postal address.")
-
-
-class RedressSerializer(serializers.JsonPartSerializer):
-    """The organization that handles out-of-court complaints."""
-
-    name = serializers.TextField(help_text="The organization's name.")
-    url = serializers.TextField(help_text="The URL of the organization's website.")
-
-
 class ExampleSerializer(serializers.JsonPartSerializer):
     """The loan of a representative example."""
 
@@ -244,35 +178,4 @@ def advertising_fields() -> tuple[Any, Any, Any]:
             help_text="The statement that automated processing personalizes the offer (Article 13). Null for an offer "
             "without a scoring model, and for an offer with `jurisdiction` `us`.",
         ),
-    )
-
-
-@extend_schema_field({"type": "string", "format": "byte", "maxLength": BASE64_MAX_LENGTH})
-class LogoField(serializers.TextField):
-    """A PNG or SVG file in Base64. If the field is absent, the logo stays. Null removes it."""
-
-    default_error_messages = {"max_length": TOO_LARGE}
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            max_length=BASE64_MAX_LENGTH,
-            required=False,
-            allow_null=True,
-            help_text=f"The lender's logo as Base64: a PNG of at most {PNG_SIDE_MAX:,} by {PNG_SIDE_MAX:,} pixels, or "
-            f"an SVG without scripts, animations, and references to other files. The file has at most {MAX_BYTES:,} "
-            "bytes. Omit the field to keep the current logo. Null removes the logo.",
-            **options,
-        )
-
-    def run_validation(self, data: Any = empty) -> Any:
-        text = super().run_validation(data)
-        try:
-            return text if text is None else read_base64(text)
-        except NotALogo as refusal:
-            raise serializers.ValidationError(str(refusal)) from None
-
-
-def logo_url() -> serializers.TextField:
-    return serializers.TextField(
-        allow_null=True, help_text="The URL of the logo. A new logo has a new URL. Null if the lender has no logo."
     )

@@ -1,41 +1,24 @@
-import re
 from collections.abc import Sequence
-from datetime import date
-from decimal import Decimal
 from typing import Any
-
-from rest_framework.fields import empty
 
 from config.api import serializers
 from config.core.names import skeleton
-from credit.api.applications.applicant_serializers import ApplicantAddressRequestSerializer, ApplicantRequestSerializer
 from credit.api.documents.serializers import TitleField
 from credit.api.offers.eu_serializers import (
     ADVERTISING,
     CurrencyField,
     ExampleSerializer,
     JurisdictionRequestSerializer,
-    LenderContactRequestSerializer,
-    LogoField,
-    RedressSerializer,
-    RepresentativeExampleSerializer,
-    SupervisorSerializer,
     advertising_fields,
-    logo_url,
 )
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
 from credit.core import risk_based_pricing as pricing_rules
-from credit.core.agencies import AGENCIES
 from credit.core.applicant_schema import REQUIRABLE
-from credit.core.applicants import APPLICANTS_MAX
 from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.countries import US_STATES
-from credit.core.eu_credit import LENDER_FIELDS
-from credit.core.quotes import AMOUNT_MAX_CENTS, METHODS
-from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
+from credit.models.offers import Offer
 from credit.models.reports import KINDS
-from credit.offers.links import EXPIRES_IN_HOURS_MAX, PREFILL_MAX_BYTES
 
 TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
@@ -44,7 +27,6 @@ MIN_AGE_MAX_YEARS = 120
 # The maximum number of matched offers in a response. Each offer can have its own model, and a large model takes
 # milliseconds.
 OFFERS_MAX = 20
-_FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class OfferRequestSerializer(JurisdictionRequestSerializer):
@@ -213,116 +195,6 @@ class OfferQuery(serializers.QuerySerializer):
     )
 
 
-class QueryDecimalField(serializers.NumberField):
-    """A number in a query string, as an exact decimal: ASCII digits, at most six after the decimal point."""
-
-    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six decimal places."}
-
-    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
-        if not _FRACTION.fullmatch(data):
-            self.fail("invalid")
-        return Decimal(data)
-
-
-class QuoteQuery(serializers.QuerySerializer):
-    """The loan to quote."""
-
-    amount_cents = serializers.QueryInt64Field(
-        min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The amount, in the currency's minor unit."
-    )
-    term_months = serializers.QueryInt64Field(
-        min_value=1,
-        max_value=TERM_MAX_MONTHS,
-        help_text="The term in months. The schedule has one payment per month, or fewer if rounded payments repay a "
-        "small loan early.",
-    )
-    apr_percent = QueryDecimalField(
-        min_value=0,
-        max_value=RATE_MAX_PERCENT,
-        default=None,
-        help_text="The note rate per year in percent, with at most six decimal places. Default: the offer's lowest "
-        "rate, or its highest if it has no lowest. Required if the offer has no rate.",
-    )
-    fee_cents = serializers.QueryInt64Field(
-        min_value=0,
-        default=0,
-        help_text="The prepaid finance charge, in the currency's minor unit. The charge must be less than the amount.",
-    )
-    first_payment_on = serializers.DayField(
-        default=None,
-        help_text="The date of the first payment: after today (UTC), within 12 months. Default: one month from today.",
-    )
-    method = serializers.OneOfField(
-        METHODS,
-        default=None,
-        help_text="The method of computing `apr_percent`. Default: the method of the offer's jurisdiction. An offer "
-        "with `eu` accepts only `eu_annex_iii`.",
-    )
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs["fee_cents"] >= attrs["amount_cents"]:
-            raise serializers.ValidationError({"fee_cents": ["Must be less than `amount_cents`."]})
-        if attrs["first_payment_on"] is not None:
-            attrs["first_payment_on"] = date.fromisoformat(attrs["first_payment_on"])
-        return attrs
-
-
-class InstalmentSerializer(serializers.ResponseSerializer):
-    """One payment of a schedule."""
-
-    number = serializers.Int32Field(help_text="The number of the payment, from 1.")
-    due_on = serializers.DateField(help_text="The due date.")
-    payment_cents = serializers.Int64Field(help_text="The payment, in the currency's minor unit.")
-    interest_cents = serializers.Int64Field(help_text="The interest in the payment, in the currency's minor unit.")
-    principal_cents = serializers.Int64Field(
-        help_text="The principal in the payment, in the currency's minor unit. Negative if the interest of a long "
-        "first period exceeds the payment."
-    )
-    balance_cents = serializers.Int64Field(help_text="The balance after the payment, in the currency's minor unit.")
-
-
-class QuoteSerializer(serializers.ResponseSerializer):
-    """The cost of a loan. All amounts are in the currency's minor unit."""
-
-    payment_cents = serializers.Int64Field(help_text="The amount of each payment except the last.")
-    final_payment_cents = serializers.Int64Field(help_text="The amount of the last payment.")
-    total_of_payments_cents = serializers.Int64Field(help_text="The sum of all payments.")
-    finance_charge_cents = serializers.Int64Field(help_text="The finance charge: the interest and the prepaid fee.")
-    amount_financed_cents = serializers.Int64Field(help_text="The amount less the prepaid fee.")
-    apr_percent = serializers.NumberField(help_text="The annual percentage rate, with up to four decimal places.")
-    method = serializers.OneOfField(METHODS, help_text="The method of computing `apr_percent`.")
-    schedule = InstalmentSerializer(many=True, help_text="All payments, in order.")
-    currency = serializers.TextField(
-        required=False, help_text="The ISO 4217 code of the currency. Only offers with `eu` have this field."
-    )
-    fee_financed = serializers.FlagField(
-        required=False,
-        help_text="Whether the lender deducts the fee from the payout. Only offers with `eu` have this field.",
-    )
-    total_credit_cents = serializers.Int64Field(
-        required=False,
-        help_text="The total amount of credit, without a deducted fee. Only offers with `eu` have this field.",
-    )
-    total_cost_cents = serializers.Int64Field(
-        required=False,
-        help_text="The total cost of the credit: interest and fee. Only offers with `eu` have this field.",
-    )
-    total_payable_cents = serializers.Int64Field(
-        required=False,
-        help_text="The total amount of credit plus its total cost. Only offers with `eu` have this field.",
-    )
-    warning = serializers.TextField(
-        required=False,
-        help_text="The warning of Directive (EU) 2023/2225, Article 8. Only offers with `eu` have this field.",
-    )
-    representative_example = RepresentativeExampleSerializer(
-        required=False,
-        allow_null=True,
-        help_text="The offer's representative example. Only offers with `eu` have this field. Null if there is no "
-        "example.",
-    )
-
-
 _CURRENCY = (
     "The ISO 4217 code of the offers' currency. Default: USD if you send `amount_cents`, otherwise all currencies."
 )
@@ -446,183 +318,3 @@ class MatchSerializer(serializers.PageSerializer):
         help_text="The active offers, newest first, including those that do not match. A/B variants for other accounts "
         "are excluded.",
     )
-
-
-class ProviderSerializer(serializers.ModelResponseSerializer):
-    """A lender that you are a member of, or are invited to."""
-
-    membership = serializers.TextField(
-        help_text="`member`, or `invited` until `POST …/members/me` accepts the invitation, which grants no rights "
-        "before."
-    )
-
-    logo_url = logo_url()
-
-    class Meta:
-        model = Provider
-        fields = ["provider_id", "name", "logo_url", "owner_id", "created_at", "membership"]
-        extra_kwargs = {"provider_id": {"source": "id"}}
-
-
-class ProviderRequestSerializer(LenderContactRequestSerializer):
-    """A lender to create or update."""
-
-    name = serializers.NameField(help_text="The lender's public name. It must not look like another lender's name.")
-    address = serializers.LinesField(max_length=500, default="", help_text="The lender's postal address, for notices.")
-    agency = serializers.OneOfField(
-        AGENCIES,
-        **serializers.NULLABLE,
-        help_text="The Federal agency that enforces Regulation B for this lender, for notices (12 CFR 1002, appendix "
-        "A). Null for the installation's default (`NOTICE_AGENCY`).",
-    )
-    logo = LogoField()
-
-
-class NewProviderSerializer(serializers.ModelResponseSerializer):
-    """A lender, with its contact data."""
-
-    supervisor = SupervisorSerializer(
-        allow_null=True, help_text="The authority that supervises the lender. Null if none."
-    )
-    redress = RedressSerializer(
-        allow_null=True, help_text="The organization that handles out-of-court complaints. Null if none."
-    )
-    logo_url = logo_url()
-
-    class Meta:
-        model = Provider
-        fields = ["id", "name", "address", "agency", *LENDER_FIELDS, "logo_url", "owner_id", "created_at"]
-        extra_kwargs = {
-            "id": {
-                "help_text": "The lender's id: `provider_id` of its offers as a string, and of applications as an "
-                "integer."
-            }
-        }
-
-
-def _optional(fields: dict[str, Any]) -> dict[str, Any]:
-    for field in fields.values():
-        field.required, field.default = False, empty
-    return fields
-
-
-class PrefilledAddressSerializer(ApplicantAddressRequestSerializer):
-    """The known parts of an applicant's address."""
-
-    def get_fields(self) -> dict[str, Any]:
-        return _optional(super().get_fields())
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        return attrs
-
-
-class PrefilledApplicantSerializer(ApplicantRequestSerializer):
-    """The known data of an applicant. Each field is optional."""
-
-    address = PrefilledAddressSerializer(help_text="The applicant's residential address.")
-
-    def get_fields(self) -> dict[str, Any]:
-        return _optional(super().get_fields())
-
-
-class PrefillSerializer(serializers.RequestSerializer):
-    """The prefilled answers of the form."""
-
-    refuses_unknown = True
-    application_data = serializers.DictField(
-        default=dict, help_text="Values of fields of the offer's schema, of `amount_cents`, and of `term_months`."
-    )
-    applicants = serializers.ListField(
-        child=PrefilledApplicantSerializer(),
-        max_length=APPLICANTS_MAX,
-        default=list,
-        help_text="The known data of up to two applicants.",
-    )
-
-
-class ApplicationLinkRequestSerializer(serializers.RequestSerializer):
-    """The offer of an application form, and the prefilled answers."""
-
-    refuses_unknown = True
-    offer_id = serializers.Int64Field(help_text="The id of an active offer of the lender.")
-    prefill = PrefillSerializer(
-        required=False, help_text=f"Answers that the applicant checks: at most {PREFILL_MAX_BYTES:,} bytes as JSON."
-    )
-    expires_in_hours = serializers.Int32Field(
-        min_value=1, max_value=EXPIRES_IN_HOURS_MAX, default=168, help_text="The lifetime of the link in hours."
-    )
-
-
-class ApplicationLinkSerializer(serializers.ResponseSerializer):
-    """A link to the form of an application."""
-
-    url = serializers.TextField(help_text="The URL to open in a browser.")
-    expires_at = serializers.DateTimeField(help_text="When the link expires (UTC).")
-
-
-class ProvidersPageSerializer(serializers.PageSerializer):
-    """A page of lenders."""
-
-    providers = ProviderSerializer(
-        many=True, help_text="The lenders that you are a member of, or are invited to, oldest first."
-    )
-
-
-class MemberRequestSerializer(serializers.RequestSerializer):
-    """An invitation of a member."""
-
-    username = serializers.IdField(help_text="The user name of the invited account.")
-    role = serializers.OneOfField(
-        ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="The role that the invitation grants."
-    )
-
-
-class RoleRequestSerializer(serializers.RequestSerializer):
-    """The new role of a member."""
-
-    role = serializers.OneOfField(ProviderMember.ROLES, help_text="The new role.")
-
-
-class InvitationSentSerializer(serializers.ResponseSerializer):
-    """The result of an invitation. It is the same for known and unknown user names."""
-
-    username = serializers.TextField(help_text="The user name, as sent.")
-    invited = serializers.FlagField(help_text="Always true.")
-
-
-class InvitationSerializer(serializers.ModelResponseSerializer):
-    """An invitation that is not accepted yet. It doesn't disclose whether the user name exists."""
-
-    username = serializers.TextField(help_text="The invited user name, as sent.")
-    expires_at = serializers.DateTimeField(help_text="When the invitation expires (UTC).")
-
-    class Meta:
-        model = ProviderInvitation
-        fields = ["id", "username", "role", "invited_at", "expires_at"]
-        extra_kwargs = {
-            "id": {"help_text": "The invitation's id, which `DELETE …/invitations/{invitation_id}` requires."}
-        }
-
-
-class MemberSerializer(serializers.ModelResponseSerializer):
-    """An account that acts on behalf of a lender."""
-
-    username = serializers.TextField(source="user.username")
-    role = serializers.TextField()
-    is_owner = serializers.FlagField(help_text="Whether the lender belongs to this account.")
-
-    class Meta:
-        model = ProviderMember
-        fields = ["user_id", "username", "role", "is_owner"]
-        extra_kwargs = {"user_id": {"help_text": "The member's `user_id`."}}
-
-
-class MembersPageSerializer(serializers.PageSerializer):
-    """A page of a lender's members."""
-
-    members = MemberSerializer(many=True, help_text="The members, in the order in which they joined.")
-    invitations = InvitationSerializer(
-        many=True,
-        help_text="The open invitations, at most 50, on every page. Empty for members without the role `owner`.",
-    )
-    total = serializers.Int64Field(help_text="The number of members on all pages, without the invitations.")

@@ -16,7 +16,7 @@ from config.core.errors import NotAcceptable, NotFound, ValidationFailed
 from config.core.lifecycle import SecondFactorRequired, actor_of
 from config.core.media_types import quality_of
 from credit.api.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
-from credit.api.offers import serializers
+from credit.api.offers import provider_serializers, quote_serializers, serializers
 from credit.core import quotes
 from credit.core.errors import AprAboveCap, OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
@@ -70,7 +70,9 @@ class OfferViewSet(ApiViewSet):
         return offers.load_offer(offer_id)
 
     @_reads_offers(
-        query=serializers.QuoteQuery, answer=serializers.QuoteSerializer, errors=(OfferNotFound, OfferUnavailable)
+        query=quote_serializers.QuoteQuery,
+        answer=quote_serializers.QuoteSerializer,
+        errors=(OfferNotFound, OfferUnavailable),
     )
     def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Quote a loan of an offer.
@@ -138,7 +140,7 @@ class ProviderViewSet(ApiViewSet):
 
     tag = "providers"
 
-    @_reads_offers(page=PageQuery, answer=serializers.ProvidersPageSerializer)
+    @_reads_offers(page=PageQuery, answer=provider_serializers.ProvidersPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Provider]:
         """List your lenders.
 
@@ -147,8 +149,8 @@ class ProviderViewSet(ApiViewSet):
         return providers.list_providers(request.user, now=timezone.now())
 
     @_decides_who_acts(
-        body=serializers.ProviderRequestSerializer,
-        answer=serializers.NewProviderSerializer,
+        body=provider_serializers.ProviderRequestSerializer,
+        answer=provider_serializers.NewProviderSerializer,
         status=201,
         errors=(InsufficientScope, SecondFactorRequired),
     )
@@ -163,8 +165,8 @@ class ProviderViewSet(ApiViewSet):
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
     @_decides_who_acts(
-        body=serializers.ProviderRequestSerializer,
-        answer=serializers.NewProviderSerializer,
+        body=provider_serializers.ProviderRequestSerializer,
+        answer=provider_serializers.NewProviderSerializer,
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
@@ -177,8 +179,8 @@ class ProviderViewSet(ApiViewSet):
 
     @endpoint(
         access="applications:write",
-        body=serializers.ApplicationLinkRequestSerializer,
-        answer=serializers.ApplicationLinkSerializer,
+        body=provider_serializers.ApplicationLinkRequestSerializer,
+        answer=provider_serializers.ApplicationLinkSerializer,
         status=201,
         errors=(ProviderNotFound, ProviderTaken, OfferNotFound, OfferUnavailable, SecondFactorRequired),
     )
@@ -193,7 +195,9 @@ class ProviderViewSet(ApiViewSet):
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())
 
     @_reads_offers(
-        page=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound, SecondFactorRequired)
+        page=PageQuery,
+        answer=provider_serializers.MembersPageSerializer,
+        errors=(ProviderNotFound, SecondFactorRequired),
     )
     def members(self, request: ApiRequest, provider_id: str) -> Response:
         """List the members of a lender.
@@ -204,12 +208,12 @@ class ProviderViewSet(ApiViewSet):
         page = self.get_paginated_response(self.paginate_queryset(providers.members_of(provider)))
         is_owner = providers.role_of(provider, request.user) == ProviderMember.OWNER
         invitations = providers.invitations_of(provider, now=timezone.now()) if is_owner else ()
-        page.data["invitations"] = serializers.InvitationSerializer(invitations, many=True).data
+        page.data["invitations"] = provider_serializers.InvitationSerializer(invitations, many=True).data
         return page
 
     @_decides_who_acts(
-        body=serializers.MemberRequestSerializer,
-        answer=serializers.InvitationSentSerializer,
+        body=provider_serializers.MemberRequestSerializer,
+        answer=provider_serializers.InvitationSentSerializer,
         status=202,
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
@@ -224,7 +228,7 @@ class ProviderViewSet(ApiViewSet):
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
 
-    @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
+    @_decides_who_acts(answer=provider_serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a lender.
 
@@ -242,8 +246,8 @@ class ProviderViewSet(ApiViewSet):
         providers.withdraw_invitation(provider_id, invitation_id, by=actor_of(request), now=timezone.now())
 
     @_decides_who_acts(
-        body=serializers.RoleRequestSerializer,
-        answer=serializers.MemberSerializer,
+        body=provider_serializers.RoleRequestSerializer,
+        answer=provider_serializers.MemberSerializer,
         errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed, SecondFactorRequired),
     )
     def change_member(
