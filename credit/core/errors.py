@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Self
 
 from config.core.credentials import InsufficientScope
 from config.core.errors import ApiError, UnsupportedMediaType, ValidationFailed
-from config.core.lifecycle import InvalidTransition, SecondFactorRequired
+from config.core.lifecycle import InvalidTransition, ReviewerRequired, SecondFactorRequired
 from credit.core.reasons import OTHER, REASONS, Reason, faults_of
 
 if TYPE_CHECKING:
@@ -88,6 +88,12 @@ class TermsChanged(ApiError):
 class InvalidApplicationTransition(InvalidTransition):
     error, code, stored = "invalid_application_transition", "E3001", True
     message = "The application's status does not allow this change. `details.allowed` lists the allowed statuses."
+
+
+# Operations with which a reviewer decides can return these errors.
+DECIDING_ERRORS: tuple[type[ApiError], ...] = (
+    ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired,
+)  # fmt: skip
 
 
 def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:

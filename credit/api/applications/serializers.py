@@ -121,14 +121,17 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class ApplicationFilter(serializers.FilterSet):
-    provider_id = serializers.QueryFilter(
-        serializers.QueryInt64Field(required=False, help_text="Only applications to this lender.")
-    )
+class OfferFilter(serializers.FilterSet):
     offer_id = serializers.QueryFilter(
         serializers.QueryInt64Field(required=False, help_text="Only applications to this offer.")
     )
     status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
+
+
+class ApplicationFilter(OfferFilter):
+    provider_id = serializers.QueryFilter(
+        serializers.QueryInt64Field(required=False, help_text="Only applications to this lender.")
+    )
 
 
 class ApplicationQuery(serializers.PageQuery):
@@ -160,11 +163,7 @@ class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
         return thing.applicants is not None
 
 
-class InboxFilter(serializers.FilterSet):
-    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
-    offer_id = serializers.QueryFilter(
-        serializers.QueryInt64Field(required=False, help_text="Only applications to this offer.")
-    )
+class InboxFilter(OfferFilter):
     submitted_from = serializers.QueryFilter(
         serializers.QueryTimeField(required=False, help_text="Only applications submitted at or after this time."),
         "submitted_at",

@@ -11,7 +11,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY
 from config.core.errors import NotFound
 from config.core.json_text import render_json
-from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from config.core.lifecycle import RecordNotEditable, actor_of
 from credit.api.documents import serializers
 from credit.api.documents.parsers import FileParser
 from credit.applications.services import load_for, note_reading
@@ -70,12 +70,7 @@ class DocumentViewSet(ApiViewSet):
         answer=serializers.DocumentsPageSerializer,
         status=201,
         idempotent=True,
-        errors=(
-            errors.ApplicationNotFound,
-            errors.InvalidApplicationTransition,
-            ReviewerRequired,
-            SecondFactorRequired,
-        ),
+        errors=errors.DECIDING_ERRORS,
     )
     def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Request documents.

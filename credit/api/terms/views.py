@@ -33,12 +33,6 @@ SHOWN_MAX = 100
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 _decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope covers a decision
-_DECIDING_ERRORS = (
-    errors.ApplicationNotFound,
-    errors.InvalidApplicationTransition,
-    ReviewerRequired,
-    SecondFactorRequired,
-)
 
 
 def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
@@ -78,7 +72,7 @@ class CounterofferViewSet(ApiViewSet):
         answer=serializers.CounterofferSerializer,
         status=201,
         errors=(
-            *_DECIDING_ERRORS,
+            *errors.DECIDING_ERRORS,
             errors.AprAboveCap,
             errors.CounterofferOpen,
             errors.ReasonsRequired,
@@ -123,7 +117,7 @@ class CounterofferViewSet(ApiViewSet):
             }
         return application.counteroffers.select_related("loan_terms").latest("id")
 
-    @_decides(errors=(*_DECIDING_ERRORS, NotFound, RecordNotEditable))
+    @_decides(errors=(*errors.DECIDING_ERRORS, NotFound, RecordNotEditable))
     def withdraw(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> None:
         """Withdraw an open counteroffer.
 
