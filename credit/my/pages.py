@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -146,8 +146,8 @@ class ApplicationPage(MyPage):
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
-        does = _BUTTONS.get(request.POST.get("do", ""))
-        return run_action(request, application_id, "write", lambda: does and does(request, application_id))
+        does, to = _BUTTONS.get(request.POST.get("do", "")), reverse("my_application", args=[application_id])
+        return run_action(request, "write", lambda: does and does(request, application_id), to)
 
 
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
@@ -202,27 +202,20 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     }
 
 
-def run_action(
-    request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any], *, field: str = ""
-) -> HttpResponse:
-    """Run a form's action, and redirect to the application's page with the result.
-
-    `field` is the HTML ID for an error.
-    """
+def run_action(request: HttpRequest, limit: str, do: Callable[[], Any], to: str, *, field: str = "") -> HttpResponse:
+    """Run a form's action, and redirect to the URL `to` with the result. `field` is the HTML ID for an error."""
     try:
         consume(limit, str(request.user.pk))
         done = do()
     except ApiError as refusal:
-        return _refused(request, application_id, refusal, field)
-    else:
-        messages.success(request, done or gettext("Nothing was changed. Reload the page, and try again."))
-    return HttpResponseRedirect(reverse("my_application", args=[application_id]))
+        return _refused(request, refusal, to, field)
+    messages.success(request, done or gettext("Nothing was changed. Reload the page, and try again."))
+    return HttpResponseRedirect(to)
 
 
-def _refused(request: HttpRequest, application_id: str, refusal: ApiError, field: str) -> HttpResponse:
+def _refused(request: HttpRequest, refusal: ApiError, to: str, field: str) -> HttpResponse:
     messages.error(request, error_message(refusal), extra_tags=field)
-    address = reverse("my_application", args=[application_id])
-    return HttpResponseRedirect(f"{address}#{quote(field)}" if field else address)
+    return HttpResponseRedirect(f"{to}#{quote(field)}" if field else to)
 
 
 def _send(request: HttpRequest, application_id: str) -> str:
@@ -260,16 +253,19 @@ class UploadPage(View):
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
         with localized(request):
+            to, field = reverse("my_application", args=[application_id]), f"file-{document_id}"
             try:
                 with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
-                    return self._checked(request, application_id, document_id)
+                    return self._checked(request, application_id, document_id, to, field)
             except ApiError as refusal:
-                return _refused(request, application_id, refusal, _field(document_id))
+                return _refused(request, refusal, to, field)
 
     @method_decorator(csrf_protect)
-    def _checked(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
+    def _checked(
+        self, request: HttpRequest, application_id: str, document_id: str, to: str, field: str
+    ) -> HttpResponse:
         if not request.user.is_authenticated:
-            return HttpResponseRedirect(reverse("my"))
+            return redirect("my")
 
         def upload() -> str:
             file = request.FILES.get("file")
@@ -281,12 +277,7 @@ class UploadPage(View):
                 add_file(application_id, document_id, received, actor=actor, now=now)
             return gettext("The file was uploaded.")
 
-        return run_action(request, application_id, "upload", upload, field=_field(document_id))
-
-
-def _field(document_id: str) -> str:
-    """Return the HTML ID of a document's file field."""
-    return f"file-{document_id}"
+        return run_action(request, "upload", upload, to, field=field)
 
 
 class NoticePage(MyPage):
@@ -335,4 +326,4 @@ class ConsentPage(MyPage):
                 notices.withdraw_consent(actor=actor, now=now)
         except ApiError as refusal:
             messages.error(request, error_message(refusal))
-        return HttpResponseRedirect(reverse("my_consent"))
+        return redirect("my_consent")

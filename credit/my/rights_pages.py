@@ -1,18 +1,18 @@
 """The page that explains a decision, with the form that reports a wrong value."""
 
+from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.api.rate_limits import consume
 from config.core.currencies import to_minor_units
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ValidationFailed
 from config.core.figure_fields import AmountField, FigureField
 from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
@@ -20,8 +20,7 @@ from credit.core.facts import path_of
 from credit.core.figures import date_in_words
 from credit.models import Application, DocumentFile
 from credit.my.content import Row, title_of, value_in_words
-from credit.my.pages import MyPage, actor_on, own_applications
-from credit.my.words import error_message
+from credit.my.pages import MyPage, actor_on, own_applications, run_action
 from credit.scoring import corrections
 from credit.scoring.explanation import explain
 
@@ -56,17 +55,11 @@ class ExplanationPage(MyPage):
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         """Store the report of a wrong value."""
         application = get_by_uuid(own_applications(request), application_id, Http404)
-        try:
-            consume("write", str(request.user.pk))
-            _report(request, application)
-        except ApiError as refusal:
-            messages.error(request, error_message(refusal))
-        else:
-            messages.success(request, gettext("A reviewer answers within 30 days."))
-        return redirect("my_explanation", application_id)
+        to = reverse("my_explanation", args=[application_id])
+        return run_action(request, "write", partial(_report, request, application), to)
 
 
-def _report(request: HttpRequest, application: Application) -> None:
+def _report(request: HttpRequest, application: Application) -> str:
     typed = {name: request.POST.get(name, "").strip() for name in ("fact", "claimed", "statement", "file")}
     if not 0 < len(typed["statement"]) <= corrections.STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
         raise ValidationFailed(gettext("Enter the right value, and why the other is wrong, at most 4,000 characters."))
@@ -80,6 +73,7 @@ def _report(request: HttpRequest, application: Application) -> None:
         actor=actor_on(request),
         now=timezone.now(),
     )
+    return gettext("A reviewer answers within 30 days.")
 
 
 def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:

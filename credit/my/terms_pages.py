@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import get_language, gettext, gettext_lazy
 
@@ -23,7 +24,7 @@ from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
-from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
+from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications, run_action
 from credit.my.words import error_message
 from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable, form_of_link, provide
@@ -227,13 +228,12 @@ class WithdrawalPage(MyPage):
         get_by_uuid(own_applications(request), application_id, Http404)
         if request.POST.get("sure") != "yes":
             return redirect("my_withdrawal", application_id)
-        try:
-            consume("write", str(request.user.pk))
+
+        def declare() -> str:
             withdrawals.declare(application_id, actor=actor_on(request), now=timezone.now())
-            messages.success(request, gettext("You withdrew from the contract. We sent a receipt to each borrower."))
-        except ApiError as refusal:
-            messages.error(request, error_message(refusal))
-        return redirect("my_withdrawal", application_id)
+            return gettext("You withdrew from the contract. We sent a receipt to each borrower.")
+
+        return run_action(request, "write", declare, reverse("my_withdrawal", args=[application_id]))
 
 
 def _withdrawn_in_words(application: Application) -> str:
