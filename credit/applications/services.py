@@ -1,7 +1,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any, cast
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
@@ -155,36 +156,38 @@ def create_application(
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
         raise InvalidStatus(f"`initial_status` must be {' or '.join(sorted(INITIAL_STATUSES))}.")
     documents = _check_offer(offer_id, provider_id)
-    persons = None if applicants is None else Applicants.of(applicants)
-    application = Application(
-        id=uuid7(),
-        consumer_id=consumer_id,
-        offer_id=offer_id,
-        provider_id=provider_id,
-        status=status,
-        initial_status=status,
-        application_data=application_data,
-        applicants=cast("Any", persons),
-        applicants_sha256=None if persons is None else persons.sha256,
-        applicant_index=None if persons is None else index_of(persons, persons.sha256),
-        amount_cents=Figures(application_data).amount_cents,
-        share=cast("Any", list(share)),
-        data_changed_by_id=consumer_id,
-        created_at=now,
-        updated_at=now,
-    )
+    application = new_application(
+        uuid7(), consumer_id, application_data, applicants, now, offer_id=offer_id, provider_id=provider_id,
+        status=status, initial_status=status, share=list(share),
+    )  # fmt: skip
     if status != DRAFT:
         application.submitted_at = now
         for name, value in pinned_offer(application).items():
             setattr(application, name, value)
     with transaction.atomic(savepoint=False):
         insert(application)
-        if persons is not None:
+        if applicants is not None:
             insert_all(PersonKey.keys_of(application))
         if status == DRAFT and documents:
             RequestedDocument.put_on_checklist(application, documents, now=now)
         application.follow_creation(now)
     return application
+
+
+def new_application(
+    pk: UUID, consumer_id: int, data: Any, applicants: list[Person] | None, now: datetime, **columns: Any
+) -> Application:
+    """Return an unsaved application, with the columns that are computed from its data and applicants."""
+    return Application(
+        id=pk, consumer_id=consumer_id, data_changed_by_id=consumer_id, created_at=now, updated_at=now,
+        application_data=data, amount_cents=Figures(data).amount_cents,
+        **_applicant_columns(None if applicants is None else Applicants.of(applicants)), **columns,
+    )  # fmt: skip
+
+
+def _applicant_columns(persons: Applicants | None) -> dict[str, Any]:
+    digest = None if persons is None else persons.sha256
+    return {"applicants": persons, "applicants_sha256": digest, "applicant_index": index_of(persons, digest)}
 
 
 # The order is the same as in `Offer.terms`.
@@ -267,9 +270,7 @@ def change_application(
         if "applicants" in changes:
             before = application.applicants
             persons = None if changes["applicants"] is None else Applicants.of(changes["applicants"], before=before)
-            columns |= sealed_values(application, applicants=persons)
-            columns["applicants_sha256"] = None if persons is None else persons.sha256
-            columns["applicant_index"] = index_of(persons, columns["applicants_sha256"])
+            columns |= _applicant_columns(persons) | sealed_values(application, applicants=persons)
             whose = changed_members(before, persons)
         if changes.get("share", application.share) != application.share:
             unfrozen = unfrozen.filter(status=DRAFT)

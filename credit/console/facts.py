@@ -254,10 +254,7 @@ def _form_of(application: Application) -> type[ConfirmForm] | None:
 
 
 def _uploaded(application: Application) -> list[tuple[str, str]]:
-    files = DocumentFile.objects.filter(
-        document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
-    )
-    return [(str(pk), name) for pk, name in files.values_list("pk", "name")]
+    return [(str(pk), name) for pk, name in DocumentFile.uploaded_for(application).values_list("pk", "name")]
 
 
 def _confirm(request: HttpRequest, application: Application, form: Any) -> str:

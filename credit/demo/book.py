@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
@@ -24,10 +24,8 @@ from config.core.digest import digest_of
 from config.core.groups import REVIEWER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
+from credit.applications.services import new_application
 from credit.core import machine as states
-from credit.core.applicant_search import index_of
-from credit.core.applicants import Applicants
-from credit.core.figures import Figures
 from credit.core.reasons import in_words
 from credit.demo.confirming import accept_documents
 from credit.documents import requests, services, storage
@@ -86,23 +84,11 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
     """Create a draft with `persons`, if any. The amount is limited to the offer's range."""
     least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     data = {**data, "amount_cents": min(max(data["amount_cents"], least or 0), most or data["amount_cents"])}
-    applicants = None if persons is None else Applicants.of(persons)
-    application = Application.objects.create(
-        id=identifier,
-        consumer=consumer,
-        offer_id=offer.pk,
-        provider_id=int(offer.provider_id),
-        status=states.DRAFT,
-        initial_status=states.DRAFT,
-        application_data=data,
-        applicants=cast("Any", applicants),
-        applicants_sha256=None if applicants is None else applicants.sha256,
-        applicant_index=None if applicants is None else index_of(applicants, applicants.sha256),
-        amount_cents=Figures(data).amount_cents,
-        data_changed_by=consumer,
-        created_at=moment,
-        updated_at=moment,
-    )
+    application = new_application(
+        identifier, consumer.pk, data, persons, moment, offer_id=offer.pk, provider_id=int(offer.provider_id),
+        status=states.DRAFT, initial_status=states.DRAFT,
+    )  # fmt: skip
+    application.save(force_insert=True)
     PersonKey.objects.bulk_create(PersonKey.keys_of(application))
     record_application_event("created", application, now=moment)
     return application

@@ -129,6 +129,13 @@ class DocumentFile(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @classmethod
+    def uploaded_for(cls, application: Any) -> "models.QuerySet[DocumentFile]":
+        """Select the stored files of an application. Rejected and deleted files are excluded."""
+        return cls.objects.filter(
+            document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
+        )
+
     @property
     def download_name(self) -> str:
         extension = CONTENT_TYPES.get(self.content_type, "")

@@ -108,8 +108,6 @@ class ModelVersion(lifecycle.StatefulModel):
 
     machine = MACHINE
     invalid_transition = InvalidVersionTransition
-    # The response to a publication contains the warnings. They are not stored.
-    warnings: tuple[str, ...] = ()
 
     class Meta:
         ordering = ["number"]

@@ -46,9 +46,7 @@ class ExplanationPage(MyPage):
             "corrections": [
                 (row, _title(row.fact)) for row in corrections.corrections_of(application_id, actor_on(request))
             ],
-            "files": DocumentFile.objects.filter(
-                document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
-            ),
+            "files": DocumentFile.uploaded_for(application),
         }
         return render(request, "credit/my/explanation.html", facts)
 

@@ -44,11 +44,8 @@ def confirm(
     application = load_for_facts(application_id, actor)
     if refusal := only_reviewer(application, actor):
         raise refusal
-    files = DocumentFile.objects.filter(
-        document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
-    )
     missing = ValidationFailed.of_member("file_id", "Must be the id of a file in a document of the application.")
-    file = get_by_uuid(files, file_id, missing)
+    file = get_by_uuid(DocumentFile.uploaded_for(application), file_id, missing)
     confirmation = Confirmation.objects.create(
         application=application,
         pointer=pointer,

@@ -76,9 +76,7 @@ def request_correction(
             raise ValidationFailed.of_member("claimed", f"Must be a {known.type}, as `{fact}` is.")
         if file is None and not is_claimed(fact):
             raise ValidationFailed.of_member("file", f"`{fact}` requires an uploaded file that shows the right value.")
-        files = DocumentFile.objects.filter(
-            document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
-        )
+        files = DocumentFile.uploaded_for(application)
         missing = ValidationFailed.of_member("file", "Must be the id of an uploaded file of the application.")
         try:
             with transaction.atomic():
