@@ -50,7 +50,6 @@ def _loan_ends(application: Application) -> list[datetime]:
 
 
 def _due_dates(application: Application) -> Iterator[datetime]:
-    """Yield the due date of each undelivered notice, and of each running clock."""
     running = Clock.objects.filter(application=application, stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY)
     yield from running.values_list("due_at", flat=True)
     undelivered = Notice.objects.filter(application=application, status__in=UNDELIVERED)

@@ -225,7 +225,6 @@ def _report_title(report: Report) -> str:
 
 
 def _form_of(application: Application) -> type[ConfirmForm] | None:
-    """Return the form to confirm an application's claimed numbers, or None without claimed numbers."""
     data: Any = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     names = [name for name, value in data.items() if type(value) in {int, float}] if isinstance(data, dict) else []

@@ -98,7 +98,6 @@ def _is_whole_pdf(content: bytes) -> bool:
 
 
 def _is_whole_png(content: bytes) -> bool:
-    """Return whether a PNG has a size, image data, and an end chunk."""
     at, kinds = 8, set()
     while at + 12 <= len(content) and b"IEND" not in kinds:
         kinds.add(content[at + 4 : at + 8])

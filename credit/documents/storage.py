@@ -180,7 +180,6 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
 
 
 def _is_writable() -> bool:
-    """Return whether the storage folder on this machine is writable or can be created."""
     kept_in = storage()
     if not isinstance(kept_in, FileSystemStorage):
         # Other storages can only be checked with a write.

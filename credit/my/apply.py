@@ -37,7 +37,6 @@ _SENT_TWICE = timedelta(minutes=1)
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:
-    """Return the catalog that the user can see, with the user's own scores."""
     return CatalogueFilter(user_id=str(request.user.pk), sees_scores=True)
 
 

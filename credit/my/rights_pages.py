@@ -122,7 +122,6 @@ _LAWS = {"CCD2": _("CCD2"), "GDPR": _("GDPR"), "AI Act": _("AI Act")}
 
 
 def _law_in_words(citation: str) -> str:
-    """Translate the names of laws in a citation to the active language."""
     for name, words in _LAWS.items():
         citation = citation.replace(name, str(words))
     return citation

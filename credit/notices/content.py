@@ -224,7 +224,6 @@ def _is_incomplete(notice: Notice) -> bool:
 
 
 def _can_request_review(notice: Notice) -> bool:
-    """Return whether the applicant can request reconsideration (`Application.is_reconsiderable`)."""
     move = notice.move
     if move is None:
         # The notice is about a counteroffer.

@@ -143,7 +143,6 @@ def _procedure(card: Card, total: int | None) -> str:
 
 
 def _inputs(card: Card, score: Score, facts: Mapping[str, Any], currency: str | None) -> list[dict[str, Any]]:
-    """Return each input with its used facts and with the points of its characteristic."""
     used = {fact["name"]: fact for fact in score.sources or ()}
     scored = {each.input: (each, row) for each, row in zip(card.characteristics, score.points, strict=True)}
     inputs = []
@@ -175,7 +174,6 @@ def _fact(name: str, value: Any, source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name_in_words(name: str) -> str:
-    """Translate a characteristic's name, if it is a common name."""
     return gettext(name) if name in _COMMON_NAMES else name
 
 

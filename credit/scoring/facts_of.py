@@ -152,7 +152,6 @@ def _marked(application: Application) -> list[tuple[str, str]]:
 
 
 def _differs_from(claimed: Any, value: Any) -> bool | None:
-    """Return whether a value differs from the claim, or None if either is missing."""
     if value is None or claimed is None:
         return None
     number, claimed_number = number_of(value), number_of(claimed)

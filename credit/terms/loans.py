@@ -227,7 +227,6 @@ def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
 
 
 def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterator[Bound]:
-    """Yield the limits of an offer that a loan violates."""
     yield from outside(offer, loan.amount_cents, loan.term_months)
     if not has_term and loan.term_months is not None:
         yield "term_months", None, "The offer is a line of credit, which has no term."

@@ -76,7 +76,6 @@ def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
 
 
 def _texts_of(application: Application, terms: LoanTerms, lender: Provider | None) -> dict[str, str]:
-    """Map the names of items to the available texts."""
     offer: Mapping[str, Any] = application.offer_snapshot or {}
     offer_texts: Mapping[str, str] = offer.get("texts") or {}
     words = {name: text if applies(text) else gettext("Does not apply.") for name, text in offer_texts.items()}

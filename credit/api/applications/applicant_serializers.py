@@ -141,7 +141,6 @@ class ApplicantRequestSerializer(Whole):
 
 
 def _response_fields(request: type[serializers.RequestSerializer]) -> dict[str, Any]:
-    """Return a response field for each field of a request serializer."""
     return {
         name: serializers.TextField(allow_null=field.allow_null, help_text=field.help_text)
         for name, field in request().fields.items()
