@@ -47,56 +47,52 @@ class Lacking:
 _OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "rights", "creditor"})
 
 
-def blocks_of(
-    kind: str,
-    profile: str,
+def _blocks(
+    notice: Notice,
     *,
     is_denial: bool,
     has_terms: bool,
-    reports: Any = (),
-    has_source: bool = False,
-    can_request_review: bool = False,
-    is_other: bool = False,
-    way: str = NONE,
-    is_worse: bool = False,
-    has_debt_advice: bool = False,
+    reports: list[dict[str, Any]],
+    way: str,
+    is_worse: bool,
+    has_debt_advice: bool,
 ) -> list[str]:
-    """Return the blocks of a notice in their order.
+    """Return the blocks of a notice in their order. The notice of a counteroffer can be a denial (comment 9(a)(1)-6).
 
-    - `is_denial`: the notice of a counteroffer also denies the request (comment 9(a)(1)-6).
-    - `can_request_review`: the applicant can request reconsideration.
-    - `reports`: an adverse action notice contains the block of 15 USC 1681m(a).
-    - `has_source`: an adverse action notice contains the block of 15 USC 1681m(b)(1).
-    - `is_other`: the notice is for an applicant other than the first, and discloses only the report about that
-      applicant. The first applicant gets the notice about the application (12 CFR 1002.9(f)).
+    A denial contains the block of 15 USC 1681m(a) if it is based on `reports`, and the block of 15 USC 1681m(b)(1) if
+    it can be based on bank data. The notice for an applicant other than the first discloses only the reports about that
+    applicant. The first applicant gets the notice about the application (12 CFR 1002.9(f)).
 
     In the European Union, a notice states the `way` of the decision and the rights only if a score was computed
     (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States, these statements are also required for an
     approval or a counteroffer on worse terms (Colorado SB 26-189). A denial contains the ECOA notice instead.
     """
-    is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
-    is_eu = profile == EU
-    is_scored = way != NONE and kind != INCOMPLETE and (is_eu or (is_worse and not is_adverse))
+    application: Any = notice.application
+    kind, is_eu = notice.kind, notice.profile == EU
+    if kind == PRICING:
+        return blocks_for(application.offer_snapshot, reports)
     if kind == WITHDRAWAL_REMINDER:
         return ["withdrawal", "creditor"]
+    has_source = "bank" in (application.share or ()) or _shared_bank_data(application)
+    is_scored = way != NONE and kind != INCOMPLETE and (is_eu or (is_worse and not is_denial))
     blocks = (
         ("action", True),
         ("terms", has_terms and kind in {APPROVAL, COUNTEROFFER}),
         ("until", kind == COUNTEROFFER),
         ("missing", kind == INCOMPLETE),
         ("period", kind == INCOMPLETE),
-        ("reasons", is_adverse),
-        ("database" if is_eu else "report", is_adverse and bool(reports)),
-        ("source", is_adverse and not is_eu and has_source),
-        ("score", is_adverse and not is_eu and any(report["score"] is not None for report in reports)),
-        ("ecoa", is_adverse and not is_eu),
+        ("reasons", is_denial),
+        ("database" if is_eu else "report", is_denial and bool(reports)),
+        ("source", is_denial and not is_eu and has_source),
+        ("score", is_denial and not is_eu and any(report["score"] is not None for report in reports)),
+        ("ecoa", is_denial and not is_eu),
         ("automated", is_scored),
         ("rights", is_scored),
         ("debt_advice", kind == ADVERSE_ACTION and is_eu and has_debt_advice),
         ("creditor", True),
-        ("review", can_request_review and not is_scored),
+        ("review", not is_scored and _can_request_review(notice)),
     )
-    return [name for name, is_in in blocks if is_in and (not is_other or name in _OF_OTHERS)]
+    return [name for name, is_in in blocks if is_in and (notice.is_for_account or name in _OF_OTHERS)]
 
 
 def gather(notice: Notice) -> dict[str, Any] | Lacking:
@@ -196,21 +192,6 @@ def _reviewed_at(notice: Notice) -> str | None:
     requests = notice.application.review_requests.filter(answered_at=notice.move.changed_at)
     request = requests.order_by("-id").first()
     return None if request is None else rfc3339(request.requested_at)
-
-
-def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: Any) -> list[str]:
-    application: Any = notice.application
-    if notice.kind == PRICING:
-        return blocks_for(application.offer_snapshot, reports)
-    return blocks_of(
-        notice.kind,
-        notice.profile,
-        reports=reports,
-        has_source="bank" in (application.share or ()) or _shared_bank_data(application),
-        can_request_review=_can_request_review(notice),
-        is_other=not notice.is_for_account,
-        **about,
-    )
 
 
 def _shared_bank_data(application: Any) -> bool:
