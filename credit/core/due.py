@@ -9,7 +9,7 @@ from django.conf import settings
 
 from config.core.json_text import day_of, escaped
 from credit.core import profile
-from credit.core.applicant_schema import DUE, is_required, schema_of, title_of_member, value_at
+from credit.core.applicant_schema import DUE, is_required, title_of_member, value_at
 from credit.core.deadlines import today_of
 from credit.core.figures import Figures, outside
 
@@ -137,17 +137,3 @@ class OfferRequirements:
             # If the year has no February 29, the birthday is March 1.
             day = date(born.year + self.min_age, 3, 1)
         return Coming(self.min_age, day) if day > today_of(person) else None
-
-
-@dataclass(frozen=True, slots=True)
-class Requirements:
-    currently_due: list[Due]
-    application_schema: Mapping[str, Any] | None
-    documents: list[RequiredDocument]
-    applicants: Mapping[str, Any] | None
-
-    @classmethod
-    def of(cls, requirements: OfferRequirements, due: list[Due], documents: list[RequiredDocument]) -> "Requirements":
-        return cls(
-            due, requirements.schema, documents, schema_of(requirements.applicant) if requirements.applicant else None
-        )

@@ -151,7 +151,9 @@ class ApplicationPage(MyPage):
 
 
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
-    due = of_application(application, is_own=True, now=now).currently_due if application.status == states.DRAFT else []
+    due = (
+        of_application(application, is_own=True, now=now)["currently_due"] if application.status == states.DRAFT else []
+    )
     documents = list(documents_of(application))
     missing = [document for document in documents if document.status == RequestedDocument.REQUESTED]
     terms = acceptance.describe(application, now=now)

@@ -4,7 +4,6 @@ A notice is a list of blocks. Each block has a template: `notices/PROFILE/BLOCK.
 Templates in the operator's folder (`NOTICE_TEMPLATES`) override the built-in templates.
 """
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -34,14 +33,6 @@ from credit.core.risk_based_pricing import blocks_for
 from credit.models import Notice
 from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, WITHDRAWAL_REMINDER
 from identity.access.consents import LENDER_SHARING, Consent
-
-
-@dataclass(frozen=True)
-class Lacking:
-    """The reason why a notice can't be created yet. `word` is a key of `Notice.WAITS_FOR`."""
-
-    word: str
-
 
 # The allowed blocks of a notice to an applicant other than the first.
 _OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "rights", "creditor"})
@@ -95,24 +86,24 @@ def _blocks(
     return [name for name, is_in in blocks if is_in and (notice.is_for_account or name in _OF_OTHERS)]
 
 
-def gather(notice: Notice) -> dict[str, Any] | Lacking:
-    """Return the content of a notice as JSON values, or the reason why the notice can't be created yet."""
+def gather(notice: Notice) -> dict[str, Any] | str:
+    """Return the content of a notice, or the key of `Notice.WAITS_FOR` why the notice can't be created yet."""
     application: Any = notice.application
     offered, move = notice.counteroffer, notice.move
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()
     if provider is None or not provider.name or not provider.address:
-        return Lacking(Notice.CREDITOR)
+        return Notice.CREDITOR
     metadata = move.metadata if move is not None else offered.rejection_metadata  # type: ignore[union-attr]
     is_denial = notice.kind == ADVERSE_ACTION or (
         notice.kind == COUNTEROFFER and offered is not None and offered.with_denial
     )
     missing = application.missing_titles() if _is_incomplete(notice) else []
     if _is_incomplete(notice) and not missing:
-        return Lacking(Notice.MISSING)
+        return Notice.MISSING
     reports = reports_of(metadata)
     persons = _addressed(notice, list(application.applicants or ()), has_reports=bool(reports))
     if not persons and not (notice.is_for_account and application.consumer.email):
-        return Lacking(Notice.ADDRESS)
+        return Notice.ADDRESS
     applicant = notice.applicant or FIRST
     reports = [report for report in reports if report["applicant"] == applicant]
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
@@ -120,7 +111,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         # The reasons may come from another applicant's report, so this notice omits the reasons.
         reasons = []
     elif is_denial and not reasons:
-        return Lacking(Notice.REASONS)
+        return Notice.REASONS
     terms = offered.loan_terms if offered is not None else application.loan_terms
     respond_by, language = None, language_of(application.applicants, number=applicant)
     # An incomplete application expires after the deadline.

@@ -52,16 +52,6 @@ class Kept(NamedTuple):
     until: datetime
 
 
-class Held(NamedTuple):
-    """The latest litigation hold of an application, and the grounds that apply."""
-
-    application_id: str
-    on: bool
-    reason: str | None
-    at: datetime | None
-    grounds: list[Kept]
-
-
 def _starts() -> dict[str, Any]:
     """Map each kind of event to an ORM expression for the time of the application's latest event of that kind."""
     notices = Notice.objects.filter(application=OuterRef("pk"), made_at__isnull=False).order_by("-made_at")
@@ -108,12 +98,12 @@ def erase_expired(*, now: datetime) -> dict[str, int]:
     }
 
 
-def show_hold(application_id: str, actor: Actor) -> Held:
-    """Return the hold and the retention grounds of an application. Raises the errors of `_load`."""
+def show_hold(application_id: str, actor: Actor) -> dict[str, Any]:
+    """Return the latest hold and the retention grounds of an application. Raises the errors of `_load`."""
     return _held(_load(application_id, actor))
 
 
-def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: datetime) -> Held:
+def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: datetime) -> dict[str, Any]:
     """Start or end a litigation hold, and store the actor and the reason. Raises the errors of `_load`."""
     application = _load(application_id, actor)
     RetentionHold.objects.create(
@@ -132,7 +122,8 @@ def _load(application_id: str, actor: Actor) -> Application:
     return get_by_uuid(Application.objects.all(), application_id, ApplicationNotFound)
 
 
-def _held(application: Application) -> Held:
+def _held(application: Application) -> dict[str, Any]:
     newest = RetentionHold.newest_of(application)
     is_on, reason, at = (False, None, None) if newest is None else (newest.is_on, newest.reason, newest.at)
-    return Held(str(application.pk), is_on, reason, at, grounds_of(application))
+    about = {"application_id": str(application.pk), "grounds": grounds_of(application)}
+    return {**about, "on": is_on, "reason": reason, "at": at}

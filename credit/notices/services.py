@@ -31,7 +31,7 @@ from credit.applications.services import load_for, lock_own
 from credit.models import Clock, Consent, Delivery, Notice, ReviewRequest
 from credit.models.applications import record_application_event
 from credit.models.notices import DELIVERED, DUE, EMAIL, FAILED, PORTAL, POST, PROVIDER, READY, UNDELIVERED
-from credit.notices.content import Lacking, gather, render
+from credit.notices.content import gather, render
 from credit.offers import providers
 from identity.access import consents
 from identity.access.consents import ELECTRONIC_NOTICES
@@ -89,15 +89,15 @@ def make(notice: Notice, now: datetime) -> str:
     """Create the notice, its mail, and its ledger record. Otherwise, store why the notice waits. Return the result."""
     content = gather(notice)
     mail = None
-    if not isinstance(content, Lacking) and (address := _mail_address(notice)):
+    if not isinstance(content, str) and (address := _mail_address(notice)):
         link = f"{settings.APP_URL}/my/applications/{notice.application_id}/notices/{notice.pk}"
         mail = queue_mail(address, "notice", {"link": link}, language=content["language"], now=now)
-        content = content if mail is not None else Lacking(Notice.MAIL)
-    if isinstance(content, Lacking):
+        content = content if mail is not None else Notice.MAIL
+    if isinstance(content, str):
         if not notice.waits_for and _is_mailed(notice):
             # This mail replaces the mail about the notice, which can't be created yet.
             queue_applicant_mail(notice.application, now=now)
-        Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content.word)
+        Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content)
         return "waiting"
     html = render(content, notice.profile)
     digest = digest_of(html)

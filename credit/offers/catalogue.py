@@ -6,7 +6,7 @@ The database applies the rules and counts the offers, so a request reads only th
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from django.db.models import Case, CharField, Exists, Func, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Concat, StrIndex, Substr
@@ -152,15 +152,9 @@ def _first_unmet(rules: Mapping[str, Q]) -> Any:
     return unmet
 
 
-class CataloguePage(NamedTuple):
-    items: list[Offer]
-    total: int
-    has_more: bool
-    hidden: list[dict[str, Any]] | None
-
-
-def catalogue_page(filters: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
+def catalogue_page(filters: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> dict[str, Any]:
     """Return a page of the catalog, newest offer first. With `explain`, add the excluded offers and the unmet rules."""
     matching = filters.matching()
     total, page = matching.count(), list(matching[offset : offset + limit])
-    return CataloguePage(page, total, offset + len(page) < total, filters.excluded() if explain else None)
+    hidden = filters.excluded() if explain else None
+    return {"items": page, "total": total, "has_more": offset + len(page) < total, "hidden": hidden}

@@ -39,12 +39,6 @@ class LinkEnded(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ApplicationLink:
-    url: str
-    expires_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class Prefill:
     """The content of a link: an offer and answers. Every field of `applicants` is optional."""
 
@@ -56,8 +50,8 @@ class Prefill:
 
 def make_link(
     provider_id: str, *, actor: Actor, offer_id: int, prefill: dict[str, Any], expires_in_hours: int, now: datetime
-) -> ApplicationLink:
-    """Create a link for an active offer of the lender.
+) -> dict[str, Any]:
+    """Create a link for an active offer of the lender. Return its `url` and `expires_at`.
 
     Raises the errors of `load_read`, OfferNotFound, and OfferUnavailable. Raises ProviderTaken if the actor can only
     read. Raises ValidationFailed if the form has no such field, the schema rejects an answer, or the answers are too
@@ -80,7 +74,7 @@ def make_link(
     content = canonical_json({"offer_id": offer_id, "created_by": actor.user.pk, **prefill})
     expires_at = now + timedelta(hours=expires_in_hours)
     sealed = key_ring().encrypt(f"{int(expires_at.timestamp())} {content.decode()}".encode()).decode()
-    return ApplicationLink(f"{settings.APP_URL}/my/apply/link/{_signer.sign(sealed)}", expires_at)
+    return {"url": f"{settings.APP_URL}/my/apply/link/{_signer.sign(sealed)}", "expires_at": expires_at}
 
 
 def _fault(members: Mapping[str, Any], name: str, value: Any) -> str | None:

@@ -1,9 +1,11 @@
 """List an application's missing items, and create the checklist of required documents."""
 
 from datetime import datetime
+from typing import Any
 
+from credit.core.applicant_schema import schema_of
 from credit.core.card import REFER, input_of, is_claimed
-from credit.core.due import OfferRequirements, RequiredDocument, Requirements
+from credit.core.due import Due, OfferRequirements, RequiredDocument
 from credit.core.errors import RequirementsDue
 from credit.core.facts import BANK, CONFIRMED, REPORT, path_of, source_of
 from credit.core.machine import DRAFT, SUBMITTED
@@ -11,13 +13,19 @@ from credit.models import Application, ModelVersion, Offer
 from credit.models.documents import RequestedDocument
 
 
-def of_offer(offer: Offer) -> Requirements:
+def of_offer(offer: Offer) -> dict[str, Any]:
     requirements = OfferRequirements.by(offer.terms())
     due = requirements.due(data=None, persons=None, uploaded=())
-    return Requirements.of(requirements, due, [RequiredDocument(name) for name in requirements.documents])
+    return _described(requirements, due, [RequiredDocument(name) for name in requirements.documents])
 
 
-def of_application(application: Application, *, is_own: bool, now: datetime) -> Requirements:
+def _described(requirements: OfferRequirements, due: list[Due], documents: list[RequiredDocument]) -> dict[str, Any]:
+    applicants = schema_of(requirements.applicant) if requirements.applicant else None
+    schema = {"application_schema": requirements.schema, "applicants": applicants}
+    return {"currently_due": due, "documents": documents, **schema}
+
+
+def of_application(application: Application, *, is_own: bool, now: datetime) -> dict[str, Any]:
     """Return the requirements of an application: the offer's current terms for a draft, otherwise the pinned terms.
 
     If the applicant reads a draft, the offer's current documents are added to the checklist, so that the applicant can
@@ -27,7 +35,7 @@ def of_application(application: Application, *, is_own: bool, now: datetime) -> 
     if requirements.documents and is_own and application.status == DRAFT:
         RequestedDocument.put_on_checklist(application, requirements.documents, now=now)
     documents = _documents(application, requirements)
-    return Requirements.of(requirements, application.due(requirements), documents)
+    return _described(requirements, application.due(requirements), documents)
 
 
 def requirements_of(application: Application) -> OfferRequirements:

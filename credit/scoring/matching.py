@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import BooleanField, Case, Exists, OuterRef, Value, When
 
@@ -71,14 +71,6 @@ _SEGMENT = "The offer is for other customers."
 _NO_REASON = "The known facts are not enough for this offer."
 
 
-class Matches(NamedTuple):
-    """A page of offers, with the reasons why each offer does not match, and the total number of offers."""
-
-    offers: list[tuple[Offer, list[str]]]
-    total: int
-    has_more: bool
-
-
 def match_offers(
     *,
     credential: Credential,
@@ -89,8 +81,8 @@ def match_offers(
     limit: int,
     offset: int,
     now: datetime,
-) -> Matches:
-    """Return a page of active offers, newest first. Each offer has the reasons why it does not match, if any.
+) -> dict[str, Any]:
+    """Return a page of active offers, newest first. Each offer has a list of the reasons why it does not match.
 
     `facts` are the stated facts. The champions of the page's models compute scores with the stated facts and with the
     facts that the credential covers. The pages exclude A/B variants of other test groups.
@@ -101,7 +93,7 @@ def match_offers(
     models = {wanted for offer in page if (wanted := _wanted(offer)) is not None}
     scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}
     matches = [(offer, _why_not(offer, scores)) for offer in page]
-    return Matches(matches, total, has_more=offset + len(page) < total)
+    return {"offers": matches, "total": total, "has_more": offset + len(page) < total}
 
 
 def _unmet(filters: CatalogueFilter) -> dict[str, Any]:

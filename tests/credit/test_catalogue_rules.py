@@ -94,20 +94,20 @@ def test_catalog_database_rules_equal_the_python_rules(user, market):
         expected = {offer.pk: rule_against(offer, asked_by, scores) for offer in active}
         page = catalogue_page(CatalogueFilter(sees_scores=sees_scores, **asked_by), limit=7, offset=3, explain=True)
         shown = sorted((pk for pk, rule in expected.items() if rule is None), reverse=True)
-        assert [offer.pk for offer in page.items] == shown[3:10], fields_asked
-        assert page.total == len(shown) > 0, fields_asked
+        assert [offer.pk for offer in page["items"]] == shown[3:10], fields_asked
+        assert page["total"] == len(shown) > 0, fields_asked
         hidden = {pk: rule for pk, rule in expected.items() if rule}
-        assert {item["offer_id"]: item["rule"] for item in page.hidden} == hidden, fields_asked
+        assert {item["offer_id"]: item["rule"] for item in page["hidden"]} == hidden, fields_asked
 
 
 def test_match_pages_contain_only_offers_of_the_visible_ab_variant(user, market):
     fields = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
     visible = [item for item in Offer.objects.filter(is_active=True) if sees_variant(item, str(user.pk))]
     page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **fields)
-    assert page.total == len(visible)
+    assert page["total"] == len(visible)
     ids = sorted((item.pk for item in visible), reverse=True)[5:25]
-    assert [offer.pk for offer, _ in page.offers] == ids
-    for offer, why_not in page.offers:
+    assert [offer.pk for offer, _ in page["offers"]] == ids
+    for offer, why_not in page["offers"]:
         rules = {
             rule_against(offer, {"user_id": str(user.pk), **item}, {})
             for item in ({"state": "NY"}, {"amount_cents": 4_000})

@@ -144,7 +144,7 @@ class HoldViewSet(ApiViewSet):
     tag = "applications"
 
     @endpoint(access=FIRST_PARTY, answer=serializers.HoldSerializer, errors=READ_ERRORS)
-    def retrieve(self, request: ApiRequest, application_id: str) -> retention.Held:
+    def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Get retention periods and the litigation hold.
 
         Requires the group `Operations`.
@@ -158,7 +158,7 @@ class HoldViewSet(ApiViewSet):
         idempotent=True,
         errors=READ_ERRORS,
     )
-    def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> retention.Held:
+    def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Start or end a litigation hold.
 
         During a hold, `prune` and erasures don't delete the application's records. The API stores each change with

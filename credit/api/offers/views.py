@@ -22,7 +22,7 @@ from credit.core.errors import AprAboveCap, OfferNotFound, OfferUnavailable, Pro
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers import catalogue, decisions, providers
 from credit.offers import services as offers
-from credit.offers.links import ApplicationLink, make_link
+from credit.offers.links import make_link
 from credit.scoring import matching
 
 # Several operations share these options.
@@ -116,7 +116,7 @@ class MatchViewSet(ApiViewSet):
     @_reads_offers(
         body=serializers.MatchRequestSerializer, query=serializers.MatchQuery, answer=serializers.MatchSerializer
     )
-    def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> matching.Matches:
+    def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
         """Match offers to the caller.
 
         The response has the active offers without the A/B variants for other accounts. Each offer has the reasons why
@@ -184,7 +184,7 @@ class ProviderViewSet(ApiViewSet):
         status=201,
         errors=(ProviderNotFound, ProviderTaken, OfferNotFound, OfferUnavailable, SecondFactorRequired),
     )
-    def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> ApplicationLink:
+    def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Create a link to an application form.
 
         The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. Without a
@@ -332,7 +332,7 @@ class CatalogueViewSet(ApiViewSet):
     tag = "ucp"
 
     @_reads_offers(query=serializers.CatalogueQuery, answer=serializers.CatalogueSerializer)
-    def items(self, request: ApiRequest, query: dict[str, Any]) -> catalogue.CataloguePage:
+    def items(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List active offers.
 
         The newest offer is first. If an offer is a variant of an A/B test, the API returns it only to a fixed set of

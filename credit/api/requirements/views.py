@@ -1,10 +1,11 @@
+from typing import Any
+
 from django.utils import timezone
 
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.lifecycle import actor_of
 from credit.api.requirements.serializers import RequirementsSerializer
 from credit.applications.services import load_for
-from credit.core.due import Requirements
 from credit.core.errors import READ_ERRORS, OfferNotFound
 from credit.offers.services import load_offer
 from credit.requirements import services
@@ -14,7 +15,7 @@ class ApplicationRequirementViewSet(ApiViewSet):
     tag = "applications"
 
     @endpoint(access="applications:read", answer=RequirementsSerializer, errors=READ_ERRORS)
-    def retrieve(self, request: ApiRequest, application_id: str) -> Requirements:
+    def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List the requirements of an application.
 
         The response has all requirements of the offer, and the items that the application lacks.
@@ -32,7 +33,7 @@ class OfferRequirementViewSet(ApiViewSet):
     tag = "provider-offers"
 
     @endpoint(access="offers:read", answer=RequirementsSerializer, errors=(OfferNotFound,))
-    def retrieve(self, request: ApiRequest, offer_id: str) -> Requirements:  # noqa: ARG002
+    def retrieve(self, request: ApiRequest, offer_id: str) -> dict[str, Any]:  # noqa: ARG002
         """List the requirements of an offer.
 
         An application to the offer must meet the requirements before its submission.

@@ -10,7 +10,7 @@ from config.core.errors import ApiError
 from credit.core.reasons import text_of
 from credit.documents.requests import request_documents
 from credit.models import Clock, Offer
-from credit.notices.content import Lacking, gather
+from credit.notices.content import gather
 from credit.review.automatic import decide_scored
 from tests.credit.eu.offers import CONTACT, EU_TERMS
 from tests.credit.notices.world import BECAUSE, World, offer_of
@@ -128,7 +128,7 @@ def test_each_case_of_the_table_creates_the_required_notice_and_deadline(profile
         assert notice is None
         return
     content = notice.made_from or gather(notice)
-    assert not isinstance(content, Lacking), content
+    assert isinstance(content, dict), content
     assert (notice.kind, world.day_of(notice.due_at), " ".join(content["blocks"])) == owed
 
 
@@ -238,7 +238,7 @@ def test_complete_application_is_not_rejected_as_incomplete():
     world.request_documents(1)
     world.application.requested_documents.update(status="received")
     world.expire(32)
-    assert gather(world.notice) == Lacking("missing")
+    assert gather(world.notice) == "missing"
 
 
 def test_notice_without_reasons_waits_for_reasons(settings):
