@@ -42,15 +42,10 @@ class CreditConfig(Declarations, AppConfig):
     tones = "console.queues.TONES"
     console_pages = "console.people.PAGES"
     queues = (
-        "console.queues.REVIEW",
-        "console.queues.DOCUMENTS",
-        "console.queues.COUNTEROFFERS",
-        "console.queues.ANCHORS",
-        "console.notices.TO_TELL",
-        "console.notices.RECONSIDERATIONS",
-        "console.facts.QUEUE",
+        "console.queues.REVIEW", "console.queues.DOCUMENTS", "console.queues.COUNTEROFFERS", "console.queues.ANCHORS",
+        "console.notices.TO_TELL", "console.notices.RECONSIDERATIONS", "console.facts.QUEUE",
         "console.proposal_list.QUEUE",
-    )
+    )  # fmt: skip
     consoles = ("console.lender_console.seats_of",)
     console_rules = "console.lender_console.RULES"
     console_permissions = "console.lender_console.PERMISSIONS"

@@ -102,9 +102,7 @@ TABLES = {
         under="notice__",
         purpose="notices that the law requires",
     ),
-    "credit.Consent": table(
-        none("id", "user", "is_given", "text", "text_sha256", "at", "credential"),
-    ),
+    "credit.Consent": table(none("id", "user", "is_given", "text", "text_sha256", "at", "credential")),
     "credit.RetentionHold": table(
         about_staff("reason", "principal", "credential"),
         none("id", "application", "is_on", "at"),
@@ -173,17 +171,9 @@ TABLES = {
             "redress", "debt_advice", "logo_sha256", "created_at",
         ),
     ),
-    "credit.ProviderLogo": table(
-        none("provider", "media_type", "sha256", "content"),
-    ),
-    "credit.ProviderMember": table(
-        about_staff("user", "role"),
-        none("id", "provider"),
-    ),
-    "credit.ProviderInvitation": table(
-        about_staff("username", "user", "role"),
-        none("id", "provider", "invited_at"),
-    ),
+    "credit.ProviderLogo": table(none("provider", "media_type", "sha256", "content")),
+    "credit.ProviderMember": table(about_staff("user", "role"), none("id", "provider")),
+    "credit.ProviderInvitation": table(about_staff("username", "user", "role"), none("id", "provider", "invited_at")),
     "credit.Offer": table(
         about_staff("owner"),
         none(
@@ -261,9 +251,7 @@ TABLES = {
             "interest_a_day_cents",
         ),
     ),
-    "credit.RecordKey": table(
-        none("number", "key_id", "public_key", "private_key", "valid_from"),
-    ),
+    "credit.RecordKey": table(none("number", "key_id", "public_key", "private_key", "valid_from")),
     "credit.DecisionAnchor": _legal_record(
         personal("record", erase=REPLACE, keep=DECISION_RECORD),
         personal("openings", keep=APPLICATION),

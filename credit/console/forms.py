@@ -47,9 +47,7 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
             label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
             help_text="Leave this empty for a line of credit.",
         ),
-        "fee": AmountField(
-            currency, label=f"Prepaid fee in {unit}", min_value=0, max_value=most, required=False
-        ),
+        "fee": AmountField(currency, label=f"Prepaid fee in {unit}", min_value=0, max_value=most, required=False),
         "first_payment_on": forms.DateField(
             label="First payment on", required=False, widget=DAY, help_text="Default: one month after the acceptance."
         ),

@@ -41,20 +41,13 @@ PROPOSED_CHIP, COUNTEROFFER_CHIP = "proposal waits", "counteroffer open"
 # This maps a tone to the statuses that it colors, including statuses of related records.
 TONES = {
     "good": (
-        APPROVED,
-        "active",
-        "anchored",
-        RequestedDocument.ACCEPTED,
-        "approve",
-        "champion",
-        "published",
-        "added",
+        APPROVED, "active", "anchored", RequestedDocument.ACCEPTED, "approve", "champion", "published", "added",
         "delivered",
     ),
     "bad": (REJECTED, "decline", "reject", "removed"),
     "wait": (*IN_REVIEW, "pending", "refer", "challenger", "hold on", PROPOSED_CHIP, COUNTEROFFER_CHIP),
     "ask": (PENDING_DOCUMENTS, RequestedDocument.RECEIVED, "changed"),
-}
+}  # fmt: skip
 
 _OPEN = {"application": OuterRef("pk"), "closed_at": None}
 # A change of the application after the proposal voids the proposal, so the application waits for a review again.

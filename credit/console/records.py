@@ -51,15 +51,8 @@ class ApplicationRevisionAdmin(HistoryAdmin):
     list_defer = ("changes",)
     # `changes` is excluded, because only the application's page shows personal data, to viewers with permission.
     fields = (
-        "application",
-        "status",
-        "sha256",
-        "applicants_sha256",
-        "updated_by",
-        "changed_at",
-        "principal",
-        "credential",
-    )
+        "application", "status", "sha256", "applicants_sha256", "updated_by", "changed_at", "principal", "credential",
+    )  # fmt: skip
 
 
 @admin.register(DecisionAnchor)

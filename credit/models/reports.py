@@ -47,9 +47,7 @@ class Report(models.Model):
     applicant = models.PositiveSmallIntegerField(
         help_text="The number of the applicant whom the report is about: 1 or 2."
     )
-    kind = models.CharField(
-        max_length=16, choices=[(kind, kind) for kind in KINDS], help_text="`credit` or `income`."
-    )  # fmt: skip
+    kind = models.CharField(max_length=16, choices=[(kind, kind) for kind in KINDS], help_text="`credit` or `income`.")
     vendor = models.CharField(max_length=64, help_text="The name of the vendor.")
     purpose = models.CharField(
         max_length=32, choices=[(purpose, purpose) for purpose in PURPOSES],

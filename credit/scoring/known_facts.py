@@ -103,9 +103,7 @@ FACTS = (
         "name_match", "text", name_match, "The identity vendor's comparison of the name: `match`, `partial`, "
         "`no_match`, or `unknown`.",
     ),
-    Fact(
-        "bank.linked", "boolean", has_linked_bank, SHAREABLE["bank"], PLATFORM, "Whether a bank is linked.",
-    ),
+    Fact("bank.linked", "boolean", has_linked_bank, SHAREABLE["bank"], PLATFORM, "Whether a bank is linked."),
     _bank(
         "accounts_balance_cents", "number", "balance_cents", f"The balance of {_TOGETHER}.", unit=_CENTS,
         dated="balance_on",

@@ -157,15 +157,10 @@ class ApplicationViewSet(ApiViewSet):
         body=serializers.ApplicationStatusRequestSerializer,
         answer=serializers.ReviewedApplicationSerializer,
         errors=(
-            *errors.DECIDING_ERRORS,
-            errors.ReasonsRequired,
-            errors.ReportPending,
-            errors.RequirementsDue,
-            errors.TermsOutsideOffer,
-            errors.AprAboveCap,
-            errors.TermsRequired,
+            *errors.DECIDING_ERRORS, errors.ReasonsRequired, errors.ReportPending, errors.RequirementsDue,
+            errors.TermsOutsideOffer, errors.AprAboveCap, errors.TermsRequired,
         ),
-    )
+    )  # fmt: skip
     def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> serializers.Reviewed:
         """Change the status of an application.
 

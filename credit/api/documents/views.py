@@ -103,14 +103,10 @@ class DocumentViewSet(ApiViewSet):
         reserves_key=True,
         limit="upload",
         errors=(
-            errors.ApplicationNotFound,
-            NotFound,
-            RecordNotEditable,
-            errors.DocumentClosed,
-            errors.StorageQuotaExceeded,
+            errors.ApplicationNotFound, NotFound, RecordNotEditable, errors.DocumentClosed, errors.StorageQuotaExceeded,
             errors.InfectedFile,
         ),
-    )
+    )  # fmt: skip
     def add_file(
         self,
         request: ApiRequest,

@@ -38,16 +38,10 @@ class ReportViewSet(ApiViewSet):
         idempotent=True,
         leased=True,
         errors=(
-            errors.ApplicationNotFound,
-            errors.PurposeMissing,
-            RecordNotEditable,
-            errors.ReportNotPossible,
-            errors.ReportPending,
-            errors.ReportVendorError,
-            ReviewerRequired,
-            SecondFactorRequired,
+            errors.ApplicationNotFound, errors.PurposeMissing, RecordNotEditable, errors.ReportNotPossible,
+            errors.ReportPending, errors.ReportVendorError, ReviewerRequired, SecondFactorRequired,
         ),
-    )
+    )  # fmt: skip
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
         """Request a report about an applicant.
 

@@ -72,15 +72,10 @@ class CounterofferViewSet(ApiViewSet):
         answer=serializers.CounterofferSerializer,
         status=201,
         errors=(
-            *errors.DECIDING_ERRORS,
-            errors.AprAboveCap,
-            errors.CounterofferOpen,
-            errors.ReasonsRequired,
-            errors.ReportPending,
-            errors.TermsOutsideOffer,
-            errors.TermsRequired,
+            *errors.DECIDING_ERRORS, errors.AprAboveCap, errors.CounterofferOpen, errors.ReasonsRequired,
+            errors.ReportPending, errors.TermsOutsideOffer, errors.TermsRequired,
         ),
-    )
+    )  # fmt: skip
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Counteroffer | dict[str, Any]:
         """Create a counteroffer.
 
