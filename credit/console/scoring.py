@@ -93,7 +93,7 @@ class ScoringModelAdmin(NamedRecords):
 
 class TryForm(forms.Form):
     application = forms.CharField(
-        max_length=60, label="Application", help_text=("A reference such as A-3F9C21AB, or an id.")
+        max_length=60, label="Application", help_text="A reference such as A-3F9C21AB, or an id."
     )
 
 

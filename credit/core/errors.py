@@ -160,9 +160,8 @@ def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str
     details = {"codes": [*REASONS, OTHER]}
     if not reasons:
         raise ReasonsRequired(
-            f"`{member}` must have one to four principal reasons, each once, the most important first. A reason "
-            f"is a code, or "
-            '{"code": "other", "text": "…"}.',
+            f"`{member}` must have one to four principal reasons, each once, the most important first. A reason is a "
+            'code, or {"code": "other", "text": "…"}.',
             details=details,
         )
     if faults := faults_of(reasons, has_report=has_report):

@@ -164,7 +164,6 @@ def _check_quota(document: RequestedDocument, size: int) -> None:
         if (used[name] or 0) + size > limit:
             room = max(0, limit - (used[name] or 0))
             raise StorageQuotaExceeded(
-                f"{words} can have {limit // _MIB} MiB in total, and {room} bytes are left. Send a smaller "
-                f"file, or submit "
-                "or withdraw a draft."
+                f"{words} can have {limit // _MIB} MiB in total, and {room} bytes are left. Send a smaller file, or "
+                "submit or withdraw a draft."
             )

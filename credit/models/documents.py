@@ -79,7 +79,7 @@ class StoredFile(models.Model):
     """
 
     id = models.UUIDField(
-        primary_key=True, default=uuid4, editable=False, help_text=("The object's random name in the storage.")
+        primary_key=True, default=uuid4, editable=False, help_text="The object's random name in the storage."
     )
     key = EncryptedTextField(help_text="256 bits in base64, of this file alone.")
     begun_at = models.DateTimeField()

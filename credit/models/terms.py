@@ -138,7 +138,7 @@ class Counteroffer(ClosableModel):
     )
     with_denial = models.BooleanField(
         default=False,
-        help_text=("The notice of the counteroffer also denies the request, so its expiry requires no second notice."),
+        help_text="The notice of the counteroffer also denies the request, so its expiry requires no second notice.",
     )
     consumer_report = JsonTextField(
         null=True, help_text="The consumer report, in the form of `metadata.consumer_report` of a decision."

@@ -130,11 +130,8 @@ FACTS = (
     ),
     _bank("as_of", "text", "as_of_text", "The last day with all bookings, such as `2026-01-31`."),
     Fact(
-        "account.age_days", "number", account_age_days, FIRST_PARTY, PLATFORM, (
-            "Whole days since the"
-            " account was created."
-        ),
-        _DAYS,
+        "account.age_days", "number", account_age_days, FIRST_PARTY, PLATFORM,
+        "Whole days since the account was created.", _DAYS,
     ),
     Fact(
         "applications.in_90_days", "number", applications_lately, "applications:read", PLATFORM,

@@ -158,10 +158,8 @@ class MonitoringSerializer(serializers.ResponseSerializer):
     against = WindowSerializer(help_text="The comparison window.")
     psi = serializers.NumberField(
         allow_null=True,
-        help_text=(
-            "The population stability index (PSI) of the total score, computed over `bins`. "
-            "Null if one of the windows has `too_few` scores."
-        ),
+        help_text="The population stability index (PSI) of the total score, computed over `bins`. Null if one of the "
+        "windows has `too_few` scores.",
     )
     bins = TotalBinSerializer(many=True, help_text="The ranges of totals, with the share of scores in each range.")
     missing = MissingRateSerializer(many=True, help_text="For each input, the rate at which it was missing.")
