@@ -87,21 +87,15 @@ _EU_REJECTED = (_TOLD, _ADVICE)
 
 def _duties() -> Iterator[tuple[tuple[str, str, str], Duty]]:
     for outcome in OUTCOMES:
-        reasons = (_REASONS,) if outcome != APPROVAL else ()
-        days = None if outcome == APPROVAL else _US_DAYS
-        yield (US, NONE, outcome), Duty((), (*reasons, _CORRECT), days, _US_MONTHS)
-        right_texts = _EU_REJECTED if outcome == REJECTION else ()
-        days = _EU_DAYS if outcome == REJECTION else None
-        yield (EU, NONE, outcome), Duty((), (*right_texts, _RECTIFY, _COMPLAIN), days, _EU_MONTHS)
+        reasons, us_days = ((), None) if outcome == APPROVAL else ((_REASONS,), _US_DAYS)
+        scored = (_ROLE, _CORRECT) if outcome == APPROVAL else _US_SCORED
+        refused, eu_days = (_EU_REJECTED, _EU_DAYS) if outcome == REJECTION else ((), None)
+        eu_before = (_BEFORE[EU], _EU_PROCESSING)
+        yield (US, NONE, outcome), Duty((), (*reasons, _CORRECT), us_days, _US_MONTHS)
+        yield (EU, NONE, outcome), Duty((), (*refused, _RECTIFY, _COMPLAIN), eu_days, _EU_MONTHS)
         for way in (ASSISTED, ALONE):
-            scored = _US_SCORED if outcome != APPROVAL else (_ROLE, _CORRECT)
-            days = None if outcome == APPROVAL else _US_DAYS
-            yield (US, way, outcome), Duty((_BEFORE[US],), (*reasons, *scored), days, _US_SCORED_MONTHS)
-            days = _EU_DAYS if outcome == REJECTION else None
-            yield (
-                (EU, way, outcome),
-                Duty((_BEFORE[EU], _EU_PROCESSING), (*right_texts, *_EU_SCORED), days, _EU_SCORED_MONTHS),
-            )
+            yield (US, way, outcome), Duty((_BEFORE[US],), (*reasons, *scored), us_days, _US_SCORED_MONTHS)
+            yield (EU, way, outcome), Duty(eu_before, (*refused, *_EU_SCORED), eu_days, _EU_SCORED_MONTHS)
 
 
 DUTIES: dict[tuple[str, str, str], Duty] = dict(_duties())
