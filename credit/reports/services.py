@@ -61,13 +61,8 @@ def request_report(
         persons = Report.persons_of(application, applicant)
         if not persons:
             raise ReportNotPossible(f"Applicant {applicant} has no legal name and `date_of_birth`.")
-        about = {
-            "application": application,
-            "applicant": applicant,
-            "kind": kind,
-            "purpose": purpose,
-            "vendor": vendor.name,
-        }
+        about = {"application": application, "applicant": applicant, "kind": kind, "purpose": purpose}
+        about["vendor"] = vendor.name
         if purpose == WRITTEN_INSTRUCTIONS and applicant == FIRST:
             _store_instructions(application, kind, now)
         if (current := _current(about, persons, now)) is not None:
@@ -130,13 +125,8 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
     if vendor is None or not persons:
         return False
     for kind in kinds:
-        about = {
-            "application": application,
-            "applicant": FIRST,
-            "kind": kind,
-            "purpose": CREDIT_TRANSACTION,
-            "vendor": vendor.name,
-        }
+        about = {"application": application, "applicant": FIRST, "kind": kind, "purpose": CREDIT_TRANSACTION}
+        about["vendor"] = vendor.name
         if _current(about, persons, now) is None:
             columns = {"person": persons[0], "requested_at": now, "look_at": now, "score_waits": True}
             _audit(Report.objects.create(**about, **columns), {"app_name": "score_submission"})
