@@ -115,6 +115,9 @@ class ApplicationAdmin(
     submitted = column(moment, "submitted_at", "submitted", ordering="submitted_at")
     changed = column(moment, "updated_at", "last change", ordering="updated_at")
     applicants_digest = column(code, "applicants_sha256", "SHA-256 of the applicants with a nonce")
+    reference = column(lambda pk: code(reference_of(pk)), "pk", "application", ordering="id")
+    assignee = column(lambda name: name or NOTHING, "assignee_name", "assignee")
+    pinned_version = column(lambda version: str(version or NOTHING), "offer_version", "offer's version")
 
     @admin.display(description="amount", ordering="amount_cents")
     def amount(self, record: Any) -> str:
@@ -126,18 +129,6 @@ class ApplicationAdmin(
     @admin.display(description="data as sent")
     def data(self, record: Any) -> SafeString | str:
         return details(record.application_data, record.shown_currency)
-
-    @admin.display(description="application", ordering="id")
-    def reference(self, record: Any) -> SafeString | str:
-        return code(reference_of(record.pk))
-
-    @admin.display(description="assignee")
-    def assignee(self, record: Any) -> SafeString | str:
-        return record.assignee_name or NOTHING
-
-    @admin.display(description="offer's version")
-    def pinned_version(self, record: Any) -> SafeString | str:
-        return str(record.offer_version or NOTHING)
 
     @admin.display(description="status", ordering="status")
     def status_chip(self, record: Any) -> SafeString | str:

@@ -135,10 +135,7 @@ class HoldAdmin(ReadOnlyAdmin):
     )
 
     changed = column(moment, "at", "at")
-
-    @admin.display(description="hold")
-    def state(self, record: RetentionHold) -> SafeString:
-        return chip("hold on" if record.is_on else "hold ended")
+    state = column(lambda is_on: chip("hold on" if is_on else "hold ended"), "is_on", "hold")
 
     @admin.display(description="application")
     def reference(self, record: RetentionHold) -> SafeString | str:

@@ -161,10 +161,7 @@ class NoticeAdmin(OfApplication):
     digest = column(code, "sha256", "SHA-256")
     language_name = column(translated_language, "language", "language")
     rules = column(title_of, "profile", "rules")
-
-    @admin.display(description="waits for")
-    def waits(self, record: Any) -> SafeString | str:
-        return record.waiting_reason or NOTHING
+    waits = column(lambda reason: reason or NOTHING, "waiting_reason", "waits for")
 
     @admin.display(description="left")
     def left(self, record: Notice) -> SafeString | str:

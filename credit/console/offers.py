@@ -60,10 +60,9 @@ class OfferAdmin(NamedRecords):
     credit_kind = column(words, "product_type", "kind of credit", ordering="product_type")
     lender = column(lender_name, "provider", "lender", ordering="provider_id")
     created_by = column(person_name, "owner", "created by", ordering="owner")
-
-    @admin.display(description="state", ordering="is_active")
-    def state(self, record: Any) -> SafeString | str:
-        return chip("active" if record.is_active else "inactive")
+    state = column(
+        lambda is_active: chip("active" if is_active else "inactive"), "is_active", "state", ordering="is_active"
+    )
 
     @admin.display(description="amount", ordering="loan_amount_max_cents")
     def amount(self, record: Offer) -> str:

@@ -39,9 +39,9 @@ class ApplicationHistoryAdmin(HistoryAdmin):
     list_display = ("when", "application_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
-    @admin.display(description="application")
-    def application_link(self, record: Any) -> SafeString | str:
-        return record_link("credit_application", record.application_id, f"…{str(record.application_id)[-12:]}")
+    application_link = column(
+        lambda pk: record_link("credit_application", pk, f"…{str(pk)[-12:]}"), "application_id", "application"
+    )
 
 
 @admin.register(ApplicationRevision)
@@ -74,7 +74,4 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
         return None if record.application is None else record.application.consumer_id
 
     proof_document = column(document, "proof", "proof")
-
-    @admin.display(description="state")
-    def state(self, record: Any) -> SafeString | str:
-        return chip("anchored" if record.anchored_at else "pending")
+    state = column(lambda anchored_at: chip("anchored" if anchored_at else "pending"), "anchored_at", "state")

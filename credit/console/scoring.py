@@ -122,11 +122,9 @@ class ModelVersionAdmin(NamedRecords):
     created = column(moment, "created_at", "made")
     published = column(moment, "published_at", "published")
     status_chip = column(chip, "status", "status", ordering="status")
+    role_chip = column(lambda role: chip(role) if role else NOTHING, "role", "role")
     sha256 = column(code, "definition_sha256", "SHA-256 of the definition")
-
-    @admin.display(description="role")
-    def role_chip(self, record: Any) -> SafeString | str:
-        return chip(record.role) if record.role else NOTHING
+    model_link = column(lambda model: record_link("credit_scoringmodel", model.pk, model.name), "model", "model")
 
     def get_urls(self) -> list[Any]:
         return [
@@ -134,10 +132,6 @@ class ModelVersionAdmin(NamedRecords):
             self.record_path("try/", self.try_view, "try"),
             *super().get_urls(),
         ]
-
-    @admin.display(description="model")
-    def model_link(self, record: ModelVersion) -> SafeString | str:
-        return record_link("credit_scoringmodel", record.model_id, record.model.name)
 
     def page_of(self, request: HttpRequest, record: ModelVersion) -> dict[str, Any]:
         others = record.model.versions.exclude(pk=record.pk).defer("definition").order_by("-number")

@@ -156,16 +156,10 @@ class ContractWithdrawalAdmin(OfApplication):
     declared = column(moment, "declared_at", "sent", ordering="declared_at")
     received = column(moment, "received_at", "recorded")
     period_ends = column(moment, "period_ends_at", "end of the period")
-
-    @admin.display(description="capital")
-    def capital(self, record: Any) -> str:
-        return withdrawal_right.capital_in_words(record.application) or NOTHING
+    fee_back = column(lambda loan: withdrawal_right.fee_in_words(loan) or NOTHING, "application", "fee to return")
+    capital = column(lambda loan: withdrawal_right.capital_in_words(loan) or NOTHING, "application", "capital")
 
     @admin.display(description="interest per day")
     def interest_a_day(self, record: Any) -> str:
         amount, currency = record.interest_a_day_cents, Conventions.of(record.application.offer_snapshot).currency
         return NOTHING if amount is None else amount_in_words(amount, currency)
-
-    @admin.display(description="fee to return")
-    def fee_back(self, record: Any) -> str:
-        return withdrawal_right.fee_in_words(record.application) or NOTHING
