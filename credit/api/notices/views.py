@@ -24,6 +24,7 @@ from credit.offers import providers
 
 _reads = partial(endpoint, access="applications:read")
 _writes = partial(endpoint, access="applications:write", idempotent=True)
+_changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class NoticeViewSet(ApiViewSet):
@@ -67,12 +68,10 @@ class NoticeViewSet(ApiViewSet):
         services.record_opening(notice, actor=actor, now=timezone.now())
         return page or notice
 
-    @endpoint(
-        access=FIRST_PARTY,
+    @_changes(
         body=serializers.NoticeDeliveryRequestSerializer,
         answer=serializers.NoticeDeliverySerializer,
         status=201,
-        idempotent=True,
         errors=(*READ_ERRORS, NotFound, ReviewerRequired, NoticeSettled),
     )
     def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: dict[str, Any]) -> Delivery:
@@ -151,13 +150,7 @@ class HoldViewSet(ApiViewSet):
         """
         return retention.show_hold(application_id, actor_of(request))
 
-    @endpoint(
-        access=FIRST_PARTY,
-        body=serializers.HoldRequestSerializer,
-        answer=serializers.HoldSerializer,
-        idempotent=True,
-        errors=READ_ERRORS,
-    )
+    @_changes(body=serializers.HoldRequestSerializer, answer=serializers.HoldSerializer, errors=READ_ERRORS)
     def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Start or end a litigation hold.
 
@@ -190,12 +183,7 @@ class ConsentViewSet(ApiViewSet):
         """
         return self.agreed(query["language"])
 
-    @endpoint(
-        access=FIRST_PARTY,
-        body=serializers.ConsentRequestSerializer,
-        answer=serializers.ConsentSerializer,
-        idempotent=True,
-    )
+    @_changes(body=serializers.ConsentRequestSerializer, answer=serializers.ConsentSerializer)
     def give(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Give the consent to electronic notices.
 
@@ -205,7 +193,7 @@ class ConsentViewSet(ApiViewSet):
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])
 
-    @endpoint(access=FIRST_PARTY, idempotent=True)
+    @_changes()
     def withdraw(self, request: ApiRequest) -> None:
         """Withdraw the consent to electronic notices.
 

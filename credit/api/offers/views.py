@@ -28,6 +28,7 @@ from credit.scoring import matching
 # Several operations share these options.
 _reads_offers = partial(endpoint, access="offers:read")
 _writes_offers = partial(endpoint, access="offers:write", idempotent=True)
+_reads_applications = partial(endpoint, access="applications:read")
 _decides_who_acts = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
@@ -269,12 +270,7 @@ class ProviderViewSet(ApiViewSet):
         """
         providers.remove_member(provider_id, user_id, by=actor_of(request))
 
-    @endpoint(
-        access="applications:read",
-        page=InboxQuery,
-        answer=InboxSerializer,
-        errors=(ProviderNotFound, SecondFactorRequired),
-    )
+    @_reads_applications(page=InboxQuery, answer=InboxSerializer, errors=(ProviderNotFound, SecondFactorRequired))
     def inbox(self, request: ApiRequest, provider_id: str) -> Response:
         """List applications submitted to a lender.
 
@@ -292,11 +288,7 @@ class DecisionViewSet(ApiViewSet):
     tag = "providers"
 
     @renderer_classes([renderer_for(media_type) for media_type in decisions.KINDS])
-    @endpoint(
-        access="applications:read",
-        query=DecisionsQuery,
-        errors=(ProviderNotFound, SecondFactorRequired, ValidationFailed),
-    )
+    @_reads_applications(query=DecisionsQuery, errors=(ProviderNotFound, SecondFactorRequired, ValidationFailed))
     def list(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> FileResponse:
         """Export the decisions of a lender.
 

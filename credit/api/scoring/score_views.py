@@ -1,3 +1,4 @@
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ _VERIFIER_HEADERS = {
 
 
 _ADDING_ERRORS = (ApplicationNotFound, ReviewerRequired, SecondFactorRequired, RecordNotEditable)
+_adds = partial(endpoint, access=FIRST_PARTY, status=201, idempotent=True)
 
 
 class ScoreViewSet(ApiViewSet):
@@ -62,13 +64,7 @@ class ScoreViewSet(ApiViewSet):
             return describe(row, for_applicant=application.consumer_id == request.user.pk)
 
     @heavy.operation()
-    @endpoint(
-        access=FIRST_PARTY,
-        answer=serializers.ScorePageSerializer,
-        status=201,
-        idempotent=True,
-        errors=(*_ADDING_ERRORS, ReportPending, ScoreNotFound),
-    )
+    @_adds(answer=serializers.ScorePageSerializer, errors=(*_ADDING_ERRORS, ReportPending, ScoreNotFound))
     def score_again(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Score an application again.
 
@@ -101,13 +97,8 @@ class ScoreViewSet(ApiViewSet):
             raise ReviewerRequired("Only the lender can read facts about the second applicant.")
         return {"facts": facts_about(application, query["applicant"], now=now)}
 
-    @endpoint(
-        access=FIRST_PARTY,
-        body=serializers.ConfirmationRequestSerializer,
-        answer=serializers.ConfirmationSerializer,
-        status=201,
-        idempotent=True,
-        errors=_ADDING_ERRORS,
+    @_adds(
+        body=serializers.ConfirmationRequestSerializer, answer=serializers.ConfirmationSerializer, errors=_ADDING_ERRORS
     )
     def confirm(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Confirmation:
         """Confirm a value from a document.

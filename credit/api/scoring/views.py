@@ -40,6 +40,7 @@ SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
 # All writing methods share these options.
 _writes = partial(endpoint, access="score:write", idempotent=True)
+_REFUSALS = (ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired)
 
 
 class DefinitionParser(StrictJSONParser):
@@ -131,9 +132,7 @@ class ModelVersionViewSet(ApiViewSet):
 
     @heavy.operation()
     @_writes(
-        body=serializers.PublicationRequestSerializer,
-        answer=serializers.PublishedVersionSerializer,
-        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
+        body=serializers.PublicationRequestSerializer, answer=serializers.PublishedVersionSerializer, errors=_REFUSALS
     )
     def publish(
         self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]
@@ -179,10 +178,7 @@ class ModelVersionViewSet(ApiViewSet):
         about = version.about or InstructionsSerializer.nothing()
         return {"model_id": version.model_id, "version": version.number, "name": version.model.name, **about}
 
-    @_writes(
-        answer=serializers.VersionSerializer,
-        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
-    )
+    @_writes(answer=serializers.VersionSerializer, errors=_REFUSALS)
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
         """Retire a version permanently.
 

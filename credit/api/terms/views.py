@@ -31,6 +31,7 @@ from credit.terms.precontract import Form, form_of_offer
 
 SHOWN_MAX = 100
 
+_reads = partial(endpoint, access="applications:read")
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 _decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope covers a decision
 
@@ -56,9 +57,7 @@ class CounterofferViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @endpoint(
-        access="applications:read", answer=serializers.CounterofferSerializer(many=True), errors=errors.READ_ERRORS
-    )
+    @_reads(answer=serializers.CounterofferSerializer(many=True), errors=errors.READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> Any:
         """List the counteroffers of an application.
 
@@ -137,9 +136,7 @@ class AgreementViewSet(ApiViewSet):
     tag = "applications"
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML)])
-    @endpoint(
-        access="applications:read", answer=serializers.AgreementSerializer, errors=(*errors.READ_ERRORS, NotFound)
-    )
+    @_reads(answer=serializers.AgreementSerializer, errors=(*errors.READ_ERRORS, NotFound))
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
         """Get the agreement.
 
@@ -161,9 +158,7 @@ class WithdrawalViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @endpoint(
-        access="applications:read", answer=serializers.WithdrawalSerializer, errors=(*errors.READ_ERRORS, NotFound)
-    )
+    @_reads(answer=serializers.WithdrawalSerializer, errors=(*errors.READ_ERRORS, NotFound))
     def retrieve(self, request: ApiRequest, application_id: str) -> Withdrawable:
         """Get the right of withdrawal from an agreement.
 
@@ -216,11 +211,8 @@ class PrecontractViewSet(ApiViewSet):
         return printed(request, form.html) or form
 
     @renderer_classes(PRINTABLE)
-    @endpoint(
-        access="applications:read",
-        query=serializers.FormQuery,
-        answer=serializers.PrecontractSerializer,
-        errors=(*errors.READ_ERRORS, NotFound),
+    @_reads(
+        query=serializers.FormQuery, answer=serializers.PrecontractSerializer, errors=(*errors.READ_ERRORS, NotFound)
     )
     def of_application(
         self, request: ApiRequest, application_id: str, query: dict[str, Any]
