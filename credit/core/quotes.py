@@ -130,14 +130,9 @@ def make_quote(
     rate = _note_rate(offer, apr_percent)
     for member, _, words in outside(offer.terms(), amount_cents, term_months):
         raise ValidationFailed.of_member(member, words)
+    method = method or conventions.apr_method
     figures, schedule = cost_of(
-        amount_cents,
-        rate,
-        term_months,
-        fee_cents,
-        first_payment_on,
-        method=method or conventions.apr_method,
-        today=today,
+        amount_cents, rate, term_months, fee_cents, first_payment_on, method=method, today=today
     )
     quote = {**figures, "apr_percent": float(figures["apr_percent"]), "schedule": serialize_schedule(schedule)}
     if not conventions.is_eu:

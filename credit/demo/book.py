@@ -102,23 +102,11 @@ def store_upload(name: str, content: bytes, *, now: datetime) -> services.Receiv
 
 def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[Any]:
     """Return accounts without a password. Missing accounts are created."""
-    accounts, unusable_password = get_user_model().objects, make_password(None)
-    wanted = {f"demo-{first.lower()}": (first, last) for first, last in names}
-    accounts.bulk_create(
-        (
-            get_user_model()(
-                username=name,
-                first_name=first,
-                last_name=last,
-                password=unusable_password,
-                date_joined=joined,
-                is_staff=is_staff,
-            )
-            for name, (first, last) in wanted.items()
-        ),
-        ignore_conflicts=True,
-    )
-    by_name = accounts.in_bulk(list(wanted), field_name="username")
+    account, same = get_user_model(), {"password": make_password(None), "date_joined": joined, "is_staff": is_staff}
+    wanted = {f"demo-{first.lower()}": {"first_name": first, "last_name": last} for first, last in names}
+    rows = [account(username=name, **person, **same) for name, person in wanted.items()]
+    account.objects.bulk_create(rows, ignore_conflicts=True)
+    by_name = account.objects.in_bulk(list(wanted), field_name="username")
     return [by_name[name] for name in wanted]
 
 
@@ -137,14 +125,7 @@ class Story:
     """The course of an application from its start until now."""
 
     def __init__(
-        self,
-        number: int,
-        consumer: Any,
-        facts: list[str],
-        offer: Offer,
-        reviewers: list[Any],
-        at: datetime,
-        now: datetime,
+        self, number: int, consumer: Any, facts: list[str], offer: Offer, reviewers: Any, at: datetime, now: datetime
     ) -> None:
         self.draw = Random(-number)  # noqa: S311  demo data is not secret
         self.at, self.now, self.offer = at, now, offer
@@ -355,16 +336,10 @@ def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> Non
     )
     approved, rejected = open_[-1], open_[-2]
     terms = {"rate_percent": approved.offer_snapshot["apr_max_percent"]}
-    propose(
-        approved,
-        states.APPROVED,
-        actor=_as_staff(rosa),
-        now=at,
-        reason="Income is confirmed.",
-        metadata={"terms": terms},
-    )
-    reasons = {"reasons": ["employment_short"]}
-    propose(rejected, states.REJECTED, actor=_as_staff(tom), now=at, reason="Length of employment.", metadata=reasons)
+    approval: dict[str, Any] = {"reason": "Income is confirmed.", "metadata": {"terms": terms}}
+    propose(approved, states.APPROVED, actor=_as_staff(rosa), now=at, **approval)
+    rejection: dict[str, Any] = {"reason": "Length of employment.", "metadata": {"reasons": ["employment_short"]}}
+    propose(rejected, states.REJECTED, actor=_as_staff(tom), now=at, **rejection)
     for application, assignee in zip(open_, (staff, staff, rosa, tom), strict=False):
         Assignment.objects.create(**named(application), assignee=assignee, assigned_by=staff, assigned_at=at)
     words = ("Can you check the pay stubs?", "The employer called back, and confirmed the statements.")

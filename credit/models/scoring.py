@@ -160,16 +160,10 @@ class ModelVersion(lifecycle.StatefulModel):
         return {"published_by": transition.actor.user, "published_at": transition.now}
 
     def record_transition(self, row: "ModelVersionHistory") -> None:
-        record_event(
-            f"scoring_model.{row.status}",
-            account_id=self.model.provider.owner_id,
-            now=row.changed_at,
-            model_id=self.model_id,
-            version=self.number,
-            provider_id=self.model.provider_id,
-            role=self.role,
-            definition_sha256=self.definition_sha256,
-        )
+        lender = self.model.provider
+        about = {"model_id": self.model_id, "version": self.number, "provider_id": lender.pk, "role": self.role}
+        about["definition_sha256"] = self.definition_sha256
+        record_event(f"scoring_model.{row.status}", account_id=lender.owner_id, now=row.changed_at, **about)
 
     def publication_record(self, row: lifecycle.StatusHistory) -> str:
         record = {

@@ -158,12 +158,5 @@ def _columns(terms: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record(verb: str, offer: Offer, now: datetime) -> None:
-    record_event(
-        f"offer.{verb}",
-        account_id=offer.owner_id,
-        now=now,
-        offer_id=str(offer.pk),
-        provider_id=offer.provider_id,
-        version=offer.version,
-        is_active=offer.is_active,
-    )
+    about = {"provider_id": offer.provider_id, "version": offer.version, "is_active": offer.is_active}
+    record_event(f"offer.{verb}", account_id=offer.owner_id, now=now, offer_id=str(offer.pk), **about)

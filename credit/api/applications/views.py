@@ -182,15 +182,9 @@ class ApplicationViewSet(ApiViewSet):
         If the score referred the application and a reviewer's rejection has none of the score's reasons, the response
         contains `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.
         """
-        application, pending = review.change_status(
-            application_id,
-            body["status"],
-            actor=actor_of(request),
-            changed_by=body["updated_by"],
-            reason=body["reason"],
-            metadata=body["metadata"],
-            now=timezone.now(),
-        )
+        to, actor, now = body["status"], actor_of(request), timezone.now()
+        change = {"changed_by": body["updated_by"], "reason": body["reason"], "metadata": body["metadata"]}
+        application, pending = review.change_status(application_id, to, actor=actor, now=now, **change)
         is_own = application.consumer_id == request.user.pk
         return serializers.Reviewed(application, pending, "" if is_own else review.warning_about(application, pending))
 

@@ -87,15 +87,8 @@ class CounterofferViewSet(ApiViewSet):
         proposes the counteroffer. The same request by a second reviewer creates it.
         """
         actor = actor_of(request)
-        application, pending = change_status(
-            application_id,
-            COUNTEROFFER,
-            actor=actor,
-            changed_by=actor.name,
-            reason=None,
-            metadata=body,
-            now=timezone.now(),
-        )
+        change: dict[str, Any] = {"changed_by": actor.name, "reason": None, "metadata": body}
+        application, pending = change_status(application_id, COUNTEROFFER, actor=actor, now=timezone.now(), **change)
         if pending is not None:
             bound: Any = pending.metadata
             return {
