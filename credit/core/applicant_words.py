@@ -1,12 +1,26 @@
-"""The values of an applicant's fields in the active language."""
+"""Names of countries and languages from the Unicode CLDR, and the values of an applicant's fields in words."""
 
 import re
 
-from django.utils.translation import get_language_info
+from babel import Locale, UnknownLocaleError
+from django.utils.translation import get_language, get_language_info
 
 from config.core.json_text import day_of
-from credit.core.country_names import country_name
 from credit.core.figures import date_in_words
+
+
+def country_name(code: str) -> str:
+    """Return a country's name in the active language, or the code if it has no name."""
+    return str(Locale.parse(get_language() or "en", sep="-").territories.get(code, code))
+
+
+def language_name(tag: str) -> str:
+    """Return the name of a language in that language, such as `Español`, or the tag if it is unknown."""
+    try:
+        name = Locale.parse(tag, sep="-").get_display_name()
+    except (UnknownLocaleError, ValueError):
+        name = None
+    return tag if name is None else name[:1].upper() + name[1:]
 
 
 def applicant_value(path: str, value: str) -> str:

@@ -16,9 +16,9 @@ from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
 from credit.api.applications.applicant_serializers import ApplicantRequestSerializer
 from credit.core import applicant_schema
+from credit.core.applicant_words import country_name, language_name
 from credit.core.applicants import LANGUAGES
 from credit.core.countries import COUNTRIES
-from credit.core.country_names import country_name, language_name
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same

@@ -19,9 +19,9 @@ from credit.applications import withdrawal_right
 from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines
 from credit.core.agencies import agency_text
+from credit.core.applicant_words import country_name
 from credit.core.applicants import FIRST, language_of
 from credit.core.consumer_reports import reports_of
-from credit.core.country_names import country_name
 from credit.core.figures import date_in_words, reference_of
 from credit.core.jurisdictions import EU, Conventions
 from credit.core.loan_words import FIGURES, rows_of, with_costs_of_line

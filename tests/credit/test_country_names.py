@@ -2,7 +2,7 @@
 
 import pytest
 
-from credit.core.country_names import language_name
+from credit.core.applicant_words import language_name
 
 
 @pytest.mark.parametrize(

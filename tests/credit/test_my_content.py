@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 from django.utils import translation
 
+from credit.core.applicant_words import country_name
 from credit.core.applicants import Applicants
 from credit.core.countries import COUNTRIES
-from credit.core.country_names import country_name
 from tests.credit.applicants import LEAST, PERSON
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.erasing import erase_applicants
