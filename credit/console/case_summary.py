@@ -131,26 +131,22 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
     Bank figures are masked if the record is masked. A lender's members see bank and identity data only if the
     application shares the data.
     """
-    areas = SHAREABLE if console_of(viewer) is None else application.share
+    is_staff = console_of(viewer) is None
+    areas = SHAREABLE if is_staff else application.share
+    page = "identity_user" if is_staff else "credit_applicant"
+    others = "Other applications" if is_staff else "Other applications to you"
     identity = [
         ("Identity", _identity_of(application)),
         ("Name match", words(application.identity_name_match) if application.identity_status else _UNKNOWN),
     ]
     return [
         *_contact_of(application),
-        ("Account", record_link(_account_page(viewer), application.consumer_id, application.consumer.get_username())),
+        ("Account", record_link(page, application.consumer_id, application.consumer.get_username())),
         *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
-        (
-            "Other applications" if console_of(viewer) is None else "Other applications to you",
-            _other_applications(application),
-        ),
+        (others, _other_applications(application)),
         *lines_about(application.consumer_id, viewer=viewer, beside=True),
         *(_bank_of(application) if "bank" in areas else [("Bank", _NOT_SHARED)]),
     ]
-
-
-def _account_page(viewer: Any) -> str:
-    return "identity_user" if console_of(viewer) is None else "credit_applicant"
 
 
 def _other_applications(application: Any) -> Any:

@@ -88,8 +88,7 @@ class NewHoldForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 class StateFilter(ConditionFilter):
-    title = "state"
-    parameter_name = "state"
+    title, parameter_name = "state", "state"
     conditions = {
         "on": ("on now", Q(is_on=True, pk=Subquery(_NEWEST))),
         "ended": ("ended", Q(is_on=False, pk=Subquery(_NEWEST))),

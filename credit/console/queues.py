@@ -229,12 +229,9 @@ class ProviderFilter(admin.SimpleListFilter):
     title, parameter_name = "provider", "provider"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        named = (
-            narrowed(Provider.objects.all(), request.user)
-            .order_by("created_at", "id")
-            .values_list("id", flat=True)[:PROVIDERS_SHOWN]
-        )
-        return [(number, number) for number in named if parse_positive_int64(number)]
+        lenders = narrowed(Provider.objects.order_by("created_at", "id"), request.user)
+        numbers = lenders.values_list("id", flat=True)[:PROVIDERS_SHOWN]
+        return [(number, number) for number in numbers if parse_positive_int64(number)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
         number = parse_positive_int64(self.value() or "")

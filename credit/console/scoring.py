@@ -65,16 +65,12 @@ class ScoringModelAdmin(NamedRecords):
         versions = ModelVersion.objects.filter(model=OuterRef("pk")).order_by()
         champions = versions.filter(role=CHAMPION, status=PUBLISHED)
         counted = versions.values("model").annotate(number_of=Count("*")).values("number_of")
-        annotated: QuerySet[Any] = (
-            super()
-            .get_queryset(request)
-            .annotate(
-                champion_id=Subquery(champions.values("pk")[:1]),
-                champion_number=Subquery(champions.values("number")[:1]),
-                counted=Coalesce(Subquery(counted), 0),
-            )
+        rows: QuerySet[ScoringModel] = super().get_queryset(request)
+        return rows.annotate(
+            champion_id=Subquery(champions.values("pk")[:1]),
+            champion_number=Subquery(champions.values("number")[:1]),
+            counted=Coalesce(Subquery(counted), 0),
         )
-        return annotated
 
     def page_of(self, request: HttpRequest, record: ScoringModel) -> dict[str, Any]:
         kept = record.versions.select_related("made_by", "published_by").defer("definition").order_by("-number")

@@ -49,16 +49,9 @@ _WITHOUT_POINTS = _(
 _POINTS = _("%(name)s: %(points)s points, of at most %(most)s. The baseline is %(baseline)s.")
 # Names that lenders often give to characteristics. Other names stay in the lender's language.
 _COMMON_NAMES = {
-    _("income"),
-    _("debt to income"),
-    _("time in employment"),
-    _("time at address"),
-    _("home"),
-    _("housing"),
-    _("credit lines"),
-    _("missed payments"),
-    _("recent inquiries"),
-}
+    _("income"), _("debt to income"), _("time in employment"), _("time at address"), _("home"), _("housing"),
+    _("credit lines"), _("missed payments"), _("recent inquiries"),
+}  # fmt: skip
 _OUTCOMES = {"approve": _("approval"), "refer": _("decision by a person"), "decline": _("rejection")}
 _FROM, _REST = _("%(outcome)s from %(bound)s points"), _("%(outcome)s for fewer")
 _CHANGE = _("%(name)s: “%(to)s” instead of “%(now)s” (%(points)s more points)")

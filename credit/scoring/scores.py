@@ -98,11 +98,8 @@ def store_score(
 ) -> Score:
     """Store a score with the facts from which it was computed. `sources` is the result of `sources_of`."""
     nonce, text = secrets.token_bytes(_NONCE_BYTES), canonical_json(facts)
-    figures: dict[str, Any] = {
-        "points": [list(points) for points in evaluation.points],
-        "reasons": list(evaluation.reasons),
-        "missing": list(evaluation.missing),
-    }
+    points = [list(points) for points in evaluation.points]
+    lists: dict[str, Any] = {"reasons": list(evaluation.reasons), "missing": list(evaluation.missing), "points": points}
     score = Score(
         version_id=version.id,
         application_id=application_id,
@@ -115,7 +112,7 @@ def store_score(
         sources=sources,
         number=number,
         created_at=now,
-        **figures,
+        **lists,
     )
     insert(score)
     insert(ScoreFacts(score_id=score.pk, facts=text.decode(), nonce=b64encode(nonce).decode()))
