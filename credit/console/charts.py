@@ -114,14 +114,9 @@ def _count(console: Console | None) -> _Decided:
     waiting_time = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
     # This is the lowest UUIDv7 of `since`. IDs grow with time, so the query can use the primary key's index.
     first = UUID(int=int(since.timestamp() * 1000) << 80)
-    rows = (
-        shown_at(console, ApplicationHistory.objects.all())
-        .filter(id__gte=first, changed_at__gte=since, status__in=DECIDED)
-        .annotate(day=TruncDate("changed_at"))
-        .values("day", "status")
-        .order_by()
-        .annotate(decided=Count("id"), took=Avg(waiting_time))
-    )
+    recent = ApplicationHistory.objects.filter(id__gte=first, changed_at__gte=since, status__in=DECIDED)
+    rows = shown_at(console, recent).annotate(day=TruncDate("changed_at")).values("day", "status").order_by()
+    rows = rows.annotate(decided=Count("id"), took=Avg(waiting_time))
     return days, {(row["day"], row["status"]): (row["decided"], row["took"] or timedelta()) for row in rows}
 
 

@@ -63,12 +63,9 @@ def _decisions(
         decisions = decisions.filter(changed_at__lte=latest)
     scores = Score.objects.filter(application=OuterRef("application"), purpose=Score.DECISION)
     score = scores.filter(created_at__lte=OuterRef("changed_at")).order_by("-number")
-    return (
-        decisions.annotate(score=Subquery(score.values("total")[:1]), proposed=Subquery(score.values("outcome")[:1]))
-        .select_related("application__loan_terms")
-        .defer(*_LARGE)
-        .order_by("changed_at", "id")
-    )
+    totals, proposed = Subquery(score.values("total")[:1]), Subquery(score.values("outcome")[:1])
+    rows = decisions.annotate(score=totals, proposed=proposed).select_related("application__loan_terms")
+    return rows.defer(*_LARGE).order_by("changed_at", "id")
 
 
 def _rows(decisions: QuerySet[ApplicationHistory]) -> Iterator[Iterable[Any]]:

@@ -169,11 +169,8 @@ def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
     member = ProviderMember.objects.filter(user=user).values("provider")
     invited = _valid(now).filter(user=user).values("provider")
     membership = Case(When(pk__in=member, then=Value("member")), default=Value("invited"))
-    return (
-        Provider.objects.filter(pk__in=member.union(invited))
-        .annotate(membership=membership)
-        .order_by("created_at", "id")
-    )
+    providers = Provider.objects.filter(pk__in=member.union(invited)).annotate(membership=membership)
+    return providers.order_by("created_at", "id")
 
 
 def load_provider(provider_id: str, user: Any) -> Provider:
@@ -187,9 +184,8 @@ def members_of(provider: Provider) -> QuerySet[ProviderMember]:
 
 def load_owned(provider_id: str, user: Any) -> Provider:
     """Return a lender of which `user` is an owner. Raises ProviderNotFound, or ProviderTaken for other members."""
-    member = (
-        ProviderMember.objects.filter(provider=queryable(provider_id), user=user).select_related("provider").first()
-    )
+    members = ProviderMember.objects.filter(provider=queryable(provider_id), user=user)
+    member = members.select_related("provider").first()
     if member is None:
         raise ProviderNotFound
     if member.role != ProviderMember.OWNER:
