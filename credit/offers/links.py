@@ -17,7 +17,7 @@ from django.core import signing
 
 from config.core.encryption import key_ring
 from config.core.errors import ValidationFailed
-from config.core.ids import INT64_MAX
+from config.core.ids import INT64_MAX, first_or
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
 from credit.core.due import OfferRequirements
@@ -60,9 +60,7 @@ def make_link(
     provider = load_read(provider_id, actor)
     if role_of(provider, actor.user) not in ProviderMember.DECIDING:
         raise ProviderTaken(f"This requires the lender's role {' or '.join(ProviderMember.DECIDING)}.")
-    offer = Offer.objects.filter(pk=offer_id, provider=provider).first()
-    if offer is None:
-        raise OfferNotFound
+    offer = first_or(Offer.objects.filter(pk=offer_id, provider=provider), OfferNotFound)
     if not offer.is_active or number_of(provider.pk) is None:
         raise OfferUnavailable
     members = OfferRequirements.by(offer.terms()).members

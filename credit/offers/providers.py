@@ -185,9 +185,7 @@ def members_of(provider: Provider) -> QuerySet[ProviderMember]:
 def load_owned(provider_id: str, user: Any) -> Provider:
     """Return a lender of which `user` is an owner. Raises ProviderNotFound, or ProviderTaken for other members."""
     members = ProviderMember.objects.filter(provider=queryable(provider_id), user=user)
-    member = members.select_related("provider").first()
-    if member is None:
-        raise ProviderNotFound
+    member = first_or(members.select_related("provider"), ProviderNotFound)
     if member.role != ProviderMember.OWNER:
         raise ProviderTaken("This requires the lender's role owner.")
     return member.provider
@@ -249,10 +247,7 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
             ProviderMember.objects.get_or_create(
                 provider_id=provider_id, user=actor.user, defaults={"role": invitation.role}
             )
-        member = ProviderMember.objects.filter(**theirs).select_related("user", "provider")
-        if (membership := member.first()) is None:
-            raise ProviderNotFound
-        return membership
+        return first_or(ProviderMember.objects.filter(**theirs).select_related("user", "provider"), ProviderNotFound)
 
 
 def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> ProviderMember:

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError
 from django.db.models import Exists, OuterRef
 
 from config.core import audit
-from config.core.ids import parse_positive_int64
+from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import render_json, rfc3339
 from config.ops.commands import JsonCommand
 from credit.core.card import APPROVE, DECLINE, REFER
@@ -54,9 +54,8 @@ class Command(JsonCommand):
         """Write three files that only the owner of the files can read, and record the export in the audit log."""
         model, _, number = options["version"].partition("@")
         wanted = {"model": parse_positive_int64(model) or 0, "number": parse_positive_int64(number) or 0}
-        version = ModelVersion.objects.filter(**wanted).first()
-        if version is None:
-            raise CommandError(f"Version {options['version']} not found. Use MODEL@VERSION, such as 7@2.")
+        missing = CommandError(f"Version {options['version']} not found. Use MODEL@VERSION, such as 7@2.")
+        version = first_or(ModelVersion.objects.filter(**wanted), missing)
         folder: Path = options["to"]
         try:
             folder.mkdir(mode=0o700)
