@@ -191,19 +191,15 @@ class EditPage(_FormPage):
     """The form that edits a draft."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        return self._run(request, application_id, is_sent=False)
-
-    def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        return self._run(request, application_id, is_sent=True)
-
-    def _run(self, request: HttpRequest, application_id: str, *, is_sent: bool) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
         offer = offer_to_edit(application)
         if offer is None:
             return redirect("my_application", application_id)
-        if is_sent:
+        if request.method == "POST":
             return self.answer(request, offer, application)
         return _show(request, ApplicationForms(offer, application=application, language=_language()), application)
+
+    post = get
 
 
 _HEADERS = {

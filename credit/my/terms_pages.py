@@ -183,13 +183,9 @@ class AgreementPage(MyPage):
         application = get_by_uuid(own_applications(request), application_id, Http404)
         terms = acceptance.describe(application, now=timezone.now())
         if terms.acceptable and terms.as_of is not None:
-            lender = lender_of(application)
+            lender, page = lender_of(application), agreement_in_words(terms, application.offer_snapshot)
             agreement = {"lender": lender, "borrower": application, "starts_on": terms.as_of}
-            page = {
-                **agreement_in_words(terms, application.offer_snapshot),
-                "agreement": agreement,
-                "is_proposed": True,
-            }
+            page |= {"agreement": agreement, "is_proposed": True}
             loan = acceptance.offered_terms(application, now=timezone.now())
             page["members"] = loan and members_of(application, loan, lender)
             page["is_incomplete"] = bool(page["members"]) and not is_complete(page["members"])
@@ -209,20 +205,17 @@ class WithdrawalPage(MyPage):
             raise Http404
         right = withdrawal_right.describe(application)
         last_day = withdrawal_right.last_day_of(application, right)
-        return render(
-            request,
-            "credit/my/withdrawal.html",
-            {
-                "application": application,
-                "reference": reference_of(application.pk),
-                "withdrawn": "" if right.declared_at is None else _withdrawn_in_words(application),
-                "record_sha256": right.proof and right.proof.record_sha256,
-                "last_day": last_day and date_in_words(last_day),
-                "is_open": right.is_open(now=timezone.now()),
-                "owed": withdrawal_right.rows_of(application, right),
-                "returns_fee": bool(withdrawal_right.fee_in_words(application)),
-            },
-        )
+        facts = {
+            "application": application,
+            "reference": reference_of(application.pk),
+            "withdrawn": "" if right.declared_at is None else _withdrawn_in_words(application),
+            "record_sha256": right.proof and right.proof.record_sha256,
+            "last_day": last_day and date_in_words(last_day),
+            "is_open": right.is_open(now=timezone.now()),
+            "owed": withdrawal_right.rows_of(application, right),
+            "returns_fee": bool(withdrawal_right.fee_in_words(application)),
+        }
+        return render(request, "credit/my/withdrawal.html", facts)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)

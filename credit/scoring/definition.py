@@ -135,10 +135,8 @@ def _sources(declared: Input, source: str, here: str) -> Iterator[Refusal]:
 
 def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterator[Refusal]:
     if not declared.get("allow_age"):
-        yield (
-            here,
-            ('This input discloses the applicant\'s age, so it requires "allow_age": true (12 CFR 1002.6(b)(2)).'),
-        )
+        message = 'This input discloses the applicant\'s age, so it requires "allow_age": true (12 CFR 1002.6(b)(2)).'
+        yield here, message
     if "ratio" in declared or "sum" in declared or source.kind != "number":
         yield here, "An input with an age must be a number, and must not combine it with other facts."
     elif "months_since" not in declared and any(map(names_birth, source.facts)):
@@ -183,10 +181,8 @@ def _characteristics(
             yield f"{here}/input", "Must be the name of an input."
             continue
         if declared["input"] in used:
-            yield (
-                f"{here}/input",
-                "This input already has a characteristic. An input can have at most one characteristic.",
-            )
+            message = "This input already has a characteristic. An input can have at most one characteristic."
+            yield f"{here}/input", message
         names.add(declared["name"])
         used.add(declared["input"])
         yield from _bins(declared, inputs[declared["input"]], here)
@@ -252,13 +248,10 @@ def _reason(reason: Any, source: Input | None, here: str) -> Iterator[Refusal]:
         elif reason not in REASONS:
             yield here, f'Must be a principal reason: {", ".join(REASONS)}, or {{"code": "{OTHER}", "text": …}}.'
     elif names_no_factor(reason["text"]):
-        yield (
-            f"{here}/text",
-            (
-                "A reason must be a specific factor (12 CFR 1002.9(b)(2)). Use the factor that the characteristic "
-                "measures."
-            ),
+        message = (
+            "A reason must be a specific factor (12 CFR 1002.9(b)(2)). Use the factor that the characteristic measures."
         )
+        yield f"{here}/text", message
     elif reason["text"] in REASONS or reason["text"] in REASONS.values():
         # Losses are summed by the text of the reason, so that no reason appears twice.
         yield f"{here}/text", "This text is a principal reason. Send its code."
@@ -283,10 +276,8 @@ def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:
     limits = definition.get("range")
     for number, outcome in enumerate(outcomes):
         if ("from" in outcome) == (number == len(outcomes) - 1):
-            yield (
-                f"/outcomes/{number}",
-                "Every outcome except the last outcome must have `from`. The last outcome must not have `from`.",
-            )
+            message = "Every outcome except the last outcome must have `from`. The last outcome must not have `from`."
+            yield f"/outcomes/{number}", message
             return
     ranks = [("approve", "refer", "decline").index(outcome["outcome"]) for outcome in outcomes]
     if ranks != sorted(set(ranks)):

@@ -11,30 +11,26 @@ from credit.core.facts import path_of
 
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", re.ASCII)
 
-_WORDS = frozenset(
-    {
-        "race", "racial", "color", "colour", "religion", "religious", "creed", "ethnicity", "ethnic", "nationality",
-        "sex", "sexual", "gender", "male", "female", "woman", "pregnant", "pregnancy", "childbearing", "married",
-        "unmarried", "marriage", "divorced", "widow", "widowed", "widower", "spouse", "husband", "wife", "welfare",
-        "medicaid", "hispanic", "latino", "latina",
-        # CCD2 18(3) and GDPR 9 prohibit special categories of data and social networks.
-        "diagnosis", "disease", "disability", "biometric", "genetic", "political", "facebook", "instagram", "linkedin",
-        "tiktok",
-    }
-)  # fmt: skip
+_WORDS = frozenset({
+    "race", "racial", "color", "colour", "religion", "religious", "creed", "ethnicity", "ethnic", "nationality",
+    "sex", "sexual", "gender", "male", "female", "woman", "pregnant", "pregnancy", "childbearing", "married",
+    "unmarried", "marriage", "divorced", "widow", "widowed", "widower", "spouse", "husband", "wife", "welfare",
+    "medicaid", "hispanic", "latino", "latina",
+    # CCD2 18(3) and GDPR 9 prohibit special categories of data and social networks.
+    "diagnosis", "disease", "disability", "biometric", "genetic", "political", "facebook", "instagram", "linkedin",
+    "tiktok",
+})  # fmt: skip
 _PHRASES = (
     ("national", "origin"), ("country", "of", "birth"), ("birth", "country"), ("place", "of", "birth"),
     ("trade", "union"), ("social", "media"), ("social", "network"), ("health", "status"), ("medical", "history"),
     ("marital", "status"), ("civil", "status"), ("public", "assistance"), ("birth", "control"), ("skin", "tone"),
 )  # fmt: skip
 _BIRTH = frozenset({"birth", "birthdate", "birthday", "birthyear", "dob", "born"})
-_BESIDE_AGE = frozenset(
-    {
-        "applicant", "borrower", "consumer", "customer", "client", "person", "my", "current", "in", "at", "of", "the",
-        "application", "year", "month", "group", "band", "bucket", "bracket", "range", "class", "category", "over",
-        "under", "from", "to", "plus",
-    }
-)  # fmt: skip
+_BESIDE_AGE = frozenset({
+    "applicant", "borrower", "consumer", "customer", "client", "person", "my", "current", "in", "at", "of", "the",
+    "application", "year", "month", "group", "band", "bucket", "bracket", "range", "class", "category", "over",
+    "under", "from", "to", "plus",
+})  # fmt: skip
 
 
 def _words(text: str) -> tuple[str, ...]:
