@@ -22,10 +22,12 @@ from config.backoffice.records import RecordAction
 from config.backoffice.transitions import actor_of
 from config.core.currencies import exponent_of, to_minor_units
 from config.core.figure_fields import AmountField
+from credit.console.names import legal_names, person_cell
 from credit.console.notices import days_left
 from credit.console.records import OfApplication
-from credit.core.facts import Known, name_of, path_of, pointer_of
-from credit.core.figures import money
+from credit.console.score_words import value_in_words
+from credit.core.facts import Known, name_of, path_of, pointer_of, read_facts
+from credit.core.figures import money, reference_of
 from credit.core.machine import DRAFT, FROZEN, JUDGEMENTS
 from credit.core.profile import title_of
 from credit.models import Application, Correction, DocumentFile, Report
@@ -36,7 +38,7 @@ from credit.requirements.services import requirements_of
 from credit.review.confirmations import confirm
 from credit.review.report_ids import ended_reports, read_by_score
 from credit.scoring.corrections import STATEMENT_MAX, answer_correction
-from credit.scoring.facts_of import comparisons, score_again
+from credit.scoring.facts_of import about_application, comparisons, score_again
 
 
 class OpenFilter(ConditionFilter):
@@ -61,6 +63,47 @@ def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
     return f"You answered the correction. The new score is {answered.score.total}: {answered.score.outcome}."
 
 
+def fact_title(fact: str) -> str:
+    """Return the title of a fact in words: `application_data.monthly_income_cents` is "Monthly income"."""
+    return title_of((path_of(fact) or fact.split("."))[-1].removesuffix("_cents"), {})
+
+
+def _value_in_words(correction: Correction, value: Any) -> str:
+    if value is None:
+        return NOTHING
+    if correction.fact.endswith("_cents") and isinstance(value, int):
+        return money(value, correction.application.shown_currency)
+    return value_in_words(value)
+
+
+def _stored_in_words(correction: Correction) -> str:
+    """Return the value that the correction reports as wrong, in words."""
+    earlier = Correction.known_of(correction.application_id).get(correction.fact)
+    about = about_application(correction.application)
+    known = earlier or read_facts({correction.fact}, now=timezone.now(), **about)[correction.fact]
+    return _value_in_words(correction, known.value)
+
+
+def _case_of(correction: Correction, _form: Any) -> dict[str, Any]:
+    """Return the rows of the answer page: both values, the statement, and the file."""
+    application = correction.application
+    reference = record_link("credit_application", application.pk, reference_of(application.pk))
+    rows = [
+        ("Application", person_cell(legal_names(application), reference)),
+        (fact_title(correction.fact), f"{_stored_in_words(correction)} → {_claim_in_words(correction)}"),
+        ("Statement", correction.statement or NOTHING),
+        ("File", _file_of(correction)),
+    ]
+    return {"case": [{"name": name, "value": value} for name, value in rows]}
+
+
+def _file_of(correction: Correction) -> SafeString | str:
+    if correction.file is None:
+        return NOTHING
+    address = reverse("admin:credit_application_file", args=(correction.application_id, correction.file_id))
+    return link(address, f"Open {correction.file.name}")
+
+
 @admin.register(Correction)
 class CorrectionAdmin(OfApplication):
     """The admin of corrections that applicants request, sorted by deadline."""
@@ -72,6 +115,7 @@ class CorrectionAdmin(OfApplication):
             permission=REVIEW_PERMISSION,
             run=_answer,
             form=AnswerForm,
+            beside=_case_of,
             refusal=lambda correction: "The correction is already answered." if correction.closed_at else "",
             seen=lambda correction: correction.status,
             consequences=lambda _correction: [
@@ -83,18 +127,43 @@ class CorrectionAdmin(OfApplication):
             ],
         ),
     )
-    list_display = ("__str__", "about", "left", "requested", "state")
+    list_display = ("fact_in_words", "about", "left", "requested", "state")
     list_filter = (OpenFilter,)
     list_defer = ("claimed", "statement", "reason")
     ordering = ("due_at", "id")
-    fields = ("about", "fact", "claim", "statement", "file", "requested", "left", "state", "reason", "closed_by")
+    fields = (
+        "about",
+        "stored",
+        "claim",
+        "statement",
+        "shown_file",
+        "requested",
+        "left",
+        "state",
+        "reason",
+        "closed_by",
+    )
 
+    fact_in_words = column(fact_title, "fact", "value", ordering="fact")
     requested = column(moment, "requested_at", "reported")
     state = column(chip, "status", "status")
+
+    def title_of(self, record: Correction) -> str:
+        return f"of {fact_title(record.fact)}"
+
+    @admin.display(description="stored")
+    def stored(self, record: Correction) -> str:
+        if record.closed_at or getattr(record, "is_masked", False):
+            return NOTHING if record.closed_at else MASK
+        return _stored_in_words(record)
 
     @admin.display(description="claimed")
     def claim(self, record: Correction) -> str:
         return MASK if getattr(record, "is_masked", False) else _claim_in_words(record)
+
+    @admin.display(description="file")
+    def shown_file(self, record: Correction) -> SafeString | str:
+        return _file_of(record)
 
     @admin.display(description="left")
     def left(self, record: Correction) -> SafeString | str:
@@ -102,17 +171,16 @@ class CorrectionAdmin(OfApplication):
 
 
 def _claim_in_words(record: Correction) -> str:
-    value, name = record.parsed_claim, record.fact
-    if not name.endswith("_cents") or not isinstance(value, int):
-        return str(value)
-    return money(value, record.application.shown_currency)
+    return _value_in_words(record, record.parsed_claim)
 
 
 def open_corrections(application: Application) -> list[tuple[SafeString | str, Any]]:
     """Return a link and the remaining time for each open correction of an application."""
     rows = Correction.objects.filter(application=application, closed_at__isnull=True).only("fact", "due_at")
     now = timezone.now()
-    return [(record_link("credit_correction", row.pk, row.fact), days_left(row.due_at, now=now)) for row in rows]
+    return [
+        (record_link("credit_correction", row.pk, fact_title(row.fact)), days_left(row.due_at, now=now)) for row in rows
+    ]
 
 
 QUEUE = Queue(

@@ -46,7 +46,7 @@ def test_correction_queue_counts_open_correction_requests(reviewer, correction):
 
 
 def test_correction_list_can_be_filtered_by_state(reviewers_client, reviewer, correction):
-    assert FACT in text_of(reviewers_client.get(page(correction)))
+    assert "Correction of Monthly income" in text_of(reviewers_client.get(page(correction)))
     assert str(correction.pk) in reviewers_client.get(LIST, {"state": "open"}).content.decode()
     assert str(correction.pk) not in reviewers_client.get(LIST, {"state": "answered"}).content.decode()
 
@@ -60,6 +60,20 @@ def test_answer_to_a_correction_is_stored_once_and_removes_it_from_the_queue(rev
     assert "The correction is already answered." in reviewers_client.get(page(correction)).content.decode()
 
 
+def test_answer_page_shows_both_values_and_the_statement(reviewers_client):
+    application = make("rejected", application_data={"amount_cents": 500_000, "monthly_income_cents": 210_000})
+    correction = correction_of(application)
+    for address in (page(correction), answer_page(correction)):
+        text = text_of(reviewers_client.get(address))
+        assert "A digit was wrong." in text
+        assert "$2,100.00" in text
+        assert "$3,200.00" in text
+    assert "Monthly income $2,100.00 → $3,200.00" in text
+    correction.application.application_data = {"amount_cents": 500_000}
+    correction.application.save()
+    assert "Monthly income — → $3,200.00" in text_of(reviewers_client.get(answer_page(correction)))
+
+
 def test_answer_to_a_correction_requires_a_reason(reviewers_client, correction):
     send_form(reviewers_client, answer_page(correction), status="corrected", reason="")
     correction.refresh_from_db()
@@ -70,6 +84,7 @@ def test_support_can_view_masked_corrections_but_not_answer(supports_client, cor
     body = supports_client.get(page(correction)).content.decode()
     assert "320000" not in body
     assert "A digit was wrong." not in body
+    assert "$" not in body
     assert supports_client.post(answer_page(correction), {"status": "refused", "reason": "x"}).status_code == 403
 
 
@@ -77,8 +92,8 @@ def test_member_of_another_lender_cannot_read_a_correction():
     ours, theirs = lender_of("northern", 71), lender_of("southern", 72)
     correction = correction_of(theirs.application)
     client = console_client(ours.people["reviewer"])
-    assert FACT not in client.get(LIST).content.decode()
-    assert FACT not in client.get(page(correction), follow=True).content.decode()
+    assert "Monthly income" not in client.get(LIST).content.decode()
+    assert "Monthly income" not in client.get(page(correction), follow=True).content.decode()
 
 
 def test_case_page_shows_open_corrections_with_one_more_statement(reviewers_client, django_assert_max_num_queries):
@@ -88,7 +103,7 @@ def test_case_page_shows_open_corrections_with_one_more_statement(reviewers_clie
         assert "Corrections to answer" not in text_of(reviewers_client.get(page_of(application)))
     correction_of(application)
     with django_assert_max_num_queries(len(without) + 1):
-        assert f"Corrections to answer: {FACT} (" in text_of(reviewers_client.get(page_of(application)))
+        assert "Corrections to answer: Monthly income (" in text_of(reviewers_client.get(page_of(application)))
 
 
 class TestLitigationHold:
