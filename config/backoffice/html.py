@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import rules, viewing
-from config.core.currencies import amount_in_words, to_units
+from config.core.currencies import amount_in_words, percent_in_words, to_units
 from config.core.json_text import day_of, parse_rfc3339
 from config.core.registration import declared
 
@@ -166,7 +166,7 @@ def _figure(name: str, value: Any, currency: Any) -> Any:
             has_currency = isinstance(currency, str)
             return amount_in_words(int(value), currency) if has_currency else f"{to_units(int(value), None):,}"
         if name.endswith("_percent"):
-            return f"{value:g} %"
+            return percent_in_words(f"{value:g}")
     if isinstance(value, str) and name in NAMED_VALUES:
         return words(value)
     if isinstance(value, str) and name in {"language", "country"}:

@@ -76,6 +76,11 @@ def number_in_words(value: Decimal | float) -> str:
     return str(format_decimal(Decimal(str(value)), locale=_locale(), decimal_quantization=False))
 
 
+def percent_in_words(number: object) -> str:
+    """Add the percent sign to a formatted number, as the active language requires: "6.9%", "6,9\u00a0%"."""
+    return f"{number}%" if _locale().startswith("en") else f"{number}\u00a0%"
+
+
 def amount_in_words(minor_units: int, currency: str) -> str:
     """Format an amount for the active language, with the currency's code: "10,000.00 EUR", "10.000,00 EUR".
 

@@ -13,6 +13,7 @@ from config.backoffice.consoles import console_of, narrowed
 from config.backoffice.html import NOTHING, chip, fields_in_words, link, moment, record_link, spelled, table, words
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
+from config.core.currencies import percent_in_words
 from config.core.encryption import UnreadableSecret
 from credit.console.names import legal_names
 from credit.console.score_panel import score_panel
@@ -94,9 +95,9 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
         ("Term", "" if term is None else months_in_words(term), broken.get("term_months", "")),
         ("Monthly income", money(income, currency), ""),
         ("Monthly debt payments", money(debt, currency), ""),
-        ("Debt to income", f"{share} %" if share is not None else "", ""),
+        ("Debt to income", percent_in_words(share) if share is not None else "", ""),
         ("Installment", instalment_text and f"{instalment_text} at the offer's lowest rate", ""),
-        ("Installment to income", f"{burden} %" if burden is not None else "", ""),
+        ("Installment to income", percent_in_words(burden) if burden is not None else "", ""),
     ]
     return [{"name": name, "value": value, "wrong": wrong} for name, value, wrong in shown if value]
 

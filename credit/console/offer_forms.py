@@ -12,7 +12,7 @@ from config.backoffice.forms import SeenForm
 from config.backoffice.html import change_address
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import actor_of
-from config.core.currencies import to_minor_units, to_units
+from config.core.currencies import percent_in_words, to_minor_units, to_units
 from config.core.errors import ValidationFailed
 from config.core.figure_fields import AmountField, FigureField
 from credit.api.offers.serializers import DESCRIPTION_MAX_LENGTH, OfferRequestSerializer
@@ -245,10 +245,13 @@ def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
     currency = Conventions.of(terms).shown_currency
     if months is None:
         rates = sorted({terms["apr_min_percent"], terms["apr_max_percent"]})
-        return [("Line of credit", f"up to {money(amount, currency)} at {rate:.2f} %") for rate in rates]
+        return [
+            ("Line of credit", f"up to {money(amount, currency)} at {percent_in_words(f'{rate:.2f}')}")
+            for rate in rates
+        ]
     return [
         (
-            f"{money(amount, currency)} at {rate:.2f} % for {months_in_words(term)}",
+            f"{money(amount, currency)} at {percent_in_words(f'{rate:.2f}')} for {months_in_words(term)}",
             f"{money(monthly_payment_cents(amount, rate, term), currency)} a month",
         )
         for term in sorted({min(months), max(months)})

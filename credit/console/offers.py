@@ -12,6 +12,7 @@ from config.backoffice.html import NAMED_VALUES, NOTHING, chip, column, table, w
 from config.backoffice.html import title_of as field_title
 from config.backoffice.people import person_name
 from config.backoffice.records import NamedRecords, RecordAction
+from config.core.currencies import percent_in_words
 from credit.console.names import lender_name
 from credit.console.offer_forms import CHANGE, DEACTIVATE, LAWS, MAKE
 from credit.core.figures import money
@@ -37,7 +38,7 @@ def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
         return field_title(name), money(int(value), conventions.shown_currency)
     if is_number and name.endswith("_percent"):
         title = field_title(name)
-        return title.replace("APR", "Rate") if conventions.is_eu else title, f"{value:.2f} %"
+        return title.replace("APR", "Rate") if conventions.is_eu else title, percent_in_words(f"{value:.2f}")
     if name == "jurisdiction":
         return "Law", LAWS.get(value, value)
     return field_title(name), words(value) if name in NAMED_VALUES else value

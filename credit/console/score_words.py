@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from config.core.currencies import percent_in_words
 from credit.core.figures import either
 from credit.core.reasons import text_of
 
@@ -168,7 +169,7 @@ def _range_lines(definition: Definition) -> list[str]:
 
 def _price_line(price: Mapping[str, Any]) -> str:
     most = f", at most {price['amount_max_cents']} minor units" if "amount_max_cents" in price else ""
-    return f"{price['rate_percent']} % from {price['from_total']} on{most}"
+    return f"{percent_in_words(price['rate_percent'])} from {price['from_total']} on{most}"
 
 
 def _band_lines(bands: Iterable[Mapping[str, Any]], name: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop
 
-from config.core.currencies import number_in_words
+from config.core.currencies import number_in_words, percent_in_words
 from credit.core.apr import RateOutOfRange, in_month, month_of
 from credit.core.figures import date_in_words, money
 from credit.core.lines import ASSUMPTIONS, assumptions_of_line, costs_of_line, is_overdraft
@@ -48,16 +48,16 @@ def in_words(terms: Mapping[str, Any]) -> str:
     currency, months = terms.get("currency"), terms.get("term_months")
     figures = {
         "amount": money(terms["amount_cents"], currency),
-        "rate": display("rate_percent", terms["rate_percent"], currency).removesuffix(" %"),
+        "rate": display("rate_percent", terms["rate_percent"], currency),
         "months": months,
         "fee": money(terms.get("fee_cents"), currency),
     }
     if not months:
-        loan = gettext("%(amount)s at %(rate)s %%, a line of credit")
+        loan = gettext("%(amount)s at %(rate)s, a line of credit")
     elif months == 1:
-        loan = gettext("%(amount)s at %(rate)s %% for 1 month")
+        loan = gettext("%(amount)s at %(rate)s for 1 month")
     else:
-        loan = gettext("%(amount)s at %(rate)s %% for %(months)s months")
+        loan = gettext("%(amount)s at %(rate)s for %(months)s months")
     return loan % figures + (gettext(", fee %(fee)s") % figures if terms.get("fee_cents") else "")
 
 
@@ -103,7 +103,7 @@ def display(name: str, value: Any, currency: str | None = None) -> str:
     if name == "apr_percent":
         value = Decimal(str(value)).quantize(TENTH if currency else HUNDREDTH, ROUND_HALF_UP)
     if name.endswith("_percent"):
-        return f"{number_in_words(value) if currency else value} %"
+        return percent_in_words(number_in_words(value) if currency else value)
     return str(value)
 
 

@@ -5,13 +5,14 @@ language.
 """
 
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from functools import partial
 from typing import Any
 
 from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
-from config.core.currencies import amount_in_words
+from config.core.currencies import amount_in_words, number_in_words
 from credit.applications.withdrawal_right import interest_a_day
 from credit.core.applicants import language_of
 from credit.core.early_repayment import early_repayment
@@ -19,8 +20,8 @@ from credit.core.eu_credit import applies, follows_directive
 from credit.core.figures import date_in_words
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import costs_of_line
-from credit.core.loan_words import assumptions_in_words, display, duration_in_words, payments_in_words
-from credit.core.quotes import Instalment, shown_apr
+from credit.core.loan_words import assumptions_in_words, duration_in_words, payments_in_words
+from credit.core.quotes import TENTH, Instalment, shown_apr
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 
@@ -95,10 +96,10 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
         "duration": duration_in_words(terms.term_months, schedule, start=terms.as_of),
         "goods": join(words.get("goods"), words.get("cash_price")),
         "rate": join(
-            gettext("%s a year") % display("rate_percent", terms.rate_percent, conventions.currency),
+            gettext("%s a year") % _percent(terms.rate_percent),
             *(words.get(name) for name in ("rate_index", "rate_periods", "rate_changes")),
         ),
-        "apr": _apr(terms, offer, kept_back, show, conventions.currency),
+        "apr": _apr(terms, offer, kept_back, show),
         "payments": join(_payments(schedule, conventions.currency), words.get("allocation")),
         "amortisation": words.get("amortisation") or _amortisation(is_line=is_line),
         "interest_and_charges": words.get("interest_and_charges"),
@@ -135,16 +136,21 @@ def _redress(lender: Provider | None, words: str | None) -> str | None:
     return "\n".join([body["name"], body["url"], words]) if body and words else None
 
 
-def _apr(terms: LoanTerms, offer: Mapping[str, Any], kept_back: int, show: Any, currency: str) -> str:
+def _percent(number: Decimal) -> str:
+    """Format a percentage as in the information form of `precontract`. Stored items keep this format."""
+    return f"{number_in_words(number)} %"
+
+
+def _apr(terms: LoanTerms, offer: Mapping[str, Any], kept_back: int, show: Any) -> str:
     words = gettext("%(apr)s; in all you pay %(total)s. Assumption: both parties fulfill the agreement as agreed.")
     if terms.apr_percent is None:
         costs = costs_of_line(terms.to_dict(), offer, start=terms.as_of)
         rate, total = costs["apr_percent"], costs["total_payable_cents"]
-        first = words % {"apr": display("apr_percent", rate, currency), "total": show(total)}
+        first = words % {"apr": _percent(rate.quantize(TENTH, ROUND_HALF_UP)), "total": show(total)}
         return f"{first}\n{assumptions_in_words(terms.to_dict(), offer)}"
     total = (terms.total_of_payments_cents or 0) + terms.fee_cents - kept_back
     return words % {
-        "apr": display("apr_percent", shown_apr(terms.to_dict(), start=terms.as_of), currency),
+        "apr": _percent(shown_apr(terms.to_dict(), start=terms.as_of)),
         "total": show(total),
     }
 

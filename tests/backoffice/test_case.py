@@ -98,9 +98,9 @@ class TestPage:
         assert '<strong class="case-amount">$5,000.00</strong>' in body
         assert "The offer lends $4,000.00 or less." in text
         assert "The offer's terms are 12, 24 months." in text
-        assert "Debt to income 25 %" in text
+        assert "Debt to income 25%" in text
         assert "Installment $152.11 at the offer's lowest rate" in text
-        assert "Installment to income 4 %" in text
+        assert "Installment to income 4%" in text
         assert body.count('class="outside"') == 2
 
     def test_case_page_shows_the_applicant_and_their_bank(self, reviewers_client):

@@ -59,8 +59,8 @@ def test_fields_of_the_european_union_open_for_an_eu_offer_and_for_errors(owner,
 def test_quote_is_shown_before_the_offer_is_created(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS})
     text = text_of(first)
-    assert "$10,000.00 at 6.90 % for 12 months $864.81 a month" in text
-    assert "$10,000.00 at 17.50 % for 24 months" in text
+    assert "$10,000.00 at 6.90% for 12 months $864.81 a month" in text
+    assert "$10,000.00 at 17.50% for 24 months" in text
     assert "Check these terms, then send the form again." in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
@@ -77,7 +77,7 @@ def test_offer_form_preserves_fields_that_it_omits(owner, offer):
 
 def test_offer_form_does_not_add_terms_to_a_line_of_credit(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS, "terms": ""})
-    assert "up to $10,000.00 at 17.50 %" in text_of(first)
+    assert "up to $10,000.00 at 17.50%" in text_of(first)
     send_form(owner, make_of(lender), **{**FIELDS, "terms": ""})
     line = Offer.objects.get(name="Harbor loan")
     assert line.term_options_months is None

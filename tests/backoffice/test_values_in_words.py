@@ -18,7 +18,7 @@ def text(value):
         ("received_at", "2026-11-23T14:39:55.599025Z", ("Received", "Nov 23, 2026, 14:39")),
         ("first_payment_on", "2026-12-01", ("First payment on", "Dec 1, 2026")),
         ("loan_amount_min_cents", 100_000, ("Loan amount minimum", "1,000.00")),
-        ("apr_min_percent", 6.9, ("APR minimum", "6.9 %")),
+        ("apr_min_percent", 6.9, ("APR minimum", "6.9%")),
         ("term_months", 24, ("Term in months", "24")),
         ("language", "es-US", ("Language", "Spanish")),
         ("country", "US", ("Country", "United States")),

@@ -79,7 +79,7 @@ def test_back_office_form_updates_the_amounts_of_a_yen_offer_in_yen(yen):
     assert form.fields["amount_max"].label == "Largest loan in JPY"
     assert form.is_valid(), form.errors
     assert form.read(yen.terms())["loan_amount_max_cents"] == 2_000_000
-    assert quote_of(yen, form)["figures"][0][0].startswith("2,000,000\u00a0JPY at 6.90 %")
+    assert quote_of(yen, form)["figures"][0][0].startswith("2,000,000\u00a0JPY at 6.90%")
 
 
 DATA = {"amount_cents": 500_000, "term_months": 24, "income_cents": 400_000}

@@ -43,7 +43,7 @@ def test_acceptance_terms_contain_totals_for_deducted_and_separate_fees(is_kept_
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
     assert totals_of(terms) == totals
     assert (terms["currency"], terms["method"]) == ("EUR", "eu_annex_iii")
-    assert rows_of(terms, ("apr_percent",), start=TODAY) == [("Annual percentage rate of charge (APR)", "18.8 %")]
+    assert rows_of(terms, ("apr_percent",), start=TODAY) == [("Annual percentage rate of charge (APR)", "18.8%")]
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
@@ -64,10 +64,10 @@ def test_loans_are_shown_in_their_currency_and_the_readers_language():
     assert shown["Total amount of credit"] == "9,700.00\u00a0EUR"
     assert shown["Total cost of the credit"] == "1,845.80\u00a0EUR"
     assert shown["Total amount payable"] == "11,545.80\u00a0EUR"
-    assert in_words(terms) == "10,000.00\u00a0EUR at 14.2 % for 24 months, fee 300.00\u00a0EUR"
+    assert in_words(terms) == "10,000.00\u00a0EUR at 14.2% for 24 months, fee 300.00\u00a0EUR"
     with translation.override("es"):
         assert [value for _, value in rows_of(terms, ("total_of_payments_cents", "apr_percent"), start=TODAY)] == [
-            "11.545,80\u00a0EUR", "18,8 %",
+            "11.545,80\u00a0EUR", "18,8\u00a0%",
         ]  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def test_displayed_apr_is_rounded_only_once(currency, shown):
     assert figures["apr_percent"] == Decimal("11.4500")  # The unrounded rate is 11.449966 %.
     loan = {"amount_cents": 191_516, "rate_percent": 9.9, "term_months": 12, "fee_cents": 1_000}
     terms = {**loan, **figures, "first_payment_on": None, "currency": currency}
-    assert rows_of(terms, ("apr_percent",), start=TODAY)[0][1] == f"{shown} %"
+    assert rows_of(terms, ("apr_percent",), start=TODAY)[0][1] == f"{shown}%"
     if currency:
         example = {"amount_cents": 191_516, "rate_percent": 9.9, "months": 12, "fee_cents": 1_000}
         offer = {"jurisdiction": "eu", "currency": currency, "example": example, "term_options_months": [12]}
@@ -101,7 +101,7 @@ def test_eu_line_of_credit_terms_have_a_limit_and_a_currency():
     application, response = approved(terms, **{**LINE, "example": None})
     assert response.status_code == 200, response.content
     shown = dict(rows_of(acceptance_of(client_of(application.consumer), application)["terms"], FIGURES, start=TODAY))
-    assert shown == {"Credit limit": "10,000.00\u00a0EUR", "Borrowing rate a year": "14.2 %", "Fee": "0.00\u00a0EUR",
+    assert shown == {"Credit limit": "10,000.00\u00a0EUR", "Borrowing rate a year": "14.2%", "Fee": "0.00\u00a0EUR",
                      "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
 
 

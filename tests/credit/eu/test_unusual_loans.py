@@ -98,7 +98,7 @@ def test_agreement_of_a_line_of_credit_has_an_amount_and_no_schedule():
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("language", "rate", "payable", "assumption"), [
-    ("en", "17.4 %", "10,769.17\u00a0EUR", "The credit is drawn down at once and in full."),
+    ("en", "17.4%", "10,769.17\u00a0EUR", "The credit is drawn down at once and in full."),
     ("es", "17,4 %", "10.769,17\u00a0EUR", "Se dispone del crédito de inmediato y por completo."),
     ("de", "17,4 %", "10.769,17\u00a0EUR", "Der Kredit wird sofort und in voller Höhe in Anspruch genommen."),
 ])  # fmt: skip
@@ -149,7 +149,7 @@ def test_representative_example_of_one_payment_uses_the_singular(language, words
     assert words in example_of(language, example=example, term_options_months=[1])["text"]
 
 
-@pytest.mark.parametrize(("language", "rates"), [("de", "6,9 % \u2013 17,5 %"), ("en", "6.9 % \u2013 17.5 %")])
+@pytest.mark.parametrize(("language", "rates"), [("de", "6,9\u00a0% \u2013 17,5\u00a0%"), ("en", "6.9% \u2013 17.5%")])
 def test_offer_rates_use_the_decimal_separator_of_the_language(language, rates):
     offer = Offer(**{**EU_TERMS, "apr_min_percent": 6.9, "apr_max_percent": 17.5})
     with translation.override(language):
@@ -169,4 +169,4 @@ def test_error_for_a_term_outside_the_offer_lists_the_offers_terms(terms, words)
 def test_console_shows_the_payment_of_a_one_month_loan():
     bounds = {"apr_min_percent": 12, "apr_max_percent": 12, "loan_amount_max_cents": 50_000}
     shown = payments_shown({**bounds, "term_options_months": [1], "jurisdiction": "us"})
-    assert [loan for loan, _payment in shown] == ["$500.00 at 12.00 % for 1 month"]
+    assert [loan for loan, _payment in shown] == ["$500.00 at 12.00% for 1 month"]

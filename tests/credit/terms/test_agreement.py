@@ -74,7 +74,7 @@ def test_agreement_page_has_the_same_figures_as_the_json(agreed):
     figures = [value for name, value in shown["disclosure"].items() if name.endswith("_cents")]
     figures += [row["payment_cents"] for row in shown["schedule"]]
     assert all(money(cents) in text for cents in figures)
-    assert (shown["terms"]["apr_percent"], "7.53 %" in text) == (7.5326, True)
+    assert (shown["terms"]["apr_percent"], "7.53%" in text) == (7.5326, True)
     assert all(row["due_on"] in text for row in shown["schedule"])
     assert shown["agreement_sha256"] in text
     assert PERSON["legal_name"] in text

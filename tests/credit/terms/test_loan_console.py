@@ -50,10 +50,10 @@ def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
     address = move_of(application, "approved")
     terms = {"amount": "10000", "rate_percent": "14.2", "fee": "100"}
     page = text_of(console.post(address, {"seen": seen_value(console.get(address)), **terms, "preview": "Compute"}))
-    assert "17.4 %" in page
+    assert "17.4%" in page
     send_form(console, address, **terms)
     page = text_of(console.get(page_of(application)))
-    assert "Annual percentage rate of charge (APR) 17.4 %" in page
+    assert "Annual percentage rate of charge (APR) 17.4%" in page
     assert "10,769.17" in page
 
 
@@ -76,7 +76,7 @@ def test_back_office_approval_stores_the_terms_of_the_form(console, application)
     )
     terms_dict = LoanTerms.objects.get().to_dict()
     assert (terms_dict["amount_cents"], terms_dict["rate_percent"], terms_dict["fee_cents"]) == (1_250_050, 7.25, 1_000)
-    assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(console.get(page_of(application)))
+    assert "$12,500.50 at 7.25% for 36 months, fee $10.00" in text_of(console.get(page_of(application)))
 
 
 @pytest.mark.parametrize(("typed", "cents"), [
@@ -163,7 +163,7 @@ def test_reviewer_can_create_view_and_withdraw_a_counteroffer(console, applicati
     assert "The counteroffer was sent to the applicant." in text_of(response)
     shown = text_of(console.get(page_of(application)))
     assert "to accept by" in shown
-    assert "$6,000.00 at 8 % for 12 months" in shown
+    assert "$6,000.00 at 8% for 12 months" in shown
     queue = console.get(reverse("admin:credit_application_changelist"), {"queue": "counteroffers"})
     assert application.pk.hex[-8:].upper() in text_of(queue)
     assert acceptance_of(client_of(application.consumer), application)["acceptable"] is True
@@ -198,7 +198,7 @@ def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings)
     send_form(first, move_of(application, "counteroffer"), **fields)
     proposal = Proposal.objects.get()
     address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
-    assert "$6,000.00 at 8 % for 12 months" in text_of(second.get(address))
+    assert "$6,000.00 at 8% for 12 months" in text_of(second.get(address))
     send_form(second, address)
     assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
     assert accept_terms(client_of(application.consumer), application).status_code == 200

@@ -24,7 +24,7 @@ from tests.credit.notices.test_pages import read
 LOANS = int(os.environ.get("SHOWN_LOANS", "8"))
 # The day is one of the first 27 of a month, so that curo does not assume a series of month ends.
 TODAY = date(2026, 11, 10)
-RATE = r"Annual percentage rate(?: of charge \(APR\))?[^0-9]*(\d+(?:\.\d+)?) %"
+RATE = r"Annual percentage rate(?: of charge \(APR\))?[^0-9]*(\d+(?:\.\d+)?) ?%"
 NOTICE = {
     "blocks": ["action", "terms", "creditor"], "kind": "approval", "is_denial": False, "language": "en",
     "application_id": "01900000-0000-7000-8000-000000000110", "submitted_at": "2026-11-09T12:00:00Z",
