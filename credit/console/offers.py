@@ -74,7 +74,7 @@ class OfferAdmin(NamedRecords):
     @admin.display(description="rate", ordering="apr_min_percent")
     def rate(self, record: Offer) -> str:
         limits = (record.apr_min_percent, record.apr_max_percent)
-        return _range(f"{limit:.2f} %" for limit in limits if limit is not None)
+        return _range(percent_in_words(f"{limit:.2f}") for limit in limits if limit is not None)
 
     @admin.display(description="terms in months")
     def months(self, record: Offer) -> str:

@@ -64,6 +64,8 @@ _MAIN = {
     "NZ": "Pacific/Auckland", "PF": "Pacific/Tahiti", "PG": "Pacific/Port_Moresby", "PT": "Europe/Lisbon",
     "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
 }  # fmt: skip
+# The zone of applicants without a known zone.
+UNKNOWN = "UTC"
 _ZONE_OF_STATE = {
     (country, state): zone for country, zones in _ZONES.items() for zone, states in zones.items()
     for state in states.split()
@@ -91,7 +93,7 @@ def _zone_of(person: Mapping[str, Any]) -> str:
     if country in _ZONES:
         # A region can be an ISO 3166-2 code, such as US-OR.
         region = _plain(where.get("region") or "").removeprefix(f"{country}-")
-        return _ZONE_OF_STATE.get((country, _states_by_name(country).get(region, region)), "UTC")
+        return _ZONE_OF_STATE.get((country, _states_by_name(country).get(region, region)), UNKNOWN)
     return _MAIN.get(country) or _only_zone_of(country)
 
 
@@ -118,11 +120,11 @@ def zones_of(country: str) -> list[ZoneInfo]:
 def _only_zone_of(country: str) -> str:
     """Return the zone of a country if all its zones have the same clock, otherwise UTC."""
     if not available_timezones():
-        return "UTC"
+        return UNKNOWN
     zones = zones_of(country)
     months = [datetime(2028, month, 15, tzinfo=UTC) for month in range(1, 13)]
     clocks = {tuple(moment.astimezone(zone).utcoffset() for moment in months) for zone in zones}
-    return min(zone.key for zone in zones) if len(clocks) == 1 else "UTC"
+    return min(zone.key for zone in zones) if len(clocks) == 1 else UNKNOWN
 
 
 def in_words(moment: datetime, zone: str) -> str:
@@ -136,6 +138,11 @@ def in_words(moment: datetime, zone: str) -> str:
 def day_in_words(moment: datetime, zone: str) -> str:
     """Format the day of an aware datetime in a time zone, in the active language."""
     return date_in_words(moment.astimezone(_zone(zone)))
+
+
+def zone_label(moment: datetime) -> str:
+    """Return the label of the active time zone at an aware datetime, such as `EST` or `UTC-03:00`."""
+    return _label(timezone.localtime(moment))
 
 
 def _zone(name: str) -> tzinfo:

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_safe
 from django.views.generic import ListView
 
 from config.api.rate_limits import consume
-from config.core.currencies import number_in_words
 from config.core.errors import ApiError
 from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import change_application, create_application
@@ -23,14 +22,15 @@ from credit.core import machine as states
 from credit.core.figures import money
 from credit.models import Application, Offer, ProviderLogo
 from credit.my.content import Row, offer_to_edit
+from credit.my.estimate import installments_of, rates_of
 from credit.my.forms import ApplicationForms
-from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
+from credit.my.pages import InTheirLanguage, MyPage, actor_on, latest_applicants, own_applications
 from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
 from credit.scoring.explanation import describe_automation
 
-_SAVE, _CHECK = "save", "check"
+_CHECK, _ESTIMATE = "check", "estimate"
 _RANGE = " \u2013 "
 # A draft with the same data that is younger than this is a result of a double click.
 _SENT_TWICE = timedelta(minutes=1)
@@ -62,10 +62,7 @@ class OffersPage(MyPage, ListView):  # type: ignore[type-arg]
 def rows_of(offer: Offer) -> list[Row]:
     """Return an offer's amounts, rates, terms, and states as (title, value) rows."""
     least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
-    low, high = offer.apr_min_percent, offer.apr_max_percent
     conventions = offer.conventions
-    show = number_in_words if conventions.is_eu else "{:g}".format
-    rates = [f"{show(float(rate))} %" for rate in dict.fromkeys((low, high)) if rate is not None]
     months = ", ".join(map(str, sorted(offer.term_options_months or ())))
     rows = [
         (
@@ -74,7 +71,7 @@ def rows_of(offer: Offer) -> list[Row]:
         ),
         (
             gettext("Borrowing rate a year") if conventions.is_eu else gettext("Annual percentage rate"),
-            _RANGE.join(rates),
+            _RANGE.join(rates_of(offer).values()),
         ),
         (gettext("Number of months"), months),
         (gettext("States"), ", ".join(offer.included_states or ())),
@@ -84,7 +81,7 @@ def rows_of(offer: Offer) -> list[Row]:
 
 
 def _show(
-    request: HttpRequest, typed: ApplicationForms, application: Application | None = None, *, is_prefilled: bool = False
+    request: HttpRequest, typed: ApplicationForms, application: Application | None = None, *, prefilled_from: str = ""
 ) -> HttpResponse:
     has_errors = any(form.is_bound and form.errors for form in (typed.data, typed.first, typed.second))
     facts = {
@@ -93,7 +90,9 @@ def _show(
         "application": application,
         "has_errors": has_errors,
         "errors": typed.errors_by_field(),
-        "is_prefilled": is_prefilled,
+        "prefilled_from": prefilled_from,
+        "rates": rates_of(typed.offer),
+        "installments": installments_of(typed.offer, typed.loan(), today=timezone.now().date()),
         "automation": describe_automation(typed.offer),
     }
     return render(request, "credit/my/form.html", facts, status=400 if has_errors else 200)
@@ -105,6 +104,9 @@ class _FormPage(MyPage):
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
         is_complete = request.POST.get("do") == _CHECK
         typed = ApplicationForms(offer, request.POST, application=application, language=_language())
+        if request.POST.get("do") == _ESTIMATE:
+            typed.require_loan()
+            return _show(request, typed, application)
         changes = typed.to_changes(is_complete=is_complete)
         if changes is None:
             return _show(request, typed, application)
@@ -150,11 +152,18 @@ def _store(request: HttpRequest, offer: Offer, application: Application | None, 
         )  # fmt: skip
 
 
+def _latest_person(request: HttpRequest) -> Any:
+    """Return the first applicant of the user's latest application with applicants, or None."""
+    return next((applicants.persons[0] for applicants, _status in latest_applicants(request)), None)
+
+
 class ApplyPage(_FormPage):
     """The form of a new application. Nothing is stored before the user submits the form."""
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
-        return _show(request, ApplicationForms(self._offer(offer_id), language=_language()))
+        offer, person = self._offer(offer_id), _latest_person(request)
+        typed = ApplicationForms(offer, person=person, language=_language())
+        return _show(request, typed, prefilled_from="application" if person else "")
 
     def post(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         return self.answer(request, self._offer(offer_id), None)
@@ -184,7 +193,7 @@ class LinkPage(InTheirLanguage):
             may_sign_up = get_adapter(request).is_open_for_signup(request)
             facts = {"offer": offer, "rows": rows_of(offer), "may_sign_up": may_sign_up}
             return render(request, "credit/my/link.html", facts)
-        return _show(request, ApplicationForms(offer, prefill=prefill, language=_language()), is_prefilled=True)
+        return _show(request, ApplicationForms(offer, prefill=prefill, language=_language()), prefilled_from="link")
 
 
 class EditPage(_FormPage):

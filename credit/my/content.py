@@ -21,7 +21,6 @@ from credit.core.report_summary import CURRENCY
 from credit.models import Application, Offer, Report
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 from credit.requirements.services import requirements_of
-from credit.terms.agreement import lender_of
 
 Row = tuple[str, str]
 # A table of data without a schema has at most this number of rows.
@@ -177,14 +176,13 @@ def applicant_tables(application: Application) -> list[list[Row]] | None:
 def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
     """Return a (title, rows) pair for each report about the first applicant, oldest first."""
     tables = []
-    for report in Report.objects.filter(application=application, applicant=FIRST).select_related("requested_by"):
+    for report in Report.objects.filter(application=application, applicant=FIRST):
         summary = report.parsed_summary or {}
         agency, score = summary.get("agency") or {}, summary.get("score") or {}
-        currency, by = summary.get("currency"), report.requested_by
-        requester = lender_of(report.application).name if by is None else by.get_full_name() or by.get_username()
+        currency = summary.get("currency")
         rows: list[tuple[Any, Any]] = [
             (gettext("Status"), _REPORT_STATUSES[report.status]),
-            (gettext("Requested by"), requester),
+            (gettext("Requested by"), gettext("The lender")),
             (gettext("Supplied by"), ", ".join(filter(None, (agency.get("name"), agency.get("phone"))))),
             (gettext("Credit score"), score.get("value")),
             *(

@@ -1,55 +1,30 @@
 """Build the forms of an application from the offer's JSON Schema, limits, and required applicant fields."""
 
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-from unicodedata import category, decimal, normalize
 
 from django import forms
 from django.utils.html import escape
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from config.api.serializers import ValidationError
 from config.core.currencies import to_minor_units, to_units
 from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
-from credit.api.applications.applicant_serializers import ApplicantRequestSerializer
 from credit.core import applicant_schema
-from credit.core.applicant_words import country_name, language_name
-from credit.core.applicants import LANGUAGES
-from credit.core.countries import COUNTRIES
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
 from credit.models import Offer
 from credit.my.content import SHARED, title_of, value_in_words
+from credit.my.person_form import DraftForm, PersonForm
 from credit.my.words import describe_missing
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
 # A text field with a higher maximum length has several lines.
 _LONG_TEXT = 300
-_MISSING = gettext_lazy("This field is required.")
 _NUMBER = {"invalid": _("Enter a number.")}
-_WRONG = {
-    "date_of_birth": _("Enter a date in the past."),
-    "email": _("Enter an e-mail address such as name@example.com."),
-    "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
-}
-# The maximum length of a typed phone number. The schema limits the number in E.164 format.
-_PHONE_LENGTH = 40
-_AUTOCOMPLETE = {
-    "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
-    "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
-    "address.postal_code": "postal-code", "address.country": "country",
-}  # fmt: skip
-# These characters can separate digits, in addition to spaces.
-_PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")
-_TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
-# These countries have the country code 1.
-_PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])
-_NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
 
 
@@ -81,6 +56,14 @@ def members_of(offer: Offer) -> dict[str, Any]:
     if offer.term_options_months:
         loan["term_months"] = {"type": "integer", "enum": sorted(offer.term_options_months)}
     return {**{name: member for name, member in loan.items() if name not in properties}, **properties}
+
+
+def missing_figures(offer: Offer, data: Any) -> list[str]:
+    """Return the titles of the amount and the term, if the form has a field for the figure and `data` lacks it."""
+    members, figures = members_of(offer), Figures(data)
+    return [
+        title_of(name, members[name]) for name in sorted(_LOAN) if name in members and getattr(figures, name) is None
+    ]
 
 
 def _is_amount(name: str, member: Mapping[str, Any]) -> bool:
@@ -133,23 +116,6 @@ def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.
     return FigureField(currency=currency, decimal_places=places, error_messages=_NUMBER, **bounds, **about)
 
 
-class DraftForm(forms.Form):
-    """A form whose fields are all optional. An application can be submitted only if the form is complete."""
-
-    use_required_attribute = False
-
-    def mark_optional(self, required: Collection[str]) -> None:
-        """Mark the optional fields in their labels. With Django's `required`, users couldn't save incomplete drafts."""
-        for name, field in self.fields.items():
-            if name not in required:
-                field.label = gettext("%s (optional)") % field.label
-
-    def add_missing(self, name: str) -> None:
-        """Add an error to an empty field that has no other error."""
-        if name in self.fields and name not in self.errors and self.cleaned_data.get(name) in (None, ""):
-            self.add_error(name, _MISSING)
-
-
 class DataForm(DraftForm):
     """The form of an application's data. Each item of `members_of` has a field."""
 
@@ -195,100 +161,6 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
     return int(value) if member["type"] == "integer" or value == int(value) else float(value)
 
 
-def _in_e164(typed: str, country: str | None) -> str:
-    """Convert a phone number to E.164 if possible. US and Canadian numbers require no country code."""
-    # NFKC converts full-width characters to ASCII. The (0) is not part of the international number.
-    plain = _TEL.sub("", normalize("NFKC", typed)).replace("(0)", "")
-    digits = "".join(str(decimal(sign, sign)) for sign in plain if not _separates(sign))
-    if digits.startswith("00"):
-        return f"+{digits[2:]}"
-    if country in _PLAN_OF_ONE and digits.startswith("011"):
-        return f"+{digits[3:]}"
-    return f"+1{digits[-10:]}" if country in _PLAN_OF_ONE and _NUMBER_OF_ONE.fullmatch(digits) else digits
-
-
-def _separates(sign: str) -> bool:
-    """Return whether a character separates digits. Numbers from address books can contain invisible characters (Cf)."""
-    return sign in _PHONE_SEPARATORS or sign.isspace() or category(sign) == "Cf"
-
-
-class PersonForm(DraftForm):
-    """The form of an applicant. An empty form means that there is no such applicant."""
-
-    def __init__(
-        self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
-    ) -> None:
-        values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
-        super().__init__(
-            typed, prefix=prefix, initial={"address.country": country, "language": language, **values}, label_suffix=""
-        )
-        self.fields = dict(self._make_fields(values.get("language")))
-        self.mark_optional({*applicant_schema.DUE, "language", *requires})
-
-    def _make_fields(self, language: str | None) -> Iterator[tuple[str, forms.Field]]:
-        for path in applicant_schema.PATHS:
-            about: dict[str, Any] = {"label": gettext(applicant_schema.title_of_member(path)), "required": False}
-            fill = {"autocomplete": _AUTOCOMPLETE.get(path, "off") if self.prefix == "first" else "off"}
-            if path == "date_of_birth":
-                widget = forms.DateInput(attrs={"type": "date", **fill}, format="%Y-%m-%d")
-                wrong = {"invalid": _WRONG[path]}
-                field: forms.Field = forms.DateField(
-                    widget=widget, input_formats=["%Y-%m-%d"], error_messages=wrong, **about
-                )
-            elif path == "address.country":
-                named = [(code, country_name(code)) for code in COUNTRIES]
-                choices = [("", ""), *sorted(named, key=_without_accents)]
-                field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
-            elif path == "language":
-                # A language tag from the API, such as es-US, remains selectable.
-                tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
-                field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
-            else:
-                text = forms.TextInput(attrs=fill)
-                longest = _PHONE_LENGTH if path == "phone" else applicant_schema.max_length_of(path)
-                field = forms.CharField(max_length=longest, widget=text, empty_value=None, **about)
-            yield path, field
-
-    def clean(self) -> None:
-        if typed := self.cleaned_data.get("phone"):
-            self.cleaned_data["phone"] = _in_e164(typed, self.cleaned_data.get("address.country"))
-
-    @property
-    def is_empty(self) -> bool:
-        preset = {"language", "address.country"}
-        return not any(value for path, value in self.cleaned_data.items() if path not in preset)
-
-    def to_person(self) -> dict[str, Any] | None:
-        """Return the applicant in the API's format. If the form is empty or invalid, return None and add the errors."""
-        if not self.is_valid() or self.is_empty:
-            return None
-        person: dict[str, Any] = {"address": {}}
-        for path, value in self.cleaned_data.items():
-            first, _dot, inner = path.partition(".")
-            typed = value.isoformat() if hasattr(value, "isoformat") else value or None
-            (person["address"] if inner else person)[inner or first] = typed
-        try:
-            checked = ApplicantRequestSerializer.shared().run_validation(person)
-        except ValidationError as error:
-            for path in _paths(error.detail):
-                is_missing = applicant_schema.value_at(person, path) is None
-                self.add_error(path, _MISSING if is_missing else _WRONG.get(path, _("Check this value.")))
-            return None
-        return {**checked, "address": dict(checked["address"])}
-
-
-def _without_accents(choice: tuple[str, str]) -> str:
-    return normalize("NFKD", choice[1]).encode("ascii", "ignore").decode()
-
-
-def _paths(detail: Any) -> Iterator[str]:
-    for name, inner in detail.items():
-        if isinstance(inner, dict):
-            yield from (f"{name}.{path}" for path in inner)
-        else:
-            yield name
-
-
 class ShareForm(DraftForm):
     """The form of the additional data that the applicant shares with the lender."""
 
@@ -302,13 +174,20 @@ class ApplicationForms:
     """The forms of an application: data, two applicants, and shared data."""
 
     def __init__(
-        self, offer: Offer, typed: Any = None, *, application: Any = None, prefill: Prefill | None = None, language: str
+        self,
+        offer: Offer,
+        typed: Any = None,
+        *,
+        application: Any = None,
+        prefill: Prefill | None = None,
+        person: Mapping[str, Any] | None = None,
+        language: str,
     ) -> None:
         stored = None if application is None else application.application_data
         persons = [] if application is None or application.applicants is None else application.applicants.persons
         if prefill is not None:
             stored, persons = prefill.application_data, prefill.applicants
-        first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
+        first, second = (persons[0] if persons else person), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
         # The form preselects the United States for US offers, because most of their applicants live there.
@@ -326,6 +205,19 @@ class ApplicationForms:
         """Return the invalid fields of all forms, with their error messages."""
         bound = [form for form in (self.data, self.first, self.second) if form.is_bound]
         return [(field, [str(text) for text in field.errors]) for form in bound for field in form if field.errors]
+
+    def loan(self) -> Any:
+        """Return the data with the amount and the term: the valid entered values, or the stored data."""
+        if not self.data.is_bound:
+            return self.data.stored
+        self.data.is_valid()
+        return self.data.to_data()
+
+    def require_loan(self) -> None:
+        """Add an error to an empty amount and an empty term."""
+        self.data.is_valid()
+        for name in self.data.members.keys() & _LOAN:
+            self.data.add_missing(name)
 
     def to_changes(self, *, is_complete: bool) -> dict[str, Any] | None:
         """Return the changed columns of the application, or None if a field has an error.
@@ -368,8 +260,7 @@ class ApplicationForms:
             elif is_complete:
                 self.data.add_missing(name)
         if is_complete:
-            for name in self.data.members.keys() & _LOAN:
-                self.data.add_missing(name)
+            self.require_loan()
 
     def _require_person(self, form: PersonForm, person: Mapping[str, Any] | None) -> None:
         """Add errors for missing values of an applicant, and for an applicant who is too young."""
@@ -377,7 +268,7 @@ class ApplicationForms:
             for item in self._due(person=person):
                 path = ".".join(item.pointer.split("/")[3:])
                 if item.pointer.startswith("/applicants") and path not in form.errors:
-                    form.add_error(path, _MISSING if item.why == REQUIRED else describe_missing(item))
+                    form.add_error(path, form.missing(path) if item.why == REQUIRED else describe_missing(item))
         elif form is self.first:
             country = {"address": {"country": form.cleaned_data.get("address.country") or None}}
             for path in dict.fromkeys((*applicant_schema.DUE, *self.requirements.applicant)):

@@ -1,7 +1,7 @@
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 from urllib.parse import quote
 
@@ -31,15 +31,17 @@ from credit.api.documents.parsers import take_one_file
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
-from credit.core.applicants import LANGUAGES, language_of
+from credit.core.applicants import LANGUAGES, Applicants, language_of
+from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.documents.services import add_file, documents_of, receive_file
-from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, ReviewRequest
+from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
 from credit.my import content
+from credit.my.forms import missing_figures
 from credit.my.words import describe_missing, error_message, of_status, reason_in_words, standing_of
 from credit.notices import services as notices
 from credit.notices.services import STATEMENT_MAX
@@ -53,6 +55,8 @@ _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
 )  # fmt: skip
+# A page reads the language and the time zone from at most this number of applications.
+_LATEST = 5
 _BODY = re.compile(r"<body[^>]*>")
 
 
@@ -87,20 +91,37 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 
 @contextmanager
 def localized(request: HttpRequest) -> Iterator[None]:
-    """Activate the language and the time zone of the user's latest application.
+    """Activate the language of the user's latest application, and the user's time zone.
 
-    If that application has no supported language, the browser's language is used. If the time zone is unknown, UTC is
-    used.
+    Applications without applicants don't count. If the latest one has no supported language, the browser's language is
+    used. If the time zone is unknown, UTC is used.
     """
-    newest = None
-    if request.user.is_authenticated:
-        newest = own_applications(request).only("applicants").order_by("-id").first()
-    persons = newest and newest.readable_applicants
-    language = language_of(persons, otherwise=get_language_from_request(request))
+    latest = latest_applicants(request) if request.user.is_authenticated else []
+    language = language_of(latest[0][0] if latest else None, otherwise=get_language_from_request(request))
     # Django's error page uses this attribute.
     request.LANGUAGE_CODE = language
-    with override(language), timezone.override(deadlines.tzinfo_of(persons)):
+    with override(language), timezone.override(_tzinfo_of(latest)):
         yield
+
+
+def latest_applicants(request: HttpRequest) -> list[tuple[Applicants, str]]:
+    """Return the applicants and the status of the user's latest applications, newest first.
+
+    The list has no applications without readable applicants.
+    """
+    rows = own_applications(request).only("applicants", "status").order_by("-id")[:_LATEST]
+    return [(persons, row.status) for row in rows if (persons := row.readable_applicants)]
+
+
+def _tzinfo_of(latest: list[tuple[Applicants, str]]) -> tzinfo:
+    """Return the time zone of the latest sent application with a known zone, otherwise of a draft, otherwise UTC.
+
+    Drafts come last, so that the dates of a list don't change while the applicant edits a draft.
+    """
+    for persons, _status in sorted(latest, key=lambda row: row[1] == states.DRAFT):
+        if deadlines.zone_of(persons) != deadlines.UNKNOWN:
+            return deadlines.tzinfo_of(persons)
+    return UTC
 
 
 class InTheirLanguage(View):
@@ -123,7 +144,8 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
-        return context | {"rows": [(application, _heading(application)) for application in context["object_list"]]}
+        rows = [(application, _heading(application)) for application in context["object_list"]]
+        return context | {"rows": rows, "zone": deadlines.zone_label(timezone.now())}
 
 
 def _heading(application: Any) -> dict[str, Any]:
@@ -158,12 +180,16 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     missing = [document for document in documents if document.status == RequestedDocument.REQUESTED]
     terms = acceptance.describe(application, now=now)
     asked_again = application.open_review_request
-    zone = deadlines.zone_of(application.readable_applicants)
+    zone = timezone.get_current_timezone_name()
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
     # The page of the terms has a button to decline the approval, so this page needs no button to withdraw.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
     moves = list(application.history.order_by("-position"))
     last_reason = reason_in_words(moves[0]) if moves else ""
+    offer = content.offer_to_edit(application)
+    missing_words = [describe_missing(requirement) for requirement in due if requirement.type != "document"]
+    if offer is not None:
+        missing_words += _missing_figures(application, offer, due)
     is_loan, costs = False, {}
     if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
@@ -171,13 +197,13 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     return {
         "application": application,
         "heading": _heading(application),
-        "due": [describe_missing(requirement) for requirement in due if requirement.type != "document"],
+        "due": missing_words,
         "documents": documents,
-        "edits": content.offer_to_edit(application) is not None,
+        "edits": offer is not None,
         "uploads": application.status not in states.FROZEN,
         "sent": content.describe(application),
         "lender": lender_of(application),
-        "sends": application.status in _SENDS and not due and not missing,
+        "sends": application.status in _SENDS and not due and not missing and not missing_words,
         "withdraws": states.WITHDRAWN in application.requestable() and not declines,
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
@@ -220,9 +246,18 @@ def _refused(request: HttpRequest, refusal: ApiError, to: str, field: str) -> Ht
     return HttpResponseRedirect(f"{to}#{quote(field)}" if field else to)
 
 
+def _missing_figures(application: Application, offer: Offer, due: Sequence[Due] = ()) -> list[str]:
+    """Describe a missing amount and term of a draft that the form can edit. `due` has the missing values of the API."""
+    named = {requirement.title for requirement in due}
+    titles = missing_figures(offer, application.application_data)
+    return [gettext("%s: is missing.") % title for title in titles if title not in named]
+
+
 def _send(request: HttpRequest, application_id: str) -> str:
-    status = Application.objects.values_list("status", flat=True).get(pk=application_id)
-    to = _SENDS.get(status, states.SUBMITTED)
+    application = Application.objects.get(pk=application_id)
+    to, offer = _SENDS.get(application.status, states.SUBMITTED), content.offer_to_edit(application)
+    if offer is not None and (missing := _missing_figures(application, offer)):
+        raise ValidationFailed(" ".join(missing))
     return _move(request, application_id, to, gettext("The application was sent to the lender."))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.core.ids import get_by_uuid
@@ -30,7 +31,7 @@ class ProofPage(MyPage):
         anchors = list(anchors_of(application))
         if not anchors:
             raise Http404
-        zone = deadlines.zone_of(application.readable_applicants)
+        zone = timezone.get_current_timezone_name()
         context = {
             "application": application,
             "reference": reference_of(application.pk),

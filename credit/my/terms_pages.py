@@ -96,7 +96,7 @@ class AcceptPage(MyPage):
 
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:
-    is_loan, costs, zone = terms.as_of is not None, {}, _zone_of(application)
+    is_loan, costs, zone = terms.as_of is not None, {}, timezone.get_current_timezone_name()
     if terms.as_of is not None:
         costs = with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     return {
@@ -230,10 +230,6 @@ class WithdrawalPage(MyPage):
 
 
 def _withdrawn_in_words(application: Application) -> str:
-    row, zone = application.contract_withdrawal, _zone_of(application)
+    row, zone = application.contract_withdrawal, timezone.get_current_timezone_name()
     dates = {name: deadlines.in_words(getattr(row, name), zone) for name in ("declared_at", "received_at")}
     return str(_RECORDED.get(row.channel, _WITHDRAWN)) % dates
-
-
-def _zone_of(application: Application) -> str:
-    return deadlines.zone_of(application.readable_applicants)

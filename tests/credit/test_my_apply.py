@@ -75,7 +75,7 @@ WRONG = [
         "first-phone": ("12", "Enter the phone number with its country code"),
         "first-email": ("ada@", "Enter an e-mail address such as name@example.com."),
         "first-date_of_birth": ("2190-01-01", "Enter a date in the past."),
-        "first-address.postal_code": ("", "This field is required."),
+        "first-address.postal_code": ("", "Enter the postal code."),
         "first-legal_name": ("a\u202eb", "Check this value."),
     },
     {"first-date_of_birth": ("x", "Enter a date in the past.")},
@@ -109,7 +109,7 @@ class TestOffers:
         OfferFactory(provider=full_offer.provider, name="Closed loan", is_active=False)
         OfferFactory(provider=ProviderFactory(id="abc"), name="Unreachable loan")
         page = browser_of(user).get("/my/apply").content.decode()
-        for words in ("Cedar Bank", "$1,000.00 \u2013 $40,000.00", "6.9 % \u2013 17.5 %", "12, 24, 36, 60"):
+        for words in ("Cedar Bank", "$1,000.00 \u2013 $40,000.00", "6.9% \u2013 17.5%", "12, 24, 36, 60"):
             assert words in page
         assert f'href="/my/apply/{full_offer.pk}"' in page
         assert "Closed loan" not in page
@@ -226,15 +226,19 @@ class TestApplying:
         answer, page = send(f"/my/apply/{full_offer.pk}", user)
         assert answer.status_code == 400
         assert "Nothing was saved. Correct the marked fields." in page
-        assert '<a href="#id_first-legal_name">Legal name</a>: This field is required.' in page
-        required = {
-            "data-amount_cents", "data-term_months", "data-income_cents", "data-owns_home", "first-legal_name",
-            "first-date_of_birth", "first-address.line1", "first-address.city", "first-address.postal_code",
-            "first-address.country",
-        }  # fmt: skip
-        assert {name: words for name, words in errors_in(page).items() if words == "This field is required."} == (
-            dict.fromkeys(required, "This field is required.")
-        )
+        assert '<a href="#id_first-legal_name">Legal name</a>: Enter the legal name.' in page
+        assert errors_in(page) == {
+            "data-amount_cents": "Enter the amount that you want to borrow.",
+            "data-term_months": "Choose the number of months.",
+            "data-income_cents": "Enter “Income a year”.",
+            "data-owns_home": "Choose an answer for “Do you own your home?”.",
+            "first-legal_name": "Enter the legal name.",
+            "first-date_of_birth": "Enter the date of birth.",
+            "first-address.line1": "Enter the street and the house number.",
+            "first-address.city": "Enter the city.",
+            "first-address.postal_code": "Enter the postal code.",
+            "first-address.country": "Choose the country.",
+        }
         assert not Application.objects.exists()
 
     @pytest.mark.parametrize(("do", "wrong"), [("save", WRONG[0]), *(("check", wrong) for wrong in WRONG)])
@@ -311,7 +315,7 @@ class TestApplying:
         second = {name.replace("first", "second"): value for name, value in ADA.items()}
         answer, page = send(f"/my/apply/{full_offer.pk}", user, "save", **{**ANSWERS, **second})
         assert answer.status_code == 400
-        assert errors_in(page) == {"first-legal_name": "This field is required."}
+        assert errors_in(page) == {"first-legal_name": "Enter the legal name."}
 
     def test_application_form_submitted_twice_creates_one_draft(self, full_offer, user):
         for _ in range(2):
@@ -442,5 +446,5 @@ def test_every_application_form_page_is_available_in_spanish(user):
         assert words in page
     wrong = {"do": "check", "data-amount_cents": "x", "data-term_months": "1", "first-phone": "1"}
     refused = spanish(browser.post(f"/my/apply/{offer.pk}", wrong, headers=headers).content.decode())
-    for words in ("Escriba un número.", "Escoja una opción válida.", "Este campo es requerido."):
+    for words in ("Escriba un número.", "Escoja una opción válida.", "Indique el nombre legal."):
         assert words in refused

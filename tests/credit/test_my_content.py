@@ -9,6 +9,8 @@ from django.utils import translation
 from credit.core.applicant_words import country_name
 from credit.core.applicants import Applicants
 from credit.core.countries import COUNTRIES
+from credit.models import Application
+from credit.models.reports import CREDIT, REQUESTED, Report
 from tests.credit.applicants import LEAST, PERSON
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.erasing import erase_applicants
@@ -130,8 +132,38 @@ def test_application_page_shows_times_in_the_applicants_time_zone():
     world.submit(0)
     page = page_of(world.application)
     assert "January 31, 2028, 7:00 p.m. PST" in page
-    assert "· January 31, 2028" in page
-    assert "· January 31, 2028" in browser_of(world.consumer.user).get("/my").content.decode()
+    assert "· since January 31, 2028" in page
+    assert "· since January 31, 2028" in browser_of(world.consumer.user).get("/my").content.decode()
+
+
+def living_in(region):
+    return [{**PERSON, "address": {**PERSON["address"], "region": region}, "language": "en"}]
+
+
+def test_draft_changes_neither_the_dates_nor_the_language_of_the_list(user):
+    offer = listed()
+    sent = written(applied(offer, consumer=user), living_in("OR"))
+    Application.objects.filter(pk=sent.pk).update(created_at=datetime(2028, 2, 1, 3, tzinfo=UTC))
+    browser = browser_of(user, HTTP_ACCEPT_LANGUAGE="es")
+    for persons in (None, living_in(None), living_in("HI")):
+        draft = applied(offer, consumer=user, status="draft", submitted_at=None)
+        if persons is not None:
+            written(draft, persons)
+        page = browser.get("/my").content.decode()
+        assert "since January 31, 2028" in page
+        assert re.search(r"The dates are in the time zone P[SD]T\.", page)
+
+
+def test_report_of_an_application_names_no_reviewer(user):
+    application = applied(listed(), consumer=user)
+    Report.objects.create(
+        application=application, kind=CREDIT, status=REQUESTED, applicant=1, vendor="sandbox", purpose="review",
+        requested_by=UserFactory(username="rita"), requested_at=application.created_at,
+        look_at=application.created_at,
+    )  # fmt: skip
+    page = page_of(application)
+    assert rows_of(page)["Requested by"] == "The lender"
+    assert "rita" not in page
 
 
 def test_application_page_lists_uploaded_files_after_the_decision():

@@ -50,13 +50,13 @@ def decide(application, do, user=None, **fields):
 class TestPage:
     def test_terms_page_shows_the_lender_each_figure_and_every_payment(self, approved):
         page = terms_page(approved)
-        for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25 % for 36 months, fee $200.00"):
+        for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25% for 36 months, fee $200.00"):
             assert words in page
         figures = dict(re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', page))
         assert figures["Amount"] == "$12,000.00"
-        assert figures["Interest rate a year"] == "7.25 %"
+        assert figures["Interest rate a year"] == "7.25%"
         assert figures["Fee"] == "$200.00"
-        assert figures["Annual percentage rate"] == f"{approved.loan_terms.apr_percent:.2f} %"
+        assert figures["Annual percentage rate"] == f"{approved.loan_terms.apr_percent:.2f}%"
         assert figures["Monthly payment"] == "$371.90"
         assert figures["Total of payments"].startswith("$13,38")
         assert re.fullmatch(r"[A-Z][a-z]+ \d+, \d{4}", figures["First payment"])
@@ -114,7 +114,7 @@ class TestPage:
         application = applied(offer, status="approved")
         figures = re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', terms_page(application))
         assert ("Amount", "$1,000.00 \u2013 $40,000.00") in figures
-        assert ("Annual percentage rate", "6.9 % \u2013 17.5 %") in figures
+        assert ("Annual percentage rate", "6.9% \u2013 17.5%") in figures
         assert ("Amount", "$10,000.00") in figures
         assert ("Number of months", "24") in figures
 
@@ -153,7 +153,7 @@ class TestAcceptance:
         assert approve(lender, approved, {**TERMS, "rate_percent": 9.5}).status_code == 200
         page = decide(approved, "accept", terms_sha256=old)
         assert "The terms have changed. Check them again before you accept." in page
-        assert "$12,000.00 at 9.5 % for 36 months" in page
+        assert "$12,000.00 at 9.5% for 36 months" in page
         assert "Accept this loan" in page
         assert approved.accepted_at is None
 
@@ -254,7 +254,7 @@ class TestCounteroffers:
         counteroffer = Counteroffer.objects.get()
         assert "The lender offers other terms" in page_of(application)
         page = terms_page(application)
-        assert "$6,000.00 at 8 % for 24 months" in page
+        assert "$6,000.00 at 8% for 24 months" in page
         assert f"Decide by {deadlines.in_words(counteroffer.expires_at, 'UTC')}." in page
         assert "If you decline, the lender continues with your application." in page
         fields = dict(re.findall(r'name="(terms_sha256|counteroffer_id)" value="([^"]+)"', page))

@@ -1,0 +1,48 @@
+"""Estimate the installments of a loan from an offer's rates."""
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext
+
+from config.core.currencies import number_in_words, percent_in_words
+from config.core.errors import ValidationFailed
+from credit.core.figures import Figures, money
+from credit.core.quotes import make_quote
+from credit.models import Offer
+from credit.my.content import Row
+
+
+def rates_of(offer: Offer) -> dict[Decimal, str]:
+    """Return the lowest and the highest rate of an offer, each with its text. Equal rates are a single rate."""
+    show = number_in_words if offer.conventions.is_eu else "{:g}".format
+    rates = (rate for rate in (offer.apr_min_percent, offer.apr_max_percent) if rate is not None)
+    return {Decimal(str(rate)): percent_in_words(show(float(rate))) for rate in rates}
+
+
+def installments_of(offer: Offer, data: Any, *, today: date) -> list[Row]:
+    """Return the monthly payment and the total for each rate of `rates_of`, without a fee.
+
+    The list is empty if the amount or the term is missing or outside the offer's limits, and for a line of credit.
+    """
+    figures, currency = Figures(data), offer.conventions.shown_currency
+    if not offer.term_options_months or not figures.amount_cents or not figures.term_months:
+        return []
+    rows = []
+    for rate, words in rates_of(offer).items():
+        try:
+            quote = make_quote(
+                offer, amount_cents=figures.amount_cents, term_months=figures.term_months, apr_percent=rate,
+                fee_cents=0, first_payment_on=None, method=None, today=today,
+            )  # fmt: skip
+        except ValidationFailed:
+            return []
+        sums = {name: money(quote[f"{name}_cents"], currency) for name in ("payment", "total_of_payments")}
+        rows.append(
+            (
+                gettext("At %(rate)s a year") % {"rate": words},
+                gettext("%(payment)s a month, %(total_of_payments)s in all") % sums,
+            )
+        )
+    return rows

@@ -1,0 +1,179 @@
+"""Build the form of an applicant."""
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+from unicodedata import category, decimal, normalize
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.api.serializers import ValidationError
+from credit.api.applications.applicant_serializers import ApplicantRequestSerializer
+from credit.core import applicant_schema
+from credit.core.applicant_words import country_name, language_name
+from credit.core.applicants import LANGUAGES
+from credit.core.countries import COUNTRIES
+
+# The errors of empty fields. Other fields are the lender's, and the error has their titles.
+_ENTER = {
+    "amount_cents": _("Enter the amount that you want to borrow."),
+    "term_months": _("Choose the number of months."),
+    "legal_name": _("Enter the legal name."),
+    "date_of_birth": _("Enter the date of birth."),
+    "email": _("Enter the e-mail address."),
+    "phone": _("Enter the phone number."),
+    "language": _("Choose the language."),
+    "address.line1": _("Enter the street and the house number."),
+    "address.city": _("Enter the city."),
+    "address.region": _("Enter the state or province."),
+    "address.postal_code": _("Enter the postal code."),
+    "address.country": _("Choose the country."),
+}
+# The reasons for optional fields of an applicant.
+_WHY = {
+    "email": _("So that the lender can write about the application."),
+    "phone": _("So that the lender can call about the application."),
+    "address.region": _("Leave it empty if the address has none."),
+}
+_WRONG = {
+    "date_of_birth": _("Enter a date in the past."),
+    "email": _("Enter an e-mail address such as name@example.com."),
+    "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
+}
+# The maximum length of a typed phone number. The schema limits the number in E.164 format.
+_PHONE_LENGTH = 40
+_AUTOCOMPLETE = {
+    "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
+    "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
+    "address.postal_code": "postal-code", "address.country": "country",
+}  # fmt: skip
+# These characters can separate digits, in addition to spaces.
+_PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")
+_TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
+# These countries have the country code 1.
+_PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])
+_NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
+
+
+class DraftForm(forms.Form):
+    """A form whose fields are all optional. An application can be submitted only if the form is complete."""
+
+    use_required_attribute = False
+
+    def mark_optional(self, required: Collection[str]) -> None:
+        """Mark the optional fields in their labels. With Django's `required`, users couldn't save incomplete drafts."""
+        for name, field in self.fields.items():
+            if name not in required:
+                field.label = gettext("%s (optional)") % field.label
+
+    def add_missing(self, name: str) -> None:
+        """Add an error to an empty field that has no other error."""
+        if name in self.fields and name not in self.errors and self.cleaned_data.get(name) in (None, ""):
+            self.add_error(name, self.missing(name))
+
+    def missing(self, name: str) -> str:
+        """Return the error of an empty field."""
+        field = self.fields[name]
+        if name in _ENTER:
+            return str(_ENTER[name])
+        words = gettext("Choose an answer for “%s”.") if hasattr(field, "choices") else gettext("Enter “%s”.")
+        return words % field.label
+
+
+def _in_e164(typed: str, country: str | None) -> str:
+    """Convert a phone number to E.164 if possible. US and Canadian numbers require no country code."""
+    # NFKC converts full-width characters to ASCII. The (0) is not part of the international number.
+    plain = _TEL.sub("", normalize("NFKC", typed)).replace("(0)", "")
+    digits = "".join(str(decimal(sign, sign)) for sign in plain if not _separates(sign))
+    if digits.startswith("00"):
+        return f"+{digits[2:]}"
+    if country in _PLAN_OF_ONE and digits.startswith("011"):
+        return f"+{digits[3:]}"
+    return f"+1{digits[-10:]}" if country in _PLAN_OF_ONE and _NUMBER_OF_ONE.fullmatch(digits) else digits
+
+
+def _separates(sign: str) -> bool:
+    """Return whether a character separates digits. Numbers from address books can contain invisible characters (Cf)."""
+    return sign in _PHONE_SEPARATORS or sign.isspace() or category(sign) == "Cf"
+
+
+class PersonForm(DraftForm):
+    """The form of an applicant. An empty form means that there is no such applicant."""
+
+    def __init__(
+        self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
+    ) -> None:
+        values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
+        super().__init__(
+            typed, prefix=prefix, initial={"address.country": country, "language": language, **values}, label_suffix=""
+        )
+        self.fields = dict(self._make_fields(values.get("language")))
+        required = {*applicant_schema.DUE, "language", *requires}
+        self.mark_optional(required)
+        for path in _WHY.keys() - required:
+            self.fields[path].help_text = str(_WHY[path])
+
+    def _make_fields(self, language: str | None) -> Iterator[tuple[str, forms.Field]]:
+        for path in applicant_schema.PATHS:
+            about: dict[str, Any] = {"label": gettext(applicant_schema.title_of_member(path)), "required": False}
+            fill = {"autocomplete": _AUTOCOMPLETE.get(path, "off") if self.prefix == "first" else "off"}
+            if path == "date_of_birth":
+                widget = forms.DateInput(attrs={"type": "date", **fill}, format="%Y-%m-%d")
+                wrong = {"invalid": _WRONG[path]}
+                field: forms.Field = forms.DateField(
+                    widget=widget, input_formats=["%Y-%m-%d"], error_messages=wrong, **about
+                )
+            elif path == "address.country":
+                named = [(code, country_name(code)) for code in COUNTRIES]
+                choices = [("", ""), *sorted(named, key=_without_accents)]
+                field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
+            elif path == "language":
+                # A language tag from the API, such as es-US, remains selectable.
+                tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
+                field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
+            else:
+                text = forms.TextInput(attrs=fill)
+                longest = _PHONE_LENGTH if path == "phone" else applicant_schema.max_length_of(path)
+                field = forms.CharField(max_length=longest, widget=text, empty_value=None, **about)
+            yield path, field
+
+    def clean(self) -> None:
+        if typed := self.cleaned_data.get("phone"):
+            self.cleaned_data["phone"] = _in_e164(typed, self.cleaned_data.get("address.country"))
+
+    @property
+    def is_empty(self) -> bool:
+        preset = {"language", "address.country"}
+        return not any(value for path, value in self.cleaned_data.items() if path not in preset)
+
+    def to_person(self) -> dict[str, Any] | None:
+        """Return the applicant in the API's format. If the form is empty or invalid, return None and add the errors."""
+        if not self.is_valid() or self.is_empty:
+            return None
+        person: dict[str, Any] = {"address": {}}
+        for path, value in self.cleaned_data.items():
+            first, _dot, inner = path.partition(".")
+            typed = value.isoformat() if hasattr(value, "isoformat") else value or None
+            (person["address"] if inner else person)[inner or first] = typed
+        try:
+            checked = ApplicantRequestSerializer.shared().run_validation(person)
+        except ValidationError as error:
+            for path in _paths(error.detail):
+                is_missing = applicant_schema.value_at(person, path) is None
+                self.add_error(path, self.missing(path) if is_missing else _WRONG.get(path, _("Check this value.")))
+            return None
+        return {**checked, "address": dict(checked["address"])}
+
+
+def _without_accents(choice: tuple[str, str]) -> str:
+    return normalize("NFKD", choice[1]).encode("ascii", "ignore").decode()
+
+
+def _paths(detail: Any) -> Iterator[str]:
+    for name, inner in detail.items():
+        if isinstance(inner, dict):
+            yield from (f"{name}.{path}" for path in inner)
+        else:
+            yield name
