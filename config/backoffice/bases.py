@@ -190,6 +190,7 @@ class ReviewAdmin(Transitions):
         work = {**named(record), "provider": self.side_of(request, record)}
         if not chosen:
             Assignment.objects.filter(**work).delete()
+            self.log_change(request, record, "Assignment removed.")
             messages.success(request, "The assignment was removed.")
             return back
         people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request, record)}}

@@ -72,6 +72,7 @@ class NextCase(ReviewAdmin):
             Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
             # If two reviewers open the next case at the same time, the second reviewer gets the case after this case.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
+                self.log_change(request, Application.objects.get(pk=pk), f"Assigned to {me}.")
                 self.start_review(request, pk)
                 if still_open:
                     messages.info(request, f"You took the next case. You still have {cases}, assigned to you before.")

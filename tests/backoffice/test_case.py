@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -283,6 +284,8 @@ class TestNextCase:
         assert answer.status_code == 302
         assert answer.url.startswith(page_of(oldest))
         assert Assignment.objects.get(record_id=str(oldest.pk)).assignee == reviewer
+        entries = LogEntry.objects.filter(object_id=str(oldest.pk))
+        assert f"Assigned to {reviewer}." in [entry.get_change_message() for entry in entries]
         assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
 
     def test_take_oldest_button_takes_another_case_and_counts_the_open_cases(self, reviewers_client):

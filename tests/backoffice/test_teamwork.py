@@ -4,6 +4,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -220,6 +221,10 @@ def test_reviewer_can_take_assign_and_release_a_case(reviewers_client, reviewer,
     assert Assignment.objects.get().assignee == colleague
     reviewers_client.post(assign_of(application), {"assignee": ""})
     assert not Assignment.objects.exists()
+    entries = LogEntry.objects.filter(object_id=str(application.pk)).order_by("pk")
+    assert [entry.get_change_message() for entry in entries] == [
+        f"Assigned to {reviewer}.", f"Assigned to {colleague}.", "Assignment removed.",
+    ]  # fmt: skip
 
 
 def test_case_can_be_assigned_only_to_reviewers(reviewers_client, supports_client, user):
