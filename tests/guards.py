@@ -48,7 +48,7 @@ GUARDS = (
     ),
     Guard(
         "fault-of-one-lane", "config/webhooks/worker.py",
-        'contain(fault, "lane", tasks[0].endpoint.pk)',
+        'contain(fault, "lane", deliveries[0].endpoint.pk)',
         "raise", "webhooks/test_failed_items.py",
     ),
     Guard(
