@@ -267,7 +267,7 @@ class ScoreNotFound(ApiError):
 
 
 class InvalidVersionTransition(InvalidTransition):
-    """The version of the scoring model is retired, or was never published."""
+    """The version of the scoring model is retired."""
 
     error, code, stored = "invalid_version_transition", "E3014", True
     message = "The version's status does not allow this change. `details.allowed` lists the allowed statuses."

@@ -218,7 +218,12 @@ class Application(DecisionRules):
         )
 
     def requestable(self) -> list[str]:
-        """Return the transitions that a request can make. An accepted application can't be withdrawn."""
+        """Return the transitions that a request can make.
+
+        An accepted application can't be withdrawn. After a borrower's withdrawal from the agreement, there are none.
+        """
+        if self.withdrawn_from_at is not None:
+            return []
         return [to for to in super().requestable() if to != WITHDRAWN or self.accepted_at is None]
 
     def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:

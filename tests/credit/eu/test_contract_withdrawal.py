@@ -169,7 +169,7 @@ def test_application_with_a_withdrawn_agreement_cannot_be_reopened(recent):
     declare(client_of(recent.consumer), recent)
     body = {"status": "under_review", "updated_by": "x", "reason": "A mistake."}
     answer = client_of(lender_of_row(recent)).replace(f"/applications/{recent.pk}/status", body)
-    assert_error(answer, 400, "E3001")
+    assert assert_error(answer, 400, "E3001")["details"]["allowed"] == []
 
 
 def test_withdrawal_page_declares_the_withdrawal_and_shows_the_amounts_due(recent, client):
