@@ -1,25 +1,28 @@
 """Events, endpoints, and deliveries in the back office. A secret is displayed once, after its creation."""
 
+from collections.abc import Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import OwnedRecords, RecordAction, SeenForm, show_secret
+from config.backoffice.consoles import may
 from config.backoffice.html import NOTHING, chip, code, column, document, grid, link, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.queues import Queue
 from config.backoffice.site import ConsolePage
 from config.core.encryption import UnreadableSecret
+from config.core.errors import ValidationFailed
 from config.core.ids import parse_uuid
 from config.webhooks import endpoints
 from config.webhooks.catalogue import event_types
@@ -37,6 +40,7 @@ from config.webhooks.models import (
 )
 
 CHANGE_ENDPOINT, CHANGE_DELIVERY = "webhooks.change_endpoint", "webhooks.change_delivery"
+RECENT_MAX, RESENT_MAX = 10, 500
 _BY_PERSON = "the beginning of a user name, or a user's id"
 
 
@@ -93,6 +97,35 @@ def _rotate(request: HttpRequest, endpoint: Endpoint, form: RotationForm) -> Htt
     return show_secret(request, rotated, title="The new secret", secrets={"Secret": rotated.secret}, note=note)
 
 
+def resend(rows: Iterable[Delivery]) -> tuple[int, int]:
+    """Send deliveries again. Returns the numbers of sent deliveries, and of those whose endpoint is disabled."""
+    sent = skipped = 0
+    for delivery in rows:
+        try:
+            endpoints.redeliver(delivery, now=timezone.now())
+        except (endpoints.WebhookEndpointNotFound, ValidationFailed):
+            skipped += 1
+        else:
+            sent += 1
+    return sent, skipped
+
+
+def _failed(endpoint: Endpoint) -> QuerySet[Delivery]:
+    """Return the failed deliveries to an endpoint whose event was not sent again, oldest first."""
+    later = Delivery.objects.filter(account=endpoint.account_id, endpoint=endpoint, event=OuterRef("event"))
+    failed = Delivery.objects.filter(account=endpoint.account_id, endpoint=endpoint, status=FAILED)
+    return failed.exclude(Exists(later.filter(pk__gt=OuterRef("pk")))).order_by("id")
+
+
+def _resend_failed(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
+    sent, _skipped = resend(_failed(endpoint)[:RESENT_MAX])
+    return f"Deliveries sent again: {sent}."
+
+
+def _why_not_resent(endpoint: Endpoint) -> str:
+    return _why_not_working(endpoint) or ("" if _failed(endpoint).exists() else "No delivery has failed.")
+
+
 def _is_deleted(endpoint: Endpoint) -> str:
     return "The endpoint was deleted." if endpoint.deleted_at is not None else ""
 
@@ -124,13 +157,13 @@ class HealthFilter(ConditionFilter):
 
 @admin.register(Endpoint)
 class EndpointAdmin(AccountRecords):
-    list_display = ("receiver", "status_chip", "account", "disabled_reason", "failing_since", "created_at")
+    list_display = ("receiver", "status_chip", "account", "disabled_reason", "created_at")
     list_filter = (HealthFilter, ("disabled_reason", among((BY_OWNER, BY_OPERATOR, BY_RESET, GONE, FAILING))))
     list_defer = ("secret", "previous_secret")
     search_help_text = f"An endpoint's id, {_BY_PERSON}"
     fields = (
         "id", "receiver", "status_chip", "disabled_reason", "disabled", "account", "description", "told_about",
-        "failing_since", "secrets", "deliveries_link", "created_at", "updated_at", "deleted_at",
+        "secrets", "recent", "deliveries_link", "created_at", "updated_at", "deleted_at",
     )  # fmt: skip
     record_actions = (
         _EndpointAction(
@@ -139,6 +172,16 @@ class EndpointAdmin(AccountRecords):
             run=_test,
             refusal=_why_not_working,
             consequences=lambda endpoint: [f"The platform sends a webhook.test event to {endpoint} only."],
+        ),
+        _EndpointAction(
+            "resend-failed",
+            "Send all failed again",
+            run=_resend_failed,
+            refusal=_why_not_resent,
+            consequences=lambda endpoint: [
+                f"Failed events that the platform sends to {endpoint} again: {_failed(endpoint)[:RESENT_MAX].count()}.",
+                f"This is at most {RESENT_MAX}, the oldest first. A correct receiver ignores duplicates.",
+            ],
         ),
         _EndpointAction(
             "rotate",
@@ -184,14 +227,31 @@ class EndpointAdmin(AccountRecords):
         return format_html("{}, {}", failures, link(of_endpoint, "All deliveries"))
 
     def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
-        """Return the actions, without the rotation of another account's secret: only the owner may see a new secret."""
-        actions = super().actions_of(request, record)
-        is_own = record.account_id == request.user.pk
-        return [action for action in actions if is_own or action.name != "rotate"]
+        """Return the possible actions. Only the owner may see a new secret, so only the owner can rotate it."""
+        hidden = set() if record.account_id == request.user.pk else {"rotate"}
+        hidden |= {"enable"} if record.status == ENABLED else {"disable", "test", "resend-failed"}
+        return [action for action in super().actions_of(request, record) if action.name not in hidden]
 
     @admin.display(description="status", ordering="status")
     def status_chip(self, record: Endpoint) -> SafeString:
+        if record.deleted_at is None and record.status == ENABLED and record.failing_since is not None:
+            return format_html("{} since {}", chip(FAILING), moment(record.failing_since))
         return chip("deleted" if record.deleted_at is not None else record.status)
+
+    @admin.display(description="last deliveries")
+    def recent(self, record: Endpoint) -> SafeString | str:
+        deliveries = Delivery.objects.filter(account=record.account_id, endpoint=record).order_by("-id")[:RECENT_MAX]
+        rows = [
+            (
+                record_link("webhooks_delivery", delivery.pk, delivery.event_type),
+                chip(delivery.status),
+                moment(delivery.created_at),
+                len(delivery.attempts),
+                last_answer_of(delivery),
+            )
+            for delivery in deliveries
+        ]
+        return grid(rows, head=("event", "status", "created", "attempts", "last response"))
 
     @admin.display(description="secrets")
     def secrets(self, record: Endpoint) -> str:
@@ -211,6 +271,13 @@ class EndpointAdmin(AccountRecords):
         proven = "accepted" if record.secret_proven else "not accepted yet"
         text = "version {} ({} by the receiver), and the previous version until {}"
         return format_html(text, record.secret_version, proven, until)
+
+
+def last_answer_of(delivery: Delivery) -> str:
+    if not delivery.attempts:
+        return NOTHING
+    last = delivery.attempts[-1]
+    return str(last["status_code"] or words(last["error"]))
 
 
 def _named(identifier: UUID) -> Q:
@@ -236,10 +303,11 @@ class DeliveryAdmin(AccountRecords):
         "id", "status_chip", "receiver", "account", "event_type", "event_link", "is_redelivery", "made", "due_at",
         "attempt_table", "content",
     )  # fmt: skip
+    actions = ("send_again",)
     record_actions = (
         RecordAction(
             name="redeliver",
-            label="Redeliver",
+            label="Send again",
             permission=CHANGE_DELIVERY,
             run=lambda _request, delivery, _form: (
                 f"The event is sent again as delivery {endpoints.redeliver(delivery, now=timezone.now()).pk}."
@@ -272,10 +340,20 @@ class DeliveryAdmin(AccountRecords):
 
     @admin.display(description="last response")
     def last_answer(self, record: Delivery) -> str:
-        if not record.attempts:
-            return NOTHING
-        last = record.attempts[-1]
-        return str(last["status_code"] or words(last["error"]))
+        return last_answer_of(record)
+
+    @admin.action(description="Send again", permissions=["change_delivery"])
+    def send_again(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> None:
+        """Send the selected deliveries again, at most RESENT_MAX, the oldest first."""
+        rows = list(chosen.order_by("id")[:RESENT_MAX])
+        sent, skipped = resend(rows)
+        for delivery in rows:
+            self.log_change(request, delivery, "Send again.")
+        note = f" Skipped, because the endpoint is disabled: {skipped}." if skipped else ""
+        messages.success(request, f"Deliveries sent again: {sent}.{note}")
+
+    def has_change_delivery_permission(self, request: HttpRequest) -> bool:
+        return may(request.user, CHANGE_DELIVERY)
 
     @admin.display(description="attempts")
     def attempt_table(self, record: Delivery) -> SafeString | str:

@@ -19,11 +19,11 @@ from config.core.json_text import JsonTextField
 
 ENABLED, DISABLED = "enabled", "disabled"
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
-TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, DISABLED), "wait": (PENDING,)}
 
 # The values of `disabled_reason`.
 BY_OWNER, BY_OPERATOR, BY_RESET = "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"
 GONE, FAILING = "gone", "failing"
+TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, FAILING, DISABLED), "wait": (PENDING,)}
 
 # Parts of a receiver's path that match are words. All other parts may be tokens.
 _PLAIN = re.compile(r"[a-z]{1,24}(?:[-_.][a-z]{1,24}){0,3}|v[0-9]{1,3}", re.ASCII)

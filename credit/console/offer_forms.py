@@ -1,15 +1,18 @@
 """The forms with which a lender's owners create, change, and deactivate offers."""
 
 from contextlib import suppress
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.text import capfirst
 
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import change_address
+from config.backoffice.html import change_address, words
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import actor_of
 from config.core.currencies import percent_in_words, to_minor_units, to_units
@@ -22,7 +25,7 @@ from credit.core.eu_credit import DOES_NOT_APPLY, REGIMES, REQUIRED_TEXTS, TEXT_
 from credit.core.figures import money
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, EU, US, Conventions
 from credit.core.loan_words import months_in_words
-from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
+from credit.core.quotes import AMOUNT_MAX_CENTS, HUNDREDTH, TENTH, cost_of, monthly_payment_cents
 from credit.models import Offer, Provider
 from credit.offers.services import create_offer, deactivate_offer, replace_offer
 
@@ -126,6 +129,11 @@ def field_of(path: str) -> str:
 
 
 NAME_MAX_LENGTH = 255
+KINDS = (
+    "personal_loan", "auto_loan", "bridge_loan", "business_loan", "home_equity_loan", "home_improvement", "mortgage",
+    "student_loan", "line_of_credit", "credit_card", "overdraft",
+)  # fmt: skip
+QUOTED_TERMS_MAX = 12
 _AMOUNTS = {"amount_min": "loan_amount_min_cents", "amount_max": "loan_amount_max_cents"}
 _RATES = {"rate_min": "apr_min_percent", "rate_max": "apr_max_percent"}
 _MEMBERS = {**_AMOUNTS, **_RATES, "terms": "term_options_months"}
@@ -148,7 +156,9 @@ class OfferForm(SeenForm):
     """The form for the common terms of an offer. Only the API can change the other terms."""
 
     name = forms.CharField(max_length=NAME_MAX_LENGTH, help_text="Applicants can read it.")
-    product_type = forms.CharField(max_length=NAME_MAX_LENGTH, initial="personal_loan", label="Kind of credit")
+    product_type = forms.ChoiceField(
+        label="Kind of credit", choices=[], help_text="With the API, an offer can have another kind."
+    )
     description = forms.CharField(
         max_length=DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
@@ -163,6 +173,9 @@ class OfferForm(SeenForm):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.currency = self._currency()
+        kinds: Any = self.fields["product_type"]
+        known = dict.fromkeys([*KINDS, self.initial.get("product_type") or KINDS[0]])
+        kinds.choices = [(kind, capfirst(words(kind))) for kind in known]
         self.fields.update(_amounts(self.currency))
         self.fields.update(eu_fields(self.currency))
 
@@ -237,8 +250,9 @@ def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
 
 
 def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the payments of the largest loan at the lowest and highest rates, for the shortest and longest terms.
+    """Return the payments and the APR of the largest loan without a fee, for each term at the lowest and highest rates.
 
+    Above QUOTED_TERMS_MAX terms, the last row is the longest term, and some terms before it are omitted.
     The payments of a line of credit depend on its use, so the rows of a line of credit have the limit at each rate.
     """
     amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
@@ -249,14 +263,27 @@ def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
             ("Line of credit", f"up to {money(amount, currency)} at {percent_in_words(f'{rate:.2f}')}")
             for rate in rates
         ]
+    ordered = sorted(set(months))
     return [
         (
             f"{money(amount, currency)} at {percent_in_words(f'{rate:.2f}')} for {months_in_words(term)}",
-            f"{money(monthly_payment_cents(amount, rate, term), currency)} a month",
+            f"{money(monthly_payment_cents(amount, rate, term), currency)} a month{_apr(terms, rate, term)}",
         )
-        for term in sorted({min(months), max(months)})
+        for term in dict.fromkeys([*ordered[: QUOTED_TERMS_MAX - 1], ordered[-1]])
         for rate in sorted({terms["apr_min_percent"], terms["apr_max_percent"]})
     ]
+
+
+def _apr(terms: dict[str, Any], rate: float, months: int) -> str:
+    """Return the APR of the largest loan in words, or "" if it is out of range."""
+    conventions, today = Conventions.of(terms), timezone.now().date()
+    amount, note_rate = terms["loan_amount_max_cents"], Decimal(str(rate))
+    try:
+        figures, _ = cost_of(amount, note_rate, months, 0, None, method=conventions.apr_method, today=today)
+    except ValidationFailed:
+        return ""
+    apr = figures["apr_percent"].quantize(TENTH if conventions.is_eu else HUNDREDTH, ROUND_HALF_UP)
+    return f", APR {percent_in_words(str(apr))}"
 
 
 def _before(record: Offer | Provider) -> dict[str, Any]:
@@ -266,6 +293,7 @@ def _before(record: Offer | Provider) -> dict[str, Any]:
 def _make(request: HttpRequest, provider: Provider, form: Any) -> HttpResponse:
     with transaction.atomic():
         offer = create_offer(actor=actor_of(request), terms=form.read(_before(provider)), now=timezone.now())
+    messages.success(request, "The offer is active.")
     return HttpResponseRedirect(change_address("credit_offer", offer.pk))
 
 

@@ -4,10 +4,11 @@ import pytest
 from django.urls import reverse
 
 from credit.core.eu_credit import REQUIRED_TEXTS
-from credit.models import Offer, Provider
+from credit.models import Offer, Provider, ProviderMember
 from tests.backoffice.lenders import ROLES, console_client, lender_of
 from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.credit.eu.offers import LENDER, TEXTS
+from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 FIELDS = {
@@ -59,10 +60,39 @@ def test_fields_of_the_european_union_open_for_an_eu_offer_and_for_errors(owner,
 def test_quote_is_shown_before_the_offer_is_created(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS})
     text = text_of(first)
-    assert "$10,000.00 at 6.90% for 12 months $864.81 a month" in text
+    assert "$10,000.00 at 6.90% for 12 months $864.81 a month, APR 6." in text
     assert "$10,000.00 at 17.50% for 24 months" in text
     assert "Check these terms, then send the form again." in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
+
+
+def test_quote_has_a_row_for_each_term_up_to_a_limit(owner, lender):
+    terms = ", ".join(str(number) for number in range(6, 26))
+    fields = {"seen": seen_value(owner.get(make_of(lender))), **FIELDS, "terms": terms}
+    figures = owner.post(make_of(lender), fields).context["figures"]
+    assert len(figures) == 24
+    assert "for 16 months" in figures[-4][0]
+    assert "for 25 months" in figures[-1][0]
+
+
+def test_creation_of_an_offer_is_confirmed_with_a_message(owner, lender):
+    assert "The offer is active." in text_of(confirm(owner, make_of(lender), **FIELDS))
+
+
+def test_offer_form_offers_kinds_of_credit_and_the_kind_of_the_offer(owner, lender, offer):
+    Offer.objects.filter(pk=offer.pk).update(product_type="solar_loan")
+    page = owner.get(action_of(offer)).content.decode()
+    assert '<option value="solar_loan" selected>Solar loan</option>' in page
+    assert '<option value="personal_loan">Personal loan</option>' in page
+    answer = owner.post(make_of(lender), {"seen": "701", **FIELDS, "product_type": "spaceship"})
+    assert "product_type" in answer.context["form"].errors
+
+
+def test_colleagues_offer_names_who_can_change_it(lender, offer):
+    colleague = UserFactory(username="olivia")
+    ProviderMember.objects.create(provider_id="701", user=colleague, role="owner")
+    text = text_of(console_client(colleague).get(reverse("admin:credit_offer_change", args=[offer.pk])))
+    assert "Only owner-quartz, who created the offer, can change or deactivate it." in text
 
 
 def test_offer_form_preserves_fields_that_it_omits(owner, offer):
