@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django import forms
@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from claims.doi import publication_key
@@ -21,6 +21,7 @@ from config.backoffice.people import by_status
 from config.backoffice.queues import Queue
 from config.backoffice.records import AN_ID
 from config.backoffice.timeline import TimelineEntry
+from config.core.ids import parse_uuid
 
 # An internal target of the back office. No law sets this deadline.
 REVIEW_DAYS = 14
@@ -57,6 +58,12 @@ def _gone(claim: Claim) -> str:
     return "The owner deleted the claim." if claim.deleted_at else ""
 
 
+def _evidence(text: Any) -> SafeString | str:
+    is_address = isinstance(text, str) and text.lower().startswith(("http://", "https://"))
+    # The text is a stranger's: the page behind it must not learn where the link was, or control this page.
+    return format_html('<a href="{0}" rel="noopener noreferrer nofollow">{0}</a>', text) if is_address else str(text)
+
+
 @admin.register(Claim)
 class ClaimAdmin(ReviewAdmin):
     machine = MACHINE
@@ -90,7 +97,7 @@ class ClaimAdmin(ReviewAdmin):
     search_help_text = f"{AN_ID}; a publication's identifier or DOI; the beginning of a user name; a user's id"
     fieldsets = (
         (None, {"fields": (
-            "identifier", "status_chip", "age", "person", "publication_id", "doi", "claim_type", "level",
+            "identifier", "age", "person", "publication_id", "doi", "claim_type", "level",
             "visibility", "created", "content_changed", "approved", "revoked", "deleted",
         )}),
         ("Applicant's data", {"fields": ("evidence_list", "notes")}),
@@ -113,9 +120,17 @@ class ClaimAdmin(ReviewAdmin):
 
     @admin.display(description="evidence")
     def evidence_list(self, record: Claim) -> SafeString | str:
-        """Show the evidence as text without links, so that staff don't open an external page by accident."""
+        """Show the evidence. Only addresses with http or https are links, which reveal no address of the console."""
         rows: Any = record.evidence
-        return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
+        return format_html_join("", "<div>{}</div>", ((_evidence(text),) for text in rows)) if rows else NOTHING
+
+    def title_of(self, record: Claim) -> str:
+        return record.publication_key
+
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        numbers = [*filter(None, map(parse_uuid, ids))]
+        found = Claim.with_tombstones.filter(pk__in=numbers).order_by().values_list("pk", "publication_key")
+        return {str(pk): key for pk, key in found}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:
         return narrowed(Claim.with_tombstones.order_by("-pk"), request.user)
@@ -156,12 +171,13 @@ class ClaimAdmin(ReviewAdmin):
 @admin.register(ClaimHistory)
 class ClaimHistoryAdmin(HistoryAdmin):
     about = "claim"
+    list_select_related = ("principal", "claim")
     list_display = ("when", "claim_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
     @admin.display(description="claim")
     def claim_link(self, record: Any) -> SafeString | str:
-        return record_link("claims_claim", record.claim_id, f"…{str(record.claim_id)[-12:]}")
+        return record_link("claims_claim", record.claim_id, record.claim.publication_key)
 
 
 QUEUE = Queue(

@@ -1,5 +1,6 @@
 """Admin pages of accounts and their credentials. A page shows a secret only once."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +26,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
 from config.backoffice.site import ConsolePage
 from config.backoffice.transitions import actor_of
+from config.core.ids import parse_positive_int64
 from config.core.log_in import gave_second_factor
 from config.core.names import clean_words
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
@@ -167,6 +169,10 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         if db_field.name == "groups":
             options["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **options)
+
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        people = User.objects.filter(pk__in=[pk for pk in ids if parse_positive_int64(pk)])
+        return {str(pk): name for pk, name in people.values_list("pk", "username")}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
@@ -347,6 +353,9 @@ class ApiKeyAdmin(NamedRecords):
         ),
     )
 
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        return {key.pk: str(key) for key in ApiKey.objects.filter(pk__in=ids).only("pk", "name")}
+
     def search_by_name(self, term: str) -> Q | None:
         """Return the filter for a key's public id with its prefix."""
         prefix, public_id = settings.API_KEY_PREFIX, term.removeprefix(settings.API_KEY_PREFIX).rstrip("…")
@@ -399,4 +408,8 @@ def _keys_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
 
 LINES = people.Lines(_keys_of)
 
-PAGES = (ConsolePage("identity.user", "People", 20), ConsolePage("identity.apikey", "", 80))
+PAGES = (
+    ConsolePage("identity.user", "People", 20),
+    ConsolePage("identity.accounthistory", "Audit", 62, tab="Account history"),
+    ConsolePage("identity.apikey", "", 80),
+)

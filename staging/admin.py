@@ -44,6 +44,7 @@ class StagedItemAdmin(OwnedRecords):
 
 @admin.register(Note)
 class NoteAdmin(OwnedRecords):
+    list_title = "Staged notes"
     list_display = ("short_id", "title", "person", "created")
     list_defer = ("text",)
     fields = ("identifier", "person", "title", "text", "created")

@@ -1,11 +1,12 @@
 """Admins of the back office's own models: accesses, failed items, log entries, assignments, mentions, and templates."""
 
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin.exceptions import NotRegistered
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
@@ -15,7 +16,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, may
-from config.backoffice.html import change_address, code, column, details, link, moment
+from config.backoffice.html import NOTHING, change_address, code, column, details, link, moment
 from config.backoffice.lists import ConditionFilter, LargeListAdmin
 from config.backoffice.queues import Queue
 from config.backoffice.records import ReadOnlyAdmin, RecordAction
@@ -27,6 +28,10 @@ from config.ops.models import FailedItem
 
 
 class RecordNamedAdmin(ReadOnlyAdmin):
+    """Admin for rows that refer to a record by its kind and id."""
+
+    shows_names: ClassVar[bool] = False  # if True, the titles of records can have personal data
+
     def named_by(self, row: Any) -> tuple[str, str]:
         return row.kind, row.record_id
 
@@ -45,39 +50,83 @@ class RecordNamedAdmin(ReadOnlyAdmin):
                 except NoReverseMatch:
                     continue
 
+    def find_titles(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Set the title of each row's record, with at most one query for each kind of record."""
+        ids_by_kind: dict[str, set[str]] = {}
+        for row in rows:
+            kind, record_id = self.named_by(row)
+            ids_by_kind.setdefault(kind, set()).add(record_id)
+        admins = {kind: self.admin_of(kind) for kind in ids_by_kind}
+        titles: dict[tuple[str, str], str] = {}
+        for kind, ids in ids_by_kind.items():
+            model_admin = admins[kind]
+            if model_admin is not None and ids != {""}:
+                read = model_admin.names_of if self.shows_names else model_admin.titles_of
+                titles |= {(kind, pk): title for pk, title in read(request, ids - {""}).items()}
+        for row in rows:
+            kind, record_id = self.named_by(row)
+            model_admin = admins[kind]
+            if model_admin is None:
+                row.record_title = f"{kind.partition('.')[2] or kind} {record_id}".strip()
+            elif record_id:
+                row.record_title = f"{model_admin.kind} {titles.get((kind, record_id)) or record_id}"
+            else:
+                row.record_title = f"list: {model_admin.title_of_list(request)}"
+
+    def admin_of(self, kind: str) -> ReadOnlyAdmin | None:
+        try:
+            model_admin = self.admin_site.get_model_admin(apps.get_model(kind))
+        except (LookupError, ValueError, NotRegistered):
+            return None
+        return model_admin if isinstance(model_admin, ReadOnlyAdmin) else None
+
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)
         self.find_addresses(request, rows)
+        self.find_titles(request, rows)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         row = super().get_object(request, object_id, from_field)
-        if row is not None:
+        if row is not None and not hasattr(row, "record_title"):
             self.find_addresses(request, [row])
+            self.find_titles(request, [row])
         return row
 
     @admin.display(description="record")
     def record(self, row: Any) -> SafeString | str:
-        kind, record_id = self.named_by(row)
-        if not record_id:
-            return kind
-        text = f"{kind.partition('.')[2]} {record_id}"
-        return link(row.address, text) if row.address else code(text)
+        return link(row.address, row.record_title) if row.address else row.record_title
+
+    @admin.display(description="record's id")
+    def record_id_shown(self, row: Any) -> SafeString | str:
+        return code(self.named_by(row)[1])
+
+
+class MaskedFilter(ConditionFilter):
+    title, parameter_name = "data", "was_masked__exact"
+    conditions = {"1": ("Masked", Q(was_masked=True)), "0": ("In clear", Q(was_masked=False))}
 
 
 @admin.register(DataAccess)
 class DataAccessAdmin(RecordNamedAdmin):
-    list_display = ("when", "viewer", "action", "subject", "record", "was_masked", "reason")
-    list_filter = ("action", "was_masked")
+    list_display = ("when", "viewer", "action", "subject", "record", "data_shown", "reason")
+    list_filter = ("action", MaskedFilter)
     list_select_related = ("viewer", "subject")
     search_fields = ("id",)
     search_help_text = "The user name of the viewer or of the viewed user, a record's id, or person:42 for a user's id"
     ordering = ("-id",)
     fields = (
-        "when", "viewer", "provider", "action", "subject", "record", "was_masked", "reason", "what", "request_id",
+        "when", "viewer", "provider", "action", "subject", "record", "record_id_shown", "data_shown", "reason", "what",
+        "request_id",
     )  # fmt: skip
 
     when = column(moment, "at", "when", ordering="id")
     what = column(details, "details", "details")
+
+    @admin.display(description="data")
+    def data_shown(self, row: DataAccess) -> str:
+        if row.action == DataAccess.REFUSED:
+            return NOTHING
+        return "masked" if row.was_masked else "in clear"
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[DataAccess], search_term: str  # noqa: ARG002
@@ -124,7 +173,10 @@ class FailedItemAdmin(RecordNamedAdmin):
     search_fields = ("=key",)
     search_help_text = "The primary key of the item's row"
     ordering = ("-last_failed_at",)
-    fields = ("kind", "record", "error", "failures", "kills", "first_failed", "last_failed", "retries", "dead")
+    fields = (
+        "kind", "record", "record_id_shown", "error", "failures", "kills", "first_failed", "last_failed", "retries",
+        "dead",
+    )  # fmt: skip
     record_actions = (
         RecordAction(
             name="retry",
@@ -155,15 +207,12 @@ class FailedItemAdmin(RecordNamedAdmin):
         kind = "Failed item" if record.dead_at is None else "Dead letter"
         return {**super().page_of(request, record), "title": f"{kind} {record}"}
 
-    @admin.display(description="record")
-    def record(self, row: Any) -> SafeString | str:
-        return link(row.address, row.key) if row.address else code(row.key)
-
 
 @admin.register(LogEntry)
 class LogEntryAdmin(RecordNamedAdmin):
     list_display = ("when", "user", "what", "record")
     list_filter = ("action_flag",)
+    fields = ("when", "user", "what", "record", "record_id_shown")
     list_select_related = ("user", "content_type")
     search_fields = ("user__username__startswith", "=object_id")
     search_help_text = "The beginning of a user name, or a record's id"
@@ -184,7 +233,9 @@ class LogEntryAdmin(RecordNamedAdmin):
 
 @admin.register(Assignment)
 class AssignmentAdmin(RecordNamedAdmin):
+    shows_names = True
     list_display = ("assigned", "record", "provider", "assignee", "assigned_by")
+    fields = ("assigned", "record", "record_id_shown", "provider", "assignee", "assigned_by")
     list_filter = (("assignee", admin.RelatedOnlyFieldListFilter),)
     list_select_related = ("assignee", "assigned_by")
     ordering = ("assigned_at",)
@@ -202,7 +253,9 @@ class MentionFilter(ConditionFilter):
 
 @admin.register(Note)
 class NoteAdmin(RecordNamedAdmin):
+    shows_names = True
     list_display = ("written", "record", "provider", "author", "mentioned", "text")
+    fields = ("written", "record", "record_id_shown", "provider", "author", "mentioned", "text")
     list_filter = (MentionFilter,)
     list_select_related = ("author", "mentioned")
     ordering = ("-id",)

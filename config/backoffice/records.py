@@ -7,7 +7,7 @@ once.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 from urllib.parse import urlencode
@@ -18,7 +18,7 @@ from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.db.models import Q, QuerySet, UUIDField
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
@@ -155,6 +155,14 @@ class ReadOnlyAdmin(Exports):
         """Return the filter for a term that identifies a record, or None for any other term."""
         return None
 
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        """Return titles without masked data by id, for lists of other records. This needs at most one query."""
+        return {}
+
+    def names_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:
+        """Return titles that can have personal data. An override logs the access."""
+        return self.titles_of(request, ids)
+
     def notices_of(self, record: Any) -> list[str]:  # noqa: ARG002
         return []
 
@@ -174,6 +182,8 @@ class ReadOnlyAdmin(Exports):
     ) -> HttpResponse:
         record = self.get_object(request, unquote(object_id))
         context: dict[str, Any] = dict(extra_context or {})
+        if record is None and self.has_view_or_change_permission(request):
+            raise Http404
         if record is not None and self.has_view_permission(request, record):
             context |= self.page_of(request, record)
         is_read = request.method == "GET" and self.is_about_people
@@ -189,9 +199,7 @@ class ReadOnlyAdmin(Exports):
             if not self.has_view_permission(request, record):
                 raise PermissionDenied
             if record is None:
-                text = f"{self.kind} “{unquote(object_id)}” was not found. It may have been deleted."
-                messages.warning(request, text)
-                return HttpResponseRedirect(self.address_of("changelist"))
+                raise Http404
             return view(request, record, **options)
 
         return self.list_path(f"<path:object_id>/{suffix}", with_record, name)

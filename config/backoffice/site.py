@@ -42,10 +42,11 @@ class BackOfficeSite(AdminSite):
         seats = () if console is None else console.seats
         searched = searched_lists(self, request, context["available_apps"])
         typed, links = request.GET.get("q", "").strip(), main_links(request, context["available_apps"])
-        models = {page.model for page in declared("console_pages")}
+        models = {page.model for page in declared("console_pages") if not page.tab}
         return {
             **context,
             "main_links": links,
+            "tabs": next((each["tabs"] for each in links if each["is_current"] and len(each["tabs"]) > 1), []),
             "in_queue": not any(each["is_current"] for each in links) and is_queue(request.path, request.user),
             "has_search": bool(searched),
             "other_searches": [
@@ -88,7 +89,10 @@ class BackOfficeSite(AdminSite):
                 status, title = 400, "No such filter"
                 text = "This list does not have this filter. The audit log has your request."
             except Http404:
-                status, title, text = 404, "Not found", "Page not found."
+                status, title = 404, "Not found"
+                text = (
+                    "No page or record has this address, or you can't open it. Search for a reference or an id above."
+                )
             context = {**self.each_context(request), "title": title, "text": text}
             return render(request, "backoffice/refused.html", context, status=status)
 
@@ -147,10 +151,11 @@ class BackOfficeSite(AdminSite):
         return render(request, "backoffice/refused.html", context | (extra_context or {}), status=403)
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        cards = sorted(states_of(request.user), key=lambda state: state.count == 0)
+        cards = states_of(request.user)
         console = console_of(request.user)
         charts = [chart.drawn(console) for chart in declared("charts") if may(request.user, chart.permission)]
-        context = {"cards": cards, "charts": charts, **(extra_context or {})}
+        calm = [card for card in cards if not card.count]
+        context = {"cards": cards, "calm": calm, "charts": charts, **(extra_context or {})}
         return super().index(request, context)
 
 
@@ -158,13 +163,15 @@ class BackOfficeSite(AdminSite):
 class ConsolePage:
     """A main link to the list of a model (`app.model`).
 
-    `title` is for staff, and `for_lenders` is for members of lenders. An empty title hides the link.
+    `title` is for staff, and `for_lenders` is for members of lenders. An empty title hides the link. Lists with the
+    same title have one link, and each list has links to the others, with the names `tab`.
     """
 
     model: str
     title: str
     rank: int  # lower ranks are further left
     for_lenders: str = ""
+    tab: str = ""
 
 
 def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -175,12 +182,18 @@ def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> li
     }
     is_lender = console_of(request.user) is not None
     pages: list[ConsolePage] = sorted(declared("console_pages"), key=lambda page: page.rank)
-    titled = [(page.for_lenders if is_lender else page.title, addresses.get(page.model)) for page in pages]
-    return [
-        {"title": title, "address": to, "is_current": request.path.startswith(to)}
-        for title, to in titled
-        if title and to
-    ]
+    links: dict[str, dict[str, Any]] = {}
+    for page in pages:
+        title, address = page.for_lenders if is_lender else page.title, addresses.get(page.model)
+        if title and address:
+            link = links.setdefault(title, {"title": title, "address": address, "is_current": False, "tabs": []})
+            is_current = request.path.startswith(address)
+            link["is_current"] |= is_current
+            link["tabs"].append({"title": page.tab, "address": address, "is_current": is_current})
+    return [*links.values()]
 
 
-PAGES = (ConsolePage("backoffice.dataaccess", "Audit", 60, for_lenders="Audit"),)
+PAGES = (
+    ConsolePage("admin.logentry", "Audit", 60, tab="Changes"),
+    ConsolePage("backoffice.dataaccess", "Audit", 61, for_lenders="Audit", tab="Accesses"),
+)

@@ -15,6 +15,12 @@ from config.backoffice.people import person_name
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
+# The kinds of credentials in words. The name of the credential follows.
+_WAYS = {
+    "admin": "in the console", "my": "in the browser", "demo": "in the demo", "session": "on the pages for",
+    "api_key": "with the API key", "jwt": "with the log-in token", "oauth": "with the app token",
+    "command": "by the command", "model": "by the scoring model", "provider": "reported by",
+}  # fmt: skip
 ENTRIES_MAX = 200  # the timeline has at most this number of the newest entries of a source
 
 
@@ -22,8 +28,9 @@ ENTRIES_MAX = 200  # the timeline has at most this number of the newest entries 
 class TimelineEntry:
     """An entry of a timeline.
 
-    `claimed` is a text of the client. `actor` and `credential` were authenticated. `status` is displayed as a chip, and
-    `details` as an expandable JSON document. `position` (of a transition) and `id` order entries with the same time.
+    `claimed` is the client's name for the actor. `actor` and `credential` were authenticated. `status` is displayed
+    as a chip, and `details` as an expandable JSON document. `position` (of a transition) and `id` order entries with
+    the same time.
     """
 
     at: datetime
@@ -39,6 +46,27 @@ class TimelineEntry:
     address: str = ""
     position: int = 0
     id: str = ""
+
+    @property
+    def by(self) -> str:
+        """Return the actor with the credential in words, and the client's name for the actor."""
+        way = way_in_words(self.credential)
+        by = f"{self.actor}, {way}" if way else self.actor
+        return f"{by} (the client named “{self.claimed}”)" if self.claimed else by
+
+
+def way_in_words(credential: str) -> str:
+    """Return the way in which an actor was authenticated. For `api_key:42`, this is "with the API key 42"."""
+    kind, _, name = credential.partition(":")
+    own, _, partner = name.partition(" act:")
+    way = f"{_WAYS[kind]} {own}".strip() if kind in _WAYS else credential.partition(" act:")[0]
+    return f"{way}, by the partner {partner}" if partner else way
+
+
+def claimed_name(text: str, principal: Any) -> str:
+    """Return the client's name for the actor, or "" if it is the account's own user name or id."""
+    own = () if principal is None else (str(principal.pk), principal.get_username())
+    return "" if text in own else text
 
 
 Source = Callable[[int, datetime], Iterable[TimelineEntry]]
@@ -56,7 +84,7 @@ def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
             title="Transition to",
             status=row.status,
             text=row.reason or "",
-            claimed=row.changed_by,
+            claimed=claimed_name(row.changed_by, row.principal) if row.principal is not None else "",
             actor=person_name(row.principal) if row.principal is not None else "system",
             credential=row.credential,
             details=row.metadata,

@@ -1,6 +1,6 @@
 """Events, endpoints, and deliveries in the back office. A secret is displayed once, after its creation."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any, ClassVar
@@ -337,6 +337,13 @@ class DeliveryAdmin(AccountRecords):
     def search_by_name(self, term: str) -> Q | None:
         identifier = parse_uuid(term.lower())
         return _named(identifier) if identifier else None
+
+    def title_of(self, record: Delivery) -> str:
+        return f"of {record.event_type} to {record.endpoint.shown_url}"
+
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        rows = Delivery.objects.filter(pk__in=[*filter(None, map(parse_uuid, ids))]).select_related("endpoint")
+        return {str(row.pk): self.title_of(row) for row in rows.defer(*self.list_defer)}
 
     @admin.display(description="last response")
     def last_answer(self, record: Delivery) -> str:

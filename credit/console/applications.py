@@ -1,6 +1,6 @@
 """Applications in the back office: search, pages, and decisions under the same rules as in the API."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
-from config.core.ids import parse_positive_int64
+from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.lifecycle import Actor
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
@@ -197,6 +197,15 @@ class ApplicationAdmin(
     @admin.display(description="person", ordering="consumer_id")
     def person(self, record: Application) -> SafeString | str:
         return person_cell(legal_names(record), super().person(record))
+
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        return {pk: reference_of(number) for pk in ids if (number := parse_uuid(pk)) is not None}
+
+    def names_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:
+        titles = self.titles_of(request, ids)
+        rows = list(self.get_queryset(request).filter(pk__in=titles).only("consumer", "applicants"))
+        super().rows_shown(request, rows)  # this masks the rows, and logs the access
+        return titles | {str(row.pk): self.title_of(row) for row in rows}
 
     def title_of(self, record: Application) -> str:
         return " · ".join(filter(None, (legal_names(record), reference_of(record.pk))))

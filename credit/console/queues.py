@@ -222,16 +222,18 @@ def _submitted_within(days: int) -> Callable[[HttpRequest], Q]:
 
 class SubmittedFilter(ConditionFilter):
     title, parameter_name = "submitted", "submitted"
-    conditions = {str(days): (f"Within {days} days", _submitted_within(days)) for days in (1, 7, 30)}
+    conditions = {
+        str(days): ("Last day" if days == 1 else f"Last {days} days", _submitted_within(days)) for days in (1, 7, 30)
+    }
 
 
 class ProviderFilter(admin.SimpleListFilter):
-    title, parameter_name = "provider", "provider"
+    title, parameter_name = "lender", "provider"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
         lenders = narrowed(Provider.objects.order_by("created_at", "id"), request.user)
-        numbers = lenders.values_list("id", flat=True)[:PROVIDERS_SHOWN]
-        return [(number, number) for number in numbers if parse_positive_int64(number)]
+        named = lenders.values_list("id", "name")[:PROVIDERS_SHOWN]
+        return [(number, name or number) for number, name in named if parse_positive_int64(number)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002
         number = parse_positive_int64(self.value() or "")

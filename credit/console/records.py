@@ -33,21 +33,25 @@ class OfApplication(ReadOnlyAdmin):
         return person_cell(names, record_link("credit_application", record.application_id, reference))
 
 
+_APPLICATION = column(
+    lambda pk: record_link("credit_application", pk, pk and reference_of(pk)), "application_id", "application"
+)
+
+
 @admin.register(ApplicationHistory)
 class ApplicationHistoryAdmin(HistoryAdmin):
     about = "application"
     list_display = ("when", "application_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
-    application_link = column(
-        lambda pk: record_link("credit_application", pk, f"…{str(pk)[-12:]}"), "application_id", "application"
-    )
+    application_link = _APPLICATION
 
 
 @admin.register(ApplicationRevision)
 class ApplicationRevisionAdmin(HistoryAdmin):
     about = "application"
-    list_display = ("when", "application_id", "status", "sha256", "updated_by", "principal", "credential")
+    application_link = _APPLICATION
+    list_display = ("when", "application_link", "status", "sha256", "updated_by", "principal", "credential")
     list_defer = ("changes",)
     # `changes` is excluded, because only the application's page shows personal data, to viewers with permission.
     fields = (
@@ -60,7 +64,10 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
     """The admin of ledger records, newest first."""
 
     is_about_people = True
-    list_display = ("record_sha256", "report_type", "state", "application_id", "attempts", "block_number", "last_error")
+    application_link = _APPLICATION
+    list_display = (
+        "record_sha256", "report_type", "state", "application_link", "attempts", "block_number", "last_error",
+    )  # fmt: skip
     list_filter = (("anchored_at", admin.EmptyFieldListFilter),)
     list_defer = ("openings", "proof", "proof_file")
     ordering = ("-id",)

@@ -56,15 +56,18 @@ class PointRow:
 
     @property
     def against(self) -> str:
-        return f"{self.points - self.baseline:+d}"
+        return f"{self.points - self.baseline:+d}" if self.points != self.baseline else "0"
 
 
 def point_rows(
-    definition: Mapping[str, Any], points: Iterable[Sequence[Any]], values: Mapping[str, str] | None = None
+    definition: Mapping[str, Any],
+    points: Iterable[Sequence[Any]],
+    writers: Mapping[str, words.Writer],
+    values: Mapping[str, str] | None = None,
 ) -> list[PointRow]:
     """Convert a score's points (`[characteristic, bin, points, baseline]`) to rows with a common scale."""
     rows = list(points)
-    named = {item["name"]: words.bins_in_words(item["bins"]) for item in definition["characteristics"]}
+    named = words.bins_by_characteristic(definition, writers)
     scale = Scale.of(number for _, _, *numbers in rows for number in numbers)
     return [
         PointRow(name, named[name][at], number, baseline, scale.bar(number, baseline), (values or {}).get(name, ""))
@@ -97,11 +100,12 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
     }
     if panel["is_masked"]:
         return panel
+    writers = words.writers_of(version.definition, application.shown_currency, has_currency=True)
     return {
         **panel,
         **result_of(version.card, score),
         "proposal": words.PROPOSALS.get(score.outcome, score.outcome),
-        "rows": point_rows(version.definition, score.points),
+        "rows": point_rows(version.definition, score.points, writers),
     }
 
 

@@ -4,15 +4,17 @@ This module computes no scores. Numbers have the same format as in the definitio
 (`definition.check`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from config.core.currencies import percent_in_words
-from credit.core.figures import either
+from config.backoffice.html import words
+from config.core.currencies import percent_in_words, to_units
+from credit.core.figures import either, money
 from credit.core.reasons import text_of
 
 Definition = Mapping[str, Any]
+Writer = Callable[[Any], str]
 
 _DECIMALS_SHOWN = 6
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
@@ -32,17 +34,38 @@ def value_in_words(value: Any) -> str:
     return f"about {rounded}" if len(exact.partition(".")[2]) > _DECIMALS_SHOWN else exact
 
 
-def bins_in_words(bins: Sequence[Mapping[str, Any]]) -> list[str]:
+def writers_of(definition: Definition, currency: str | None = None, *, has_currency: bool = False) -> dict[str, Writer]:
+    """Return the function that writes the values of each input. It converts minor units to amounts.
+
+    A definition has no currency, so amounts have a currency only if `has_currency` is True. `currency` is
+    `Conventions.shown_currency`.
+    """
+
+    def amount(cents: Any) -> str:
+        if isinstance(cents, bool) or not isinstance(cents, int | Decimal) or cents != int(cents):
+            return value_in_words(cents)
+        text = money(int(cents), currency) if has_currency else f"{to_units(int(cents), None):,}"
+        return text.removesuffix(".00")
+
+    return {item["name"]: amount if _is_money(item) else value_in_words for item in definition["inputs"]}
+
+
+def _is_money(item: Mapping[str, Any]) -> bool:
+    facts = [item["from"]] if "from" in item else [*item.get("first_of", ()), *item.get("sum", ())]
+    return bool(facts) and all(fact.endswith("_cents") for fact in facts)
+
+
+def bins_in_words(bins: Sequence[Mapping[str, Any]], write: Writer = value_in_words) -> list[str]:
     named, lower = [], None
     for each in bins:
         if "missing" in each:
             named.append("missing")
         elif "below" in each:
-            upper = each["below"]
+            upper = write(each["below"])
             named.append(f"below {upper}" if lower is None else f"from {lower} to below {upper}")
             lower = upper
         elif "in" in each:
-            named.append(either([*map(value_in_words, each["in"])]))
+            named.append(either([words(value_in_words(value)) for value in each["in"]]))
         else:
             named.append("everything else" if lower is None else f"from {lower}")
     return named
@@ -64,16 +87,16 @@ def input_in_words(item: Mapping[str, Any]) -> str:
     return source if item.get("mutable", True) else f"{source}; the applicant cannot change it"
 
 
-def knockout_in_words(rule: Mapping[str, Any]) -> str:
+def knockout_in_words(rule: Mapping[str, Any], write: Writer = value_in_words) -> str:
     if "below" in rule:
-        test = f"is below {rule['below']}"
+        test = f"is below {write(rule['below'])}"
     elif "from" in rule:
-        test = f"is {rule['from']} or more"
+        test = f"is {write(rule['from'])} or more"
     elif "in" in rule:
         test = f"is {either([*map(value_in_words, rule['in'])])}"
     else:
-        test = f"is {value_in_words(rule['equals'])}"
-    return f"When {rule['input']} {test}: {rule['outcome']}, for any total. {text_of(rule['reason'])}."
+        test = f"is {write(rule['equals'])}"
+    return f"When {words(rule['input'])} {test}: {rule['outcome']}, for any total. {text_of(rule['reason'])}."
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:
@@ -89,12 +112,18 @@ def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, s
     return named
 
 
+def bins_by_characteristic(definition: Definition, writers: Mapping[str, Writer] | None = None) -> dict[str, list[str]]:
+    """Return the bins of each characteristic in words. The default of `writers` writes amounts without a currency."""
+    writers = writers_of(definition) if writers is None else writers
+    return {item["name"]: bins_in_words(item["bins"], writers[item["input"]]) for item in definition["characteristics"]}
+
+
 def changes_in_words(definition: Definition, ways: Iterable[Mapping[str, Any]]) -> list[str]:
-    named = {item["name"]: bins_in_words(item["bins"]) for item in definition["characteristics"]}
+    named = bins_by_characteristic(definition)
     sentences = []
     for way in ways:
         steps = [
-            f"{step['characteristic']} “{named[step['characteristic']][step['to_bin']]}” instead of "
+            f"{words(step['characteristic'])} “{named[step['characteristic']][step['to_bin']]}” instead of "
             f"“{named[step['characteristic']][step['from_bin']]}” ({step['points']:+d} points)"
             for step in way["changes"]
         ]
@@ -132,7 +161,7 @@ def differences(before: Definition, after: Definition) -> list[Difference]:
 
 def _parts(definition: Definition) -> list[dict[str, list[str]]]:
     """Return the lines of each field of a definition, grouped as on the page."""
-    outcomes = definition["outcomes"]
+    outcomes, writers = definition["outcomes"], writers_of(definition)
     return [
         {
             "Base points": [str(definition["base_points"])],
@@ -140,8 +169,15 @@ def _parts(definition: Definition) -> list[dict[str, list[str]]]:
             "Values claimed by the applicant": ["count as missing"] if definition.get("verified") else [],
         },
         {f"Input “{item['name']}”": [input_in_words(item)] for item in definition["inputs"]},
-        {"Knockouts, in their order": [*map(knockout_in_words, definition.get("knockouts", ()))]},
-        {f"Characteristic “{item['name']}”": _characteristic_lines(item) for item in definition["characteristics"]},
+        {
+            "Knockouts, in their order": [
+                knockout_in_words(rule, writers[rule["input"]]) for rule in definition.get("knockouts", ())
+            ]
+        },
+        {
+            f"Characteristic “{item['name']}”": _characteristic_lines(item, writers[item["input"]])
+            for item in definition["characteristics"]
+        },
         {
             "Outcomes": _band_lines(outcomes, "outcome"),
             "Prices": [_price_line(price) for outcome in outcomes for price in outcome.get("prices", ())],
@@ -156,8 +192,8 @@ def _difference(member: str, before: Sequence[str], after: Sequence[str]) -> Dif
     return Difference(member, kind, tuple(old), tuple(new))
 
 
-def _characteristic_lines(item: Mapping[str, Any]) -> list[str]:
-    named = zip(bins_in_words(item["bins"]), item["bins"], strict=True)
+def _characteristic_lines(item: Mapping[str, Any], write: Writer) -> list[str]:
+    named = zip(bins_in_words(item["bins"], write), item["bins"], strict=True)
     bins = [f"{name}: {each['points']} points" for name, each in named]
     return [f"reads {item['input']}", f"reason: {text_of(item['reason'])}", f"baseline: {item['baseline']}", *bins]
 
@@ -168,7 +204,7 @@ def _range_lines(definition: Definition) -> list[str]:
 
 
 def _price_line(price: Mapping[str, Any]) -> str:
-    most = f", at most {price['amount_max_cents']} minor units" if "amount_max_cents" in price else ""
+    most = f", at most {to_units(price['amount_max_cents'], None):,}" if "amount_max_cents" in price else ""
     return f"{percent_in_words(price['rate_percent'])} from {price['from_total']} on{most}"
 
 

@@ -207,6 +207,7 @@ def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
 def card_page(version: ModelVersion) -> dict[str, Any]:
     definition, card = version.definition, version.card
     inputs = {item["name"]: words.input_in_words(item) for item in definition["inputs"]}
+    writers, named = words.writers_of(definition), words.bins_by_characteristic(definition)
     scale = Scale.of(
         points for item in card.characteristics for points in (item.baseline, *(each.points for each in item.bins))
     )
@@ -214,7 +215,9 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
         "card": card,
         "outcomes": words.bands_in_words(card.outcomes),
         "segments": words.bands_in_words(card.segments),
-        "knockouts": [words.knockout_in_words(rule) for rule in definition.get("knockouts", ())],
+        "knockouts": [
+            words.knockout_in_words(rule, writers[rule["input"]]) for rule in definition.get("knockouts", ())
+        ],
         "inputs": inputs.items(),
         "characteristics": [
             {
@@ -223,7 +226,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
                 "reason": text_of(item["reason"]),
                 "bins": [
                     PointRow(name, "", each["points"], item["baseline"], scale.bar(each["points"], item["baseline"]))
-                    for name, each in zip(words.bins_in_words(item["bins"]), item["bins"], strict=True)
+                    for name, each in zip(named[item["name"]], item["bins"], strict=True)
                 ],
             }
             for item in definition["characteristics"]
@@ -237,14 +240,15 @@ def try_result(version: ModelVersion, application: Application) -> dict[str, Any
     facts = gather(card.facts, now=timezone.now(), **about_application(application))
     evaluation = evaluate(card, facts)
     values = {item.name: item.read(facts) for item in card.inputs}
+    writers = words.writers_of(version.definition, application.shown_currency, has_currency=True)
     shown = {
-        item.name: NOTHING if values[item.input] is None else words.value_in_words(values[item.input])
+        item.name: NOTHING if values[item.input] is None else writers[item.input](values[item.input])
         for item in card.characteristics
     }
     return {
         "application": record_link("credit_application", application.pk, reference_of(application.pk)),
         **result_of(card, evaluation),
-        "rows": point_rows(version.definition, evaluation.points, shown),
+        "rows": point_rows(version.definition, evaluation.points, writers, shown),
         "changes": words.changes_in_words(version.definition, changes(card, evaluation)),
     }
 

@@ -14,7 +14,7 @@ from config.backoffice.html import moment, time_in_words
 from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import Button, within_list
-from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, claimed_name
 from config.core.errors import ApiError
 from credit.console.forms import LOAN_FIELDS, chosen_reasons, initial_terms, preview, set_errors, terms_of
 from credit.console.withdrawals import WithdrawalConsole, period_rows
@@ -162,7 +162,7 @@ def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
             at=counteroffer.offered_at,
             title="Counteroffer",
             text=in_words(counteroffer.loan_terms.to_dict()),
-            claimed=counteroffer.offered_by,
+            claimed=claimed_name(counteroffer.offered_by, counteroffer.principal),
             actor=person_name(counteroffer.principal),
             credential=counteroffer.credential,
             facts=(("until", time_in_words(counteroffer.expires_at)),),

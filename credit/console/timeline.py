@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.html import details, grid, spelled, words
 from config.backoffice.people import person_name
-from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person, claimed_name
 from config.webhooks.models import Delivery
 from credit.core.due import OfferRequirements
 from credit.core.figures import money
@@ -96,7 +96,7 @@ def revision_entries(record: Application, revisions: Iterable[ApplicationRevisio
                 at=revision.changed_at,
                 title="Data changed",
                 id=str(revision.pk),
-                claimed=revision.updated_by,
+                claimed=claimed_name(revision.updated_by, revision.principal),
                 actor=person_name(revision.principal),
                 credential=revision.credential,
                 facts=(

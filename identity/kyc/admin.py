@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ from config.backoffice.people import by_status
 from config.backoffice.queues import Queue
 from config.backoffice.records import AN_ID
 from config.backoffice.timeline import TimelineEntry
+from config.core.ids import parse_uuid
 from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, REVIEW_PERMISSION, VERIFIED
 from identity.kyc.models import KycVerification
 from identity.providers.choice import PROVIDERS
@@ -48,7 +49,7 @@ class KycVerificationAdmin(ReviewAdmin):
     search_help_text = f"{AN_ID}; the vendor's id; the beginning of a user name; a user's id"
     fieldsets = (
         (None, {"fields": (
-            "identifier", "status_chip", "status_reason", "person", "attempt", "previous", "age", "created",
+            "identifier", "status_reason", "person", "attempt", "previous", "age", "created",
             "expires", "completed",
         )}),
         ("At the vendor", {"fields": (
@@ -97,6 +98,13 @@ class KycVerificationAdmin(ReviewAdmin):
         if record.status == PENDING_REVIEW and record.provider_status != "pending_review":
             notices.append(f"The vendor now reports “{record.provider_status}”.")
         return notices
+
+    def title_of(self, record: KycVerification) -> str:
+        return f"of {record.user.get_username()}, attempt {record.attempt}"
+
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        checks = KycVerification.objects.filter(pk__in=[*filter(None, map(parse_uuid, ids))]).select_related("user")
+        return {str(check.pk): self.title_of(check) for check in checks.only("attempt", "user__username")}
 
     def consequences_of(self, record: KycVerification, to: str) -> list[str]:
         person = record.user.get_username()

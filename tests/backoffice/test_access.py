@@ -55,7 +55,7 @@ def test_back_office_content_policy_forbids_other_hosts_and_inline_scripts(super
 # Models that a superuser can edit with Django's forms; other models have only views and buttons.
 EDITED = {
     "backoffice.ReplyTemplate": {"add", "change", "delete"}, "identity.Invitation": {"add"},
-    "identity.User": {"add", "change"}, "credit.Provider": {"change"}, "credit.RetentionHold": {"add"},
+    "identity.User": {"add", "change"}, "credit.RetentionHold": {"add"},
 }  # fmt: skip
 
 

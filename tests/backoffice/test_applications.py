@@ -172,8 +172,7 @@ def test_application_timeline_shows_the_claimed_and_the_authenticated_name(revie
         now=timezone.now(), reason="Looks complete", metadata={"ticket": 7},
     )  # fmt: skip
     text = text_of(reviewers_client.get(page_of(application)))
-    assert "updated by Somebody Else" in text
-    assert "account rita api_key:abc" in text
+    assert "by rita, with the API key abc (the client named “Somebody Else”)" in text
     assert "Looks complete" in text
     assert "Ticket 7" in text
 

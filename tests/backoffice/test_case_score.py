@@ -45,7 +45,7 @@ def test_case_page_shows_score_total_outcome_points_and_reasons(reviewers_client
     assert "Proposal: reject" in text
     assert "Everyday card, version 1" in text
     assert "Income insufficient for amount of credit requested" in text
-    assert "income below 150000 20 -100" in text
+    assert "income below $1,500 20 -100" in text
     assert "housing everything else 10 -30" in text
     assert body.count('<svg class="points"') == 3
 
@@ -81,7 +81,7 @@ def test_case_page_masks_the_score_for_support(supports_client, champion):
     text = text_of(answer)
     assert "The result is masked." in text
     # Match the total as a word: an id can contain the same three digits.
-    for hidden in (r"\b550\b", "Income insufficient", "below 150000", "Proposal:", '<svg class="points"'):
+    for hidden in (r"\b550\b", "Income insufficient", "below $1,500", "Proposal:", '<svg class="points"'):
         assert not re.search(hidden, answer.content.decode()), hidden
 
 

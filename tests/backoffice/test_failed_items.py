@@ -47,7 +47,7 @@ def test_operations_can_retry_a_dead_letter(items):
 def test_failed_item_links_to_the_record_that_failed(items):
     dead, waiting = items
     support = backoffice_client(staff_of("Support"))
-    address = '<a href="/admin/credit/notice/4711/change/">4711</a>'
+    address = '<a href="/admin/credit/notice/4711/change/">notice 4711</a>'
     for page in (LIST, f"{LIST}{dead.pk}/change/"):
         assert address in support.get(page).content.decode()
     assert "<code>8</code>" in support.get(f"{LIST}{waiting.pk}/change/").content.decode()

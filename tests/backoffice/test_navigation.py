@@ -32,7 +32,7 @@ def test_every_main_link_of_a_superuser_opens_its_list(superusers_client):
     ("group", "expected"),
     [
         ("Reviewer", ["Applications", "People", "Lenders", "Scoring"]),
-        ("Support", ["Applications", "People", "Lenders", "Scoring"]),
+        ("Support", ["Applications", "People", "Lenders", "Scoring", "Audit"]),
         ("Operations", ["People", "Lenders", "Scoring", "Audit"]),
     ],
 )

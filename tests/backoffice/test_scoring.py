@@ -85,11 +85,11 @@ class TestCard:
         for said in (
             "approve a total from 640", "refer a total from 560 to 639", "decline a total below 560",
             "segment prime a total from 700", "attainable 520 to 740",
-            "When identity_verified is no: refer, for any total. Unable to verify identity.",
+            "When identity verified is no: refer, for any total. Unable to verify identity.",
             "ratio of application_data.monthly_debt_cents to application_data.monthly_income_cents",
             "application_data.housing, a text; the applicant cannot change it",
             "Points below the baseline count for the reason “Length of residence”.",
-            "from 150000 to below 300000 70 -50", "rent or family 25 -15", "everything else 10 -30", "missing 0 -120",
+            "from 1,500 to below 3,000 70 -50", "rent or family 25 -15", "everything else 10 -30", "missing 0 -120",
             champion.definition_sha256,
         ):  # fmt: skip
             assert said in text, said
@@ -117,8 +117,8 @@ class TestDifference:
     def test_version_comparison_page_shows_removed_and_changed_parts(self, reviewers_client, champion, draft):
         answer = reviewers_client.get(page_of(draft, "difference"), {"with": 1})
         body, text = answer.content.decode(), text_of(answer)
-        assert "<del>below 150000: 20 points</del>" in body
-        assert "<ins>below 150000: 5 points</ins>" in body
+        assert "<del>below 1,500: 20 points</del>" in body
+        assert "<ins>below 1,500: 5 points</ins>" in body
         assert "<del>500</del>" in body
         assert "Characteristic “housing” removed" in text
         assert "not there" in text
@@ -154,8 +154,8 @@ class TestTrial:
     def test_model_version_trial_stores_only_an_access_log_entry(self, reviewers_client, reviewer, draft, application):
         text = text_of(self.ask(reviewers_client, draft, f"A-{application.pk.hex[-8:].upper()}"))
         assert "740 of 0 to 900" in text
-        assert "income 320000 from 300000 120 +0" in text
-        assert "debt to income 0.1 below 0.2 80 +0" in text
+        assert "income $3,200 from $3,000 120 0" in text
+        assert "debt to income 0.1 below 0.2 80 0" in text
         assert "A knockout applies" in text
         assert "Reasons Unable to verify identity Points" in text
         assert not Score.objects.exists()
@@ -170,7 +170,7 @@ class TestTrial:
         assert "Missing: housing." in text
         assert "housing — missing 15 -25" in text
         assert "Income insufficient for amount of credit requested" in text
-        assert "income “from 150000 to below 300000” instead of “below 150000” (+50 points)" in text
+        assert "income “from 1,500 to below 3,000” instead of “below 1,500” (+50 points)" in text
 
     @pytest.mark.parametrize("term", ["A-00000000", "nonsense", "00000000-0000-7000-8000-000000000000", "x" * 61, ""])
     def test_model_version_trial_with_an_unknown_application_shows_an_error(

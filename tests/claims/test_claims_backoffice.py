@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from claims.models import ClaimHistory
+from claims.models import Claim, ClaimHistory
 from claims.services import delete_claim
 from config.core.lifecycle import Actor
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -50,12 +50,17 @@ def test_claim_list_can_be_searched_by_id_publication_and_account(backoffice, cl
     assert page(claim) not in {link.partition("?")[0] for link in links_of(backoffice.get(LIST, {"queue": "disputes"}))}
 
 
-def test_claim_page_shows_the_evidence_as_text_without_a_link(backoffice, claim):
+def test_claim_page_links_only_to_evidence_with_a_web_address(backoffice, claim):
+    Claim.objects.filter(pk=claim.pk).update(evidence=[*claim.evidence, "javascript:alert(1)", "see example.org"])
     response = backoffice.get(page(claim))
     text = text_of(response)
     assert "10.1/ab" in text
     assert "https://example.org/<b>" in text
-    assert not [link for link in links_of(response) if "example.org" in link]
+    assert "javascript:alert(1) see example.org" in text
+    assert [link for link in links_of(response) if "example.org" in link or "javascript" in link] == [
+        "https://example.org/<b>"
+    ]
+    assert 'rel="noopener noreferrer nofollow"' in response.content.decode()
 
 
 def test_back_office_button_approves_a_claim(backoffice, rita, claim, settings):

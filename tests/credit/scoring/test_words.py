@@ -89,7 +89,7 @@ def test_suggested_changes_are_described_in_sentences():
     sentences = words.changes_in_words(original, result)
     assert sentences[:2] == [
         "debt to income “from 0.2 to below 0.4” instead of “from 0.4” (+35 points): refer.",
-        "income “from 150000 to below 300000” instead of “below 150000” (+50 points): refer.",
+        "income “from 1,500 to below 3,000” instead of “below 1,500” (+50 points): refer.",
     ]
 
 
@@ -105,8 +105,8 @@ class TestDifferences:
         after["characteristics"][0]["bins"][1]["points"] = 25
         (difference,) = words.differences(definition(), after)
         assert (difference.member, difference.kind) == ("Characteristic “income”", words.CHANGED)
-        assert [line.text for line in difference.before if line.differs] == ["below 150000: 20 points"]
-        assert [line.text for line in difference.after if line.differs] == ["below 150000: 25 points"]
+        assert [line.text for line in difference.before if line.differs] == ["below 1,500: 20 points"]
+        assert [line.text for line in difference.after if line.differs] == ["below 1,500: 25 points"]
         assert len(difference.before) == len(difference.after) == 7
 
     def test_difference_of_an_added_or_removed_characteristic_has_one_side(self):

@@ -1,0 +1,58 @@
+"""Test the tabs, the titles of records, and the words of the lists of the audit."""
+
+import pytest
+
+from config.core.casework import Assignment, DataAccess, named
+from credit.core.applicants import Applicants
+from credit.core.figures import reference_of
+from tests.backoffice.pages import links_of, text_of
+from tests.backoffice.test_applications import make, page_of
+from tests.credit.applicants import PERSON
+
+pytestmark = pytest.mark.django_db
+TABS = ["/admin/admin/logentry/", "/admin/backoffice/dataaccess/", "/admin/identity/accounthistory/"]
+
+
+def tabs_of(page):
+    return page.content.decode().partition('<nav class="tabs"')[2].partition("</nav>")[0]
+
+
+@pytest.mark.parametrize("address", TABS)
+def test_each_list_of_the_audit_links_to_the_others(operations_client, address):
+    tabs = tabs_of(operations_client.get(address))
+    assert [other for other in TABS if f'href="{other}"' in tabs] == TABS
+    assert f'<a href="{address}" aria-current="page">' in tabs
+
+
+def test_account_history_has_no_tabs_without_access_to_the_other_lists(supports_client):
+    assert tabs_of(supports_client.get(TABS[2])) == ""
+
+
+def test_access_log_names_records_by_their_reference_and_shows_masking_in_words(supports_client, superusers_client):
+    application = make()
+    supports_client.get(page_of(application))
+    supports_client.get("/admin/credit/application/")
+    page = superusers_client.get(TABS[1])
+    text = text_of(page)
+    assert f"application {reference_of(application.pk)} masked" in text
+    assert "list: Applications masked" in text
+    assert page_of(application) in links_of(page)
+    row = DataAccess.objects.get(action="page")
+    assert str(application.pk) in text_of(superusers_client.get(f"{TABS[1]}{row.pk}/change/"))
+
+
+def test_assignments_show_the_applicants_names_and_log_the_access(reviewers_client, reviewer):
+    persons = Applicants.of([PERSON])
+    application = make(applicants=persons, applicants_sha256=persons.sha256)
+    facts = {"assignee": reviewer, "assigned_by": reviewer, "assigned_at": application.created_at}
+    Assignment.objects.create(**named(application), **facts)
+    text = text_of(reviewers_client.get("/admin/backoffice/assignment/"))
+    assert f"application {PERSON['legal_name']} · {reference_of(application.pk)}" in text
+    assert DataAccess.objects.get(action="list").kind == "credit.application"
+
+
+def test_unknown_id_is_a_404_page_with_the_search_box(reviewers_client):
+    page = reviewers_client.get("/admin/credit/application/00000000-0000-7000-8000-000000000000/change/")
+    assert page.status_code == 404
+    assert 'id="console-search"' in page.content.decode()
+    assert "Search for a reference or an id above." in text_of(page)
