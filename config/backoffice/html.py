@@ -24,7 +24,8 @@ _LATE_SHARE = 0.7  # after this share of a deadline, the age is displayed as lat
 NOTHING = "—"
 # The values of these fields are names in code.
 NAMED_VALUES = frozenset({
-    "channel", "day_count", "kind", "method", "outcome", "product_type", "regime", "status", "type", "way",
+    "channel", "customer_segment", "day_count", "kind", "method", "outcome", "product_type", "regime", "status", "type",
+    "way",
 })  # fmt: skip
 # Titles spell these words of field names differently.
 _SPELLINGS = {

@@ -143,8 +143,8 @@ class BackOfficeSite(AdminSite):
         text = "The back office is for staff and lenders."
         if user.groups.filter(name=LENDER).exists():
             text = (
-                "Your account has no lender yet. Create your lender with POST /v1/providers, or ask a lender's owner"
-                " for an invitation. Then open this page again."
+                "Your account has no lender yet. Ask an owner of your lender for an invitation, or ask a developer to"
+                " create a lender with the API. Then open this page again."
             )
         fields = {"title": "No access", "text": text}
         context = {**fields, **self.each_context(request)}

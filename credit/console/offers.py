@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of
-from config.backoffice.html import NAMED_VALUES, NOTHING, chip, column, table, words
+from config.backoffice.html import NAMED_VALUES, NOTHING, chip, column, record_link, table, words
 from config.backoffice.html import title_of as field_title
 from config.backoffice.people import person_name
 from config.backoffice.records import NamedRecords, RecordAction
@@ -41,6 +41,8 @@ def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
         return title.replace("APR", "Rate") if conventions.is_eu else title, percent_in_words(f"{value:.2f}")
     if name == "jurisdiction":
         return "Law", LAWS.get(value, value)
+    if name == "blockscore_model_id":
+        return "Scoring model", record_link("credit_scoringmodel", value, f"Model {value}")
     return field_title(name), words(value) if name in NAMED_VALUES else value
 
 

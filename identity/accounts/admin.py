@@ -4,6 +4,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
@@ -14,11 +15,12 @@ from config.backoffice.html import change_address, chip, column, details, words
 from config.backoffice.timeline import TimelineEntry
 from config.backoffice.transitions import actor_of
 from config.core.errors import ApiError
+from config.core.groups import LENDER, PARTNER
 from identity.access.models import AccountHistory
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation, ManagedAccount
-from identity.accounts.roles import MAY_INVITE, roles
+from identity.accounts.roles import MAY_INVITE, MAY_INVITE_STAFF, ROLES, STAFF
 from identity.accounts.support import end_log_ins, mail_reset
 
 EVENTS_MAX = 50  # the page of an account shows the newest entries of its history
@@ -93,15 +95,37 @@ def _title_of(action: str) -> str:
     return f"{_WORDS.get(kind, words(kind).capitalize())} {words(verb)}"
 
 
+def _roles() -> list[tuple[str, str]]:
+    """Return the roles of the platform. The owners of a lender invite its members on the lender's page."""
+    return [(role.name, f"{role.name.capitalize()}: {role.meaning.replace('`group`', 'a group')}") for role in ROLES]
+
+
+def _groups() -> list[tuple[str, str]]:
+    names = Group.objects.exclude(name__in=(LENDER, PARTNER)).order_by("name").values_list("name", flat=True)
+    return [(name, name) for name in names]
+
+
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
-    role = forms.ChoiceField(choices=lambda: [(role.name, f"{role.name}: {role.meaning}") for role in roles().values()])
-    email = forms.EmailField(max_length=ADDRESS_MAX)
+    email = forms.EmailField(label="E-mail address", max_length=ADDRESS_MAX)
+    role = forms.ChoiceField(label="Role", choices=_roles, widget=forms.RadioSelect)
+    group = forms.ChoiceField(
+        label="Group of staff",
+        choices=lambda: [("", "—"), *_groups()],
+        required=False,
+        help_text="Only for an account that uses the back office.",
+    )
 
     class Meta:
         model = Invitation
-        fields = ("email", "role", "provider_id", "group")
+        fields = ("email", "role", "group")
 
     request: HttpRequest
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not self.request.user.has_perm(MAY_INVITE_STAFF):
+            role: Any = self.fields["role"]
+            role.choices = [choice for choice in _roles() if choice[0] != STAFF]
 
     def clean(self) -> dict[str, Any]:
         """Send the invitation during validation, so that the form can show an error."""
@@ -153,12 +177,16 @@ class InvitationAdmin(ReadOnlyAdmin):
         return bool(request.user.has_perm(MAY_INVITE))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return InvitationForm.Meta.fields if obj is None else super().get_fields(request, obj)
+        if obj is not None:
+            return super().get_fields(request, obj)
+        has_group = request.user.has_perm(MAY_INVITE_STAFF)
+        return [name for name in InvitationForm.Meta.fields if name != "group" or has_group]
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
         if obj is not None:
             return super().get_form(request, obj, change, **options)
-        return type("InvitationForm", (InvitationForm,), {"request": request})
+        hidden = {} if request.user.has_perm(MAY_INVITE_STAFF) else {"group": None}  # Django's way to omit a field
+        return type("InvitationForm", (InvitationForm,), {"request": request, **hidden})
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Do nothing, because `clean` has sent the invitation."""

@@ -21,7 +21,7 @@ from identity.access.models import User
 from identity.accounts.models import Invitation
 
 STAFF = "staff"
-MAY_INVITE = "identity.add_invitation"
+MAY_INVITE, MAY_INVITE_STAFF = "identity.add_invitation", "identity.change_user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
 
 
 def _check_staff(inviter: Any, invitation: Invitation) -> None:
-    require(inviter, "identity.change_user")
+    require(inviter, MAY_INVITE_STAFF)
     if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
         raise ValidationFailed.of_member("group", "Staff group not found.")
 

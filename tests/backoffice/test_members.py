@@ -77,7 +77,7 @@ def test_lender_page_lists_members_to_every_viewer(provider, operations_client, 
 
 
 ADD, LIST = "/admin/identity/invitation/add/", "/admin/identity/invitation/"
-FORM = {"email": "jane@example.org", "role": "partner", "provider_id": "", "group": ""}
+FORM = {"email": "jane@example.org", "role": "partner", "group": ""}
 
 
 def test_operations_can_create_and_revoke_an_invitation(operations_client, supports_client):
@@ -97,7 +97,9 @@ def test_operations_can_create_and_revoke_an_invitation(operations_client, suppo
     assert list(AccountHistory.objects.values_list("action", flat=True)) == ["invitation.revoked", "invitation.created"]
 
 
-@pytest.mark.parametrize("wrong", [{"email": "jane"}, {"role": "king"}, {"role": "staff", "group": "Reviewer"}])
+@pytest.mark.parametrize(
+    "wrong", [{"email": "jane"}, {"role": "king"}, {"role": "staff", "group": "Reviewer"}, {"role": "owner"}]
+)
 def test_invitation_form_shows_the_errors_of_an_invitation(operations_client, wrong):
     response = operations_client.post(ADD, {**FORM, **wrong})
     assert (response.status_code, Invitation.objects.count()) == (200, 0)
