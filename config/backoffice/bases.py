@@ -60,7 +60,7 @@ class HistoryAdmin(ReadOnlyAdmin):
 
     about: ClassVar[str]
     is_about_people = True
-    list_select_related = ("principal",)
+    list_select_related: ClassVar[Any] = ("principal",)
     ordering = ("-id",)
 
     def of_record(self, row: Any) -> tuple[Any, Any]:

@@ -115,7 +115,8 @@ class Transitions(OwnedRecords):
     def bar_of(self, record: Any, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
         """Return the toolbar's buttons, and the buttons of its menu, which are blocked or the owner's transitions."""
         following = self.machine.moves_from(record.status)
-        actions, rare = [], []
+        actions: list[Button] = []
+        rare: list[Button] = []
         for button in transitions:
             is_rare = button.refusal or following.get(button.name) is Role.OWNER
             (rare if is_rare else actions).append(button)

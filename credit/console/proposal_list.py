@@ -14,7 +14,8 @@ from config.backoffice.records import Button
 from credit.console.proposal_facts import decision_in_words, facts_of
 from credit.console.proposals import TwoReviewers
 from credit.console.records import OfApplication
-from credit.core.figures import reference_of
+from credit.core.figures import money, reference_of
+from credit.core.jurisdictions import Conventions
 from credit.models import Application, Proposal
 from credit.models.review import RETURN_REASON, as_members
 
@@ -35,11 +36,16 @@ class OpenFilter(ConditionFilter):
 
 @admin.register(Proposal)
 class ProposalAdmin(OfApplication):
-    list_display = ("proposed", "about", "decision", "proposer", "state", "closed_by")
+    list_display = ("proposed", "about", "amount", "decision", "proposer", "state", "closed_by")
     list_filter = (OpenFilter,)
     list_select_related = ("application", "proposed_by", "closed_by")
     ordering = ("proposed_at",)
     fields = ("about", "what", "state", "returned", "closed_by", "closed_at")
+
+    @admin.display(description="requested")
+    def amount(self, record: Any) -> str:
+        currency = Conventions.of(record.application.offer_snapshot or {}).shown_currency
+        return money(record.application.amount_cents, currency) or NOTHING
 
     proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
     decision = column(chip, "to", "decision")

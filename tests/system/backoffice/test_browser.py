@@ -250,7 +250,9 @@ def test_back_office_pages_of_support_and_operations_fit_and_pass_axe(waiting_ap
 
 
 CUT = "[...document.querySelectorAll('.results')].some(frame => frame.scrollWidth > frame.clientWidth)"
+# Phones show the first columns of a list, and windows of at most 960 px have no column "submitted".
 HIDDEN_CELLS = """[...document.querySelectorAll('#result_list tbody tr:first-child > *')].filter(cell => {
+    if (innerWidth < 1024 && getComputedStyle(cell).display === 'none') return false;
     const box = cell.getBoundingClientRect();
     return box.width < 1 || box.left < 0 || box.right > document.documentElement.clientWidth;
 }).map(cell => cell.className)"""
@@ -274,7 +276,7 @@ def test_every_back_office_list_of_the_demo_fits_three_widths(waiting_applicatio
     visit.log_in(admins.get().username)
     visit.check_page("landing")
     visit.go("text=All records")
-    lists = page.eval_on_selector_all("#content-main th[scope=row] a", "links => links.map(link => link.href)")
+    lists = page.eval_on_selector_all("#content-main .lists a:not(.button)", "links => links.map(link => link.href)")
     assert len(lists) >= 25
     for address in lists:
         name = "-".join(address.rstrip("/").split("/")[-2:])
@@ -375,5 +377,6 @@ def test_back_office_pages_fit_a_phone(waiting_applications, chromium, live_serv
     visit.check_page("phone-queue")
     visit.go("#result_list tbody tr:first-child th a")
     visit.check_page("phone-application")
-    visit.go("text=Reject")
+    visit.page.click(".more summary")
+    visit.go(".menu-panel .to-rejected")
     visit.check_page("phone-reject")
