@@ -237,6 +237,7 @@ class ReviewAdmin(Transitions):
         for record in records:
             is_theirs = self.may_review(request, record)
             refusal = record.check_transition(to, actor) if is_theirs else "You can't review this record."
+            refusal = self.refusal_in_words(record, to, refusal)
             rows.append(self.bulk_row(request, record, seen=self.seen_state(record), refusal=refusal))
         return self.bulk_page(request, to, self.bulk_form(request, to), rows)
 
@@ -252,9 +253,11 @@ class ReviewAdmin(Transitions):
             title=f"{label}: results" if form is None else f"{label}: {len(rows)} selected",
             label=label,
             rows=rows,
+            summarized=True,
             possible=sum(not row["refusal"] for row in rows),
             form=form,
             to_chip=chip(to),
+            to=to,
             bulk_address=f"{self.address_of('changelist')}bulk/{to}/",
         )
 
@@ -286,6 +289,6 @@ class ReviewAdmin(Transitions):
         try:
             outcome = {"text": self.decide(request, record.pk, form, seen)}
         except ApiError as error:
-            outcome = {"refusal": str(error)}
+            outcome = {"refusal": self.refusal_in_words(record, form.to, error)}
         record.refresh_from_db(fields=["status"])
         return self.bulk_row(request, record, **outcome)

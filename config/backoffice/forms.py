@@ -27,10 +27,13 @@ class SeenForm(forms.Form):
         return any(field.errors for field in self.fieldset[1])
 
     def focus(self) -> None:
-        """Set the focus to the first invalid field, or to the first field if all are valid."""
+        """Mark the first invalid field, or the first field if all are valid. The script focuses it on wide screens.
+
+        On a phone, a focus would scroll past the case and the effects of the decision.
+        """
         fields = self.visible_fields()
         for field in [field for field in fields if field.errors][:1] or fields[:1]:
-            field.field.widget.attrs["autofocus"] = True
+            field.field.widget.attrs["data-first"] = True
 
 
 class TransitionForm(SeenForm):

@@ -253,7 +253,7 @@ class ReadOnlyAdmin(Exports):
             self.log_change(request, record, f"{action.label}. {action.logged(form)}".strip())
             return outcome
 
-        page = {"consequences": action.consequences(record), **action.beside(record, form)}
+        page = {"to": name, "consequences": action.consequences(record), **action.beside(record, form)}
         return self.confirmed(request, record, form, run, label=action.label, **page)
 
     def draw(self, request: HttpRequest, template: str, record: Any = None, **page: Any) -> TemplateResponse:
@@ -281,7 +281,14 @@ class ReadOnlyAdmin(Exports):
         if not form.is_valid() or "preview" in request.POST or page.get("unseen"):
             form.focus()
             title = f"{page['label']}: {self.kind} {self.name_of(request, record)}"
-            shown = {"title": title, "form": form, "media": self.media + form.media, **page}
+            is_summarized = form.is_bound and "preview" not in request.POST
+            shown = {
+                "title": title,
+                "form": form,
+                "media": self.media + form.media,
+                "summarized": is_summarized,
+                **page,
+            }
             return self.draw(request, "backoffice/confirm.html", record, **shown)
         try:
             outcome = run()

@@ -22,7 +22,7 @@ from config.backoffice.records import Button, OwnedRecords, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries, latest_first
 from config.core.casework import Assignment, named
 from config.core.errors import ApiError
-from config.core.lifecycle import Actor, Machine, Role
+from config.core.lifecycle import Actor, InvalidTransition, Machine, Role
 from config.core.log_in import gave_second_factor
 
 CREDENTIAL = "admin"  # history rows of transitions in the back office contain this credential
@@ -137,6 +137,30 @@ class Transitions(OwnedRecords):
         )
         return f"Changes the status to “{words(to)}”.{own}"
 
+    def reference_of(self, record: Any) -> str:  # noqa: ARG002
+        """Return the beginning of a sentence about a record, without personal data."""
+        return f"The {self.kind}"
+
+    def refusal_in_words(self, record: Any, to: str, refusal: object) -> str:
+        """Return a refusal for reviewers, without the ids and the quoted statuses of the API's message.
+
+        If the status of the record rules out the transition, the text names the statuses that allow it.
+        """
+        if not refusal:
+            return ""
+        before = [words(status) for status in self.machine.statuses if to in self.machine.moves_from(status)]
+        if before and isinstance(refusal, InvalidTransition) and words(record.status) not in before:
+            if record.status == to:
+                return f"{self.reference_of(record)} is already {words(to)}."
+            if not record.requestable():
+                return f"{self.reference_of(record)} is {words(record.status)}, which is final."
+            return f"{self.reference_of(record)} must be {' or '.join(before)} first."
+        text = str(refusal).replace(f"{capfirst(self.kind)} {record.pk}", self.reference_of(record))
+        text = text.replace(f"{self.kind} {record.pk}", self.reference_of(record))
+        for status in self.machine.statuses:
+            text = text.replace(f"`{status}`", f"“{words(status)}”")
+        return text
+
     def transitions_of(self, request: HttpRequest, record: Any) -> list[Button]:
         actor, following = self.actor_of(request), self.machine.moves_from(record.status)
         buttons = [
@@ -144,7 +168,7 @@ class Transitions(OwnedRecords):
                 to,
                 self.button_label(to, record),
                 within_list(self.address_of("move", record.pk, to), request),
-                str(self.refusal_of(record, to, actor) or ""),
+                self.refusal_in_words(record, to, self.refusal_of(record, to, actor)),
                 self.button_hint(to, record),
             )
             for to in record.requestable()
@@ -155,7 +179,7 @@ class Transitions(OwnedRecords):
         """Display a transition's form and consequences (GET), or execute it (POST)."""
         refusal = record.check_transition(to, self.actor_of(request))
         if refusal is not None:
-            messages.error(request, str(refusal))
+            messages.error(request, self.refusal_in_words(record, to, refusal))
             return HttpResponseRedirect(self.record_address(record, request))
         posted = request.POST if request.method == "POST" else None
         initial = {"seen": self.seen_state(record), **self.initial_of(record, to)}
@@ -169,6 +193,7 @@ class Transitions(OwnedRecords):
             consequences=self.consequences_of(record, to),
             from_chip=chip(record.status),
             to_chip=chip(to),
+            to=to,
             case=self.case_of(request, record),
             **self.beside_form(record, form),
         )

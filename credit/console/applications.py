@@ -130,6 +130,9 @@ class ApplicationAdmin(
     def data(self, record: Any) -> SafeString | str:
         return details(record.application_data, record.shown_currency)
 
+    def reference_of(self, record: Any) -> str:
+        return reference_of(record.pk)
+
     @admin.display(description="status", ordering="status")
     def status_chip(self, record: Any) -> SafeString | str:
         texts = (record.status, *getattr(record, "waiting_chips", ()))

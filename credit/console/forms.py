@@ -10,7 +10,7 @@ from django import forms
 
 from config.backoffice.bases import TransitionForm
 from config.core.casework import ReplyTemplate
-from config.core.currencies import to_minor_units, to_units
+from config.core.currencies import separators, to_minor_units, to_units
 from config.core.errors import ApiError
 from config.core.figure_fields import AmountField, FigureField
 from config.core.names import clean_words
@@ -26,6 +26,16 @@ _AMOUNTS = {"amount": "amount_cents", "fee": "fee_cents"}
 DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
 
+class GroupedAmountField(AmountField):
+    """An amount whose initial value has separators of thousands."""
+
+    def prepare_value(self, value: Any) -> Any:
+        if type(value) not in {Decimal, int, float}:
+            return value
+        group, point = separators(self.currency)
+        return f"{Decimal(str(value)):,f}".translate({ord(","): group, ord("."): point})
+
+
 def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Field]:
     """Return the form fields of a loan.
 
@@ -35,7 +45,7 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
     empty = "" if is_needed else "If empty: the amount of the application, and the rate of the offer."
     unit, most = currency or "dollars", to_units(AMOUNT_MAX_CENTS, currency)
     return {
-        "amount": AmountField(
+        "amount": GroupedAmountField(
             currency, label=f"Amount in {unit}", min_value=to_units(1, currency), max_value=most, required=is_needed,
             help_text=empty,
         ),
@@ -47,7 +57,9 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
             label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
             help_text="Leave this empty for a line of credit.",
         ),
-        "fee": AmountField(currency, label=f"Prepaid fee in {unit}", min_value=0, max_value=most, required=False),
+        "fee": GroupedAmountField(
+            currency, label=f"Prepaid fee in {unit}", min_value=0, max_value=most, required=False
+        ),
         "first_payment_on": forms.DateField(
             label="First payment on", required=False, widget=DAY, help_text="Default: one month after the acceptance."
         ),
@@ -102,6 +114,25 @@ TEMPLATES_MAX = 100
 _CODES = {"code_1": "First", "code_2": "Second", "code_3": "Third", "code_4": "Fourth"}
 
 
+_REASON_GROUPS = {
+    "Income and employment": ("income", "employment", "obligations_excessive"),
+    "Credit history": (
+        "no_credit_file", "credit", "performance", "obligations_delinquent", "collection", "garnishment", "foreclosure",
+        "bankruptcy", "inquiries", "references",
+    ),
+    "Residence and identity": ("residence", "identity"),
+    "The application": ("application", "collateral"),
+}  # fmt: skip
+REASON_CHOICES: list[Any] = [
+    ("", "—"),
+    (OTHER, "Another reason, in your words"),
+    *(
+        (group, [(code, text) for code, text in REASONS.items() if code.startswith(prefixes)])
+        for group, prefixes in _REASON_GROUPS.items()
+    ),
+]
+
+
 def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
     """Return the initial values of the reason fields. The form has a single field for a reason without a code."""
     chosen: dict[str, str] = {}
@@ -148,18 +179,21 @@ class ApplicationTransitionForm(TransitionForm):
                 label="Last day to accept", widget=DAY, help_text="At most 90 days from now (UTC)."
             )
         if to in {REJECTED, COUNTEROFFER}:
-            choices = [("", "—"), *REASONS.items(), (OTHER, "Another reason, in your words")]
             for name, ordinal in _CODES.items():
                 self.fields[name] = forms.ChoiceField(
-                    choices=choices, required=ordinal == "First", label=f"{ordinal} principal reason"
+                    choices=REASON_CHOICES,
+                    required=ordinal == "First",
+                    label=f"{ordinal} principal reason",
+                    error_messages={"required": "Select the principal reason."},
                 )
             self.fields["other"] = forms.CharField(
                 required=False, max_length=OTHER_TEXT_MAX, label="The other reason, in your words"
             )
             self.fields["reason"].required = False
+            self.fields["reason"].label = "Reason in your words"
             self.fields[
                 "reason"
-            ].help_text = "The applicant reads this. If it is empty, the applicant reads the principal reasons."
+            ].help_text = "Optional. The applicant reads it. If it is empty, the applicant reads the principal reasons."
             self.order_fields([*LOAN_FIELDS, "expires_on", *_CODES, "other", "reason", "seen"])
         if to == APPROVED:
             self.order_fields([*LOAN_FIELDS, "reason", "seen"])
@@ -197,17 +231,27 @@ class ApplicationTransitionForm(TransitionForm):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if "documents" in cleaned:
-            cleaned["documents"] = self.read_documents()
+            try:
+                cleaned["documents"] = self.read_documents()
+            except forms.ValidationError as error:
+                self.add_error("documents", error)
         cleaned["reason"] = cleaned.get("reason") or self.template_text("reason_template")
-        if self.reason_is_required and not cleaned["reason"]:
-            raise forms.ValidationError("Enter a reason, or select a principal reason.")
-        if (OTHER in map(cleaned.get, _CODES)) != bool(cleaned.get("other")):
-            raise forms.ValidationError("Enter the other reason, and select it as a principal reason.")
-        if len(texts := [text_of(reason) for reason in self.reasons()]) != len(set(texts)):
-            raise forms.ValidationError("Select each principal reason only once.")
-        if faults := faults_of(self.reasons(), has_report=bool(cleaned.get("report_ids"))):
-            raise forms.ValidationError(faults)
+        if self.reason_is_required and not cleaned["reason"] and "reason" not in self.errors:
+            self.add_error("reason", "Enter a reason.")
+        if "code_1" in self.fields:
+            self.check_reasons(cleaned)
         return cleaned
+
+    def check_reasons(self, cleaned: dict[str, Any]) -> None:
+        """Add an error to the field of an invalid principal reason."""
+        if (OTHER in map(cleaned.get, _CODES)) != bool(cleaned.get("other")):
+            self.add_error("other", "Enter the other reason, and select it as a principal reason.")
+        texts = [text_of(reason) for reason in self.reasons()]
+        if len(texts) != len(set(texts)):
+            twice = next(position for position, text in enumerate(texts) if text in texts[:position])
+            self.add_error([*_CODES][twice], "Select each principal reason only once.")
+        elif faults := faults_of(self.reasons(), has_report=bool(cleaned.get("report_ids"))):
+            self.add_error("other" if OTHER in map(cleaned.get, _CODES) else "code_1", faults)
 
     def reasons(self) -> list[Reason]:
         chosen = map(self.cleaned_data.get, _CODES)

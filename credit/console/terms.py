@@ -1,6 +1,7 @@
 """Loans in the back office: the loan of an approval, counteroffers, and the loan's panel on a page."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -57,16 +58,20 @@ class LoanConsole(WithdrawalConsole):
         if form.to not in NAMES_LOAN:
             return beside
         figures: list[tuple[str, str]] = []
-        if not {*form.errors} & {*LOAN_FIELDS}:
-            terms_given = terms_of(form.cleaned_data if form.is_bound else form.initial, record.shown_currency)
-            kind = LoanTerms.COUNTEROFFER if form.to == COUNTEROFFER else LoanTerms.APPROVAL
+        is_wrong = not {*form.errors}.isdisjoint(LOAN_FIELDS)
+        if not is_wrong:
+            given = terms_of(form.cleaned_data if form.is_bound else form.initial, record.shown_currency)
             try:
-                loan = loan_of(record, terms_given or None)
-                terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
-                figures = [] if terms is None else _figures(record, terms)
+                figures = _cost_of(record, form.to, given)
             except ApiError as refusal:
-                figures = set_errors(form, refusal)
-        return {**beside, **preview(form, figures, LOAN_FIELDS, "Show terms")}
+                figures, is_wrong = set_errors(form, refusal), form.is_bound
+        if not is_wrong:
+            return {**beside, **preview(form, figures, LOAN_FIELDS, "Show terms")}
+        # The costs before the change stay in sight while a figure is invalid.
+        with suppress(ApiError):
+            figures = _cost_of(record, form.to, terms_of(form.initial, record.shown_currency))
+        shown = preview(form, figures, LOAN_FIELDS, "Show terms")
+        return {**beside, **shown, "unseen": False, "stale": bool(figures)}
 
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
         """Remove the loan's fields, because bulk approvals approve the requested loans."""
@@ -84,7 +89,8 @@ class LoanConsole(WithdrawalConsole):
             refusal = CounterofferOpen()
         label = self.button_label(COUNTEROFFER, record)
         address = within_list(self.address_of("move", record.pk, COUNTEROFFER), request)
-        return [*buttons, Button(COUNTEROFFER, label, address, str(refusal or ""), "Makes a counteroffer.")]
+        why = self.refusal_in_words(record, COUNTEROFFER, refusal)
+        return [*buttons, Button(COUNTEROFFER, label, address, why, "Makes a counteroffer.")]
 
     def button_hint(self, to: str, record: Application) -> str:
         return "" if to == COUNTEROFFER else super().button_hint(to, record)
@@ -134,6 +140,14 @@ class LoanConsole(WithdrawalConsole):
             except ApiError as refusal:
                 messages.error(request, str(refusal))
         return HttpResponseRedirect(self.record_address(record, request))
+
+
+def _cost_of(record: Application, to: str, given: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of a loan with its cost, or an empty list without a loan. Raises ApiError."""
+    kind = LoanTerms.COUNTEROFFER if to == COUNTEROFFER else LoanTerms.APPROVAL
+    loan = loan_of(record, given or None)
+    terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
+    return [] if terms is None else _figures(record, terms)
 
 
 def _figures(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:

@@ -244,9 +244,10 @@ def test_transition_confirmation_page_describes_the_transition(reviewers_client)
 @pytest.mark.parametrize(
     ("to", "first"), [("approved", "amount"), ("pending_documents", "documents"), ("rejected", "code_1")]
 )
-def test_transition_confirmation_page_focuses_the_first_field(reviewers_client, to, first):
+def test_transition_confirmation_page_marks_the_first_field_for_the_script(reviewers_client, to, first):
     form = reviewers_client.get(move_of(make(), to)).content.decode()
-    tags = re.findall(r"<(?:input|textarea|select)[^>]* autofocus[^>]*>", form)
+    tags = re.findall(r"<(?:input|textarea|select)[^>]* data-first[^>]*>", form)
+    assert "autofocus" not in form
     assert len(tags) == 1
     assert f'name="{first}"' in tags[0]
 
@@ -254,19 +255,22 @@ def test_transition_confirmation_page_focuses_the_first_field(reviewers_client, 
 def test_back_office_rejection_requires_a_reason(reviewers_client):
     application = make()
     response = confirm(reviewers_client, move_of(application, "rejected"), reason="  ")
-    assert "This field is required" in text_of(response)
+    assert "The form has errors. First principal reason: Select the principal reason." in text_of(response)
     application.refresh_from_db()
     assert application.status == "under_review"
 
 
-def test_disallowed_back_office_transition_shows_the_api_error(reviewers_client):
+def test_disallowed_back_office_transition_names_the_required_status(reviewers_client):
     application = make("draft")
     # Reviewers can't expire an application.
-    for address in (move_of(application, "approved"), move_of(make(), "expired")):
-        assert "Can't change the status of application" in text_of(reviewers_client.get(address, follow=True))
-        assert "Can't change the status of application" in text_of(
-            reviewers_client.post(address, {"seen": "x"}, follow=True)
-        )
+    other, ended = make(), make("withdrawn")
+    for address, text in (
+        (move_of(application, "approved"), f"{reference_of(application.pk)} must be under review first."),
+        (move_of(other, "expired"), f"Can't change the status of {reference_of(other.pk)} from “under review”"),
+        (move_of(ended, "approved"), f"{reference_of(ended.pk)} is withdrawn, which is final."),
+    ):
+        assert text in text_of(reviewers_client.get(address, follow=True))
+        assert text in text_of(reviewers_client.post(address, {"seen": "x"}, follow=True))
     assert not ApplicationHistory.objects.exists()
 
 
@@ -287,7 +291,7 @@ def test_transition_confirmation_sent_twice_changes_the_status_once(reviewers_cl
     fields = {"seen": seen_value(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
     reviewers_client.post(address, fields)
     again = reviewers_client.post(address, fields, follow=True)
-    assert "Can't change the status of application" in text_of(again)
+    assert "is already pending documents." in text_of(again)
     assert ApplicationHistory.objects.count() == 1
 
 

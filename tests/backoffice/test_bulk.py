@@ -5,6 +5,7 @@ from django.urls import reverse
 
 from config.backoffice import bases as bulk
 from config.webhooks.models import Event
+from credit.core.figures import reference_of
 from credit.models import Application, ApplicationHistory, Proposal, RequestedDocument
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client
@@ -42,7 +43,7 @@ def test_bulk_preview_explains_skipped_applications(reviewers_client):
     preview = choose(reviewers_client, [able, draft])
     text = text_of(preview)
     assert "1 of 2 can make the transition" in text
-    assert f"Skipped: Can't change the status of application {draft.pk}" in text
+    assert f"Skipped: {reference_of(draft.pk)} must be under review or pending documents first." in text
     assert [seen.partition("|")[0] for seen in rows_in(preview)] == [str(able.pk)]
 
 
@@ -153,7 +154,7 @@ def incomplete(reviewers_client):
 
 def mark(client, application, document, status):
     address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
-    return client.post(address, {"status": status}, follow=True)
+    return client.post(address, {"status": status, "reason": "By post."}, follow=True)
 
 
 def test_document_checklist_lists_each_requested_document_once(incomplete):
@@ -178,17 +179,18 @@ def test_transitions_endpoint_returns_the_document_checklist_to_the_applicant(in
 
 def test_reviewer_can_accept_a_document_and_request_it_again(incomplete, reviewers_client):
     document = incomplete.requested_documents.first()
+    mark(reviewers_client, incomplete, document, "received")
     assert "is accepted" in text_of(mark(reviewers_client, incomplete, document, "accepted"))
     document.refresh_from_db()
-    assert document.received_at == document.accepted_at
+    assert document.received_at < document.accepted_at
     mark(reviewers_client, incomplete, document, "requested")
     document.refresh_from_db()
     assert (document.status, document.received_at, document.accepted_at) == ("requested", None, None)
-    assert Event.objects.filter(type="application.updated").count() == 2
+    assert Event.objects.filter(type="application.updated").count() == 3
 
 
 def test_requesting_the_same_document_again_reuses_its_row(incomplete, reviewers_client):
-    mark(reviewers_client, incomplete, incomplete.requested_documents.first(), "accepted")
+    mark(reviewers_client, incomplete, incomplete.requested_documents.first(), "received")
     incomplete.refresh_from_db()
     send_form(reviewers_client, move_of(incomplete, "under_review"))
     send_form(

@@ -102,7 +102,8 @@ class TestProposal:
     @pytest.mark.parametrize(("verb", "label"), [("confirm", "Confirm the rejection"), ("close", "Return to review")])
     def test_proposal_confirmation_page_repeats_the_button_label(self, colleague, proposal, verb, label):
         page = colleague.get(end_of(proposal, verb))
-        assert f'<input type="submit" class="default" value="{label}">' in page.content.decode()
+        look = "rejected" if verb == "confirm" else "other"
+        assert f'<input type="submit" class="default to-{look}" value="{label}">' in page.content.decode()
 
     def test_a_returned_proposal_is_listed_as_returned(self, colleague, proposal):
         send_form(colleague, end_of(proposal, "close"), reason="Check the income.")

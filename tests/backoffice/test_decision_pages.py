@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from credit.console.forms import chosen_reasons
-from credit.core.reasons import OTHER
+from credit.console.forms import REASON_CHOICES, chosen_reasons
+from credit.core.reasons import OTHER, REASONS
 from credit.models import Application, ApplicationHistory, Counteroffer, LoanTerms, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_value, send_form, text_of
@@ -148,3 +148,19 @@ class TestNextCase:
 
     def test_start_of_a_review_has_no_next_case_option(self, reviewers_client):
         assert b'name="next"' not in reviewers_client.get(move_of(make("submitted"), "under_review")).content
+
+
+def test_rejection_form_offers_each_reason_once():
+    groups = [choices for _, choices in REASON_CHOICES if isinstance(choices, list)]
+    assert sorted(code for choices in groups for code, _ in choices) == sorted(REASONS)
+
+
+def test_invalid_amount_keeps_the_costs_without_the_change(reviewers_client, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    address = move_of(applied(listed()), "approved")
+    before = reviewers_client.get(address).context["figures"]
+    page = confirm(reviewers_client, address, amount="abc")
+    assert page.context["figures"] == before != []
+    text = text_of(page)
+    assert "The form has errors. Amount in dollars: Enter a number." in text
+    assert "These are the terms without your changes." in text

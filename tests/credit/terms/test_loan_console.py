@@ -198,7 +198,7 @@ def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings)
     send_form(first, move_of(application, "counteroffer"), **fields)
     proposal = Proposal.objects.get()
     address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
-    assert "Interest rate a year 8%" in text_of(second.get(address))
+    assert "Amount $6,000.00 Interest rate a year 8%" in text_of(second.get(address))
     send_form(second, address)
     assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
     assert accept_terms(client_of(application.consumer), application).status_code == 200

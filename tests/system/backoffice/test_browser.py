@@ -138,8 +138,10 @@ def test_a_reviewer_decides_waiting_applications_in_a_browser(waiting_applicatio
     visit.check_page("next")
 
     page.goto(oldest)
-    visit.go("text=Received >> nth=0")
-    assert "is received" in page.inner_text(".messagelist")
+    page.click(".paper summary >> nth=0")
+    page.fill(".paper input[name=reason] >> nth=0", "By post.")
+    visit.go("text=Mark as received >> nth=0")
+    assert "is received on paper" in page.inner_text(".messagelist")
     page.fill("#note-text", "Both came by post.")
     visit.go("text=Add the note")
     visit.check_page("note")

@@ -1,5 +1,8 @@
 "use strict";
 
+// A form begins in its first field. On a narrow screen, a focus would scroll past the case and the effects.
+if (matchMedia("(min-width: 64rem)").matches) document.querySelector("[data-first]")?.focus({ preventScroll: true });
+
 // A decision's terms are computed by the server when a figure changes. Without this script the button does the same.
 const form = document.querySelector("form[data-preview]");
 if (form) {
@@ -15,7 +18,7 @@ if (form) {
     for (const row of form.querySelectorAll("[data-figure]")) {
       row.querySelector(".errorlist")?.remove();
       const errors = page.querySelector(`[data-figure="${CSS.escape(row.dataset.figure)}"] .errorlist`);
-      if (errors) row.prepend(errors);
+      if (errors) row.append(errors);
     }
     document.getElementById("terms").innerHTML = terms.innerHTML;
   };
