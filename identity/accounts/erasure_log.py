@@ -28,8 +28,10 @@ def append(subject_key: str, requested_at: datetime) -> None:
     """Append the line of an erasure, and sync the file to disk. Repeated lines have no effect. Raises OSError."""
     line = render_json({"subject_key": subject_key, "requested_at": rfc3339(requested_at)}) + b"\n"
     path().parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
+        # Workers have their own user, and read the file when they start. The services' umask would prevent this.
+        os.fchmod(descriptor, 0o644)
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":
             line = b"\n" + line  # the previous line is incomplete

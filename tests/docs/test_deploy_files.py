@@ -152,6 +152,16 @@ def test_each_container_has_user_and_settings_of_one_service():
     }  # fmt: skip
 
 
+def test_process_privacy_runs_as_the_user_of_the_files_that_it_writes():
+    unit = (DEPLOY / "systemd/creditplatform-worker@process_privacy.service").read_text()
+    assert "\nUser=creditplatform-platform\n" in unit
+    assert "\nReadWritePaths=/var/lib/creditplatform\n" in unit
+    worker = (DEPLOY / "systemd/creditplatform-worker@.service").read_text()
+    assert "ReadWritePaths" not in worker
+    container = compose()["process-privacy"]
+    assert (container["user"], container["env_file"]) == ("10001:10001", "platform.env")
+
+
 def test_compose_mounts_existing_files():
     mounted = {
         volume.split(":")[0] for item in compose().values() for volume in item.get("volumes", []) if volume[0] == "."

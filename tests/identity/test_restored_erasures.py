@@ -1,6 +1,7 @@
 """Test that erased accounts in a restored backup are erased again from `erasures.jsonl`."""
 
 import json
+import os
 from io import StringIO
 
 import pytest
@@ -47,11 +48,15 @@ def apply(file, *options):
     return json.loads(out.getvalue())
 
 
-def test_erasure_log_entry_contains_no_personal_data(person, log):
-    erase(person)
+def test_erasure_log_has_no_personal_data_and_can_be_read_by_workers(person, log):
+    umask = os.umask(0o077)
+    try:
+        erase(person)
+    finally:
+        os.umask(umask)
     entry = json.loads(log.read_text())
     assert entry["subject_key"] == Erasure.objects.get().subject_key == erasure_log.newest()
-    assert (set(entry), log.stat().st_mode & 0o777) == ({"subject_key", "requested_at"}, 0o600)
+    assert (set(entry), log.stat().st_mode & 0o777) == ({"subject_key", "requested_at"}, 0o644)
 
 
 def test_requested_erasure_writes_no_erasure_log_entry(person, log):
