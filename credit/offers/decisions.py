@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import FileResponse
 from django.utils import timezone
 
@@ -64,7 +64,12 @@ def _decisions(
     scores = Score.objects.filter(application=OuterRef("application"), purpose=Score.DECISION)
     score = scores.filter(created_at__lte=OuterRef("changed_at")).order_by("-number")
     totals, proposed = Subquery(score.values("total")[:1]), Subquery(score.values("outcome")[:1])
-    rows = decisions.annotate(score=totals, proposed=proposed).select_related("application__loan_terms")
+    # The sandbox clock moves the times of an application but not of its history, so positions identify the newest row.
+    later = ApplicationHistory.objects.filter(
+        application=OuterRef("application"), status__in=DECIDED, position__gt=OuterRef("position")
+    )
+    rows = decisions.annotate(score=totals, proposed=proposed, is_newest=~Exists(later))
+    rows = rows.select_related("application__loan_terms")
     return rows.defer(*_LARGE).order_by("changed_at", "id")
 
 
@@ -72,7 +77,7 @@ def _rows(decisions: QuerySet[ApplicationHistory]) -> Iterator[Iterable[Any]]:
     for row in decisions.iterator(chunk_size=CHUNK_ROWS):
         entry: Any = row
         application, is_automated = entry.application, row.credential.startswith("model:")
-        terms = application.loan_terms if application.reviewed_at == row.changed_at else None
+        terms = application.loan_terms if entry.is_newest else None
         proposed = PROPOSALS.get(entry.proposed or "") if settings.DECISIONING != "off" else None
         yield (
             str(entry.application_id),

@@ -1,5 +1,6 @@
 """Test the effects of POST /v1/sandbox/clock. test_clock_properties.py compares them with waiting."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -18,6 +19,8 @@ from identity.access import tokens
 from identity.models import ApiKey, RefreshToken, TokenFamily
 from payments.cards.models import Payment
 from tests.api import ApiClient, assert_error, bearer_of
+from tests.credit.support import move
+from tests.credit.terms.lending import SAID, applied, lender_of, listed
 from tests.factories import ApplicationFactory, ClaimFactory, ProviderFactory, StagedItemFactory
 from tests.identity.banking import events_of, row_of, start
 from tests.identity.oauth_support import code_for, exchange, make_client
@@ -210,6 +213,30 @@ def test_advancing_the_clock_retries_waiting_anchors(wait, api, user, settings):
     moved = DecisionAnchor.objects.get()
     assert anchor.due_at - moved.due_at == timedelta(minutes=5)
     assert moved.record == anchor.record
+
+
+def test_decision_export_contains_terms_of_the_newest_approval_after_a_clock_advance(wait, user, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    offer = listed()
+    application, lender = applied(offer, consumer=user), lender_of(offer)
+
+    def decide(status, **metadata):
+        answer = move(lender, application, status, reason="Checked", metadata=metadata)
+        assert answer.status_code == 200, answer.content
+
+    def exported():
+        answer = lender.read("/providers/700/decisions", accept="application/jsonl")
+        return [json.loads(line)["terms"] for line in b"".join(answer.streaming_content).splitlines()]
+
+    decide("approved", terms={**SAID, "rate_percent": 9.5})
+    decide("under_review")
+    assert exported() == [None]
+    decide("approved", terms={**SAID, "amount_cents": 200_000, "rate_percent": 9.5})
+    before = exported()
+    assert before[0] is None
+    assert before[1]["amount_cents"] == 200_000
+    wait(days=5)
+    assert exported() == before
 
 
 def test_advancing_the_clock_does_not_change_times_of_histories(wait, api, user):
