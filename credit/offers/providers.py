@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.core import checks
 from django.db import IntegrityError, transaction
-from django.db.models import Case, Q, QuerySet, Value, When
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from config.core.casework import DataAccess
@@ -192,7 +192,14 @@ def load_owned(provider_id: str, user: Any) -> Provider:
 
 
 def _valid(now: datetime) -> QuerySet[ProviderInvitation]:
-    return ProviderInvitation.objects.filter(invited_at__gt=now - ProviderInvitation.VALID_FOR)
+    """Return the open invitations of lenders that still have an owner with an active account.
+
+    Only owners can invite. An invitation does not store its inviter.
+    """
+    owners = ProviderMember.objects.filter(
+        provider=OuterRef("provider"), role=ProviderMember.OWNER, user__is_active=True
+    )
+    return ProviderInvitation.objects.filter(Exists(owners), invited_at__gt=now - ProviderInvitation.VALID_FOR)
 
 
 def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInvitation]:

@@ -132,6 +132,21 @@ class TestAcceptedInvitations:
         assert api.read(PATH).json()["invitations"] == []
         assert_error(api.remove(f"/providers/700/invitations/{shown['id']}"), 404, "E4001")
 
+    @pytest.mark.parametrize("reason", ["disabled", "no longer an owner"])
+    def test_invitation_of_a_lender_without_an_active_owner_has_expired(
+        self, api, provider, user, colleague, stranger, stranger_api, reason
+    ):
+        assert api.send(PATH, {"username": stranger.username, "role": "owner"}).status_code == 202
+        if reason == "disabled":
+            type(user).objects.filter(pk=user.pk).update(is_active=False)
+        else:
+            ProviderMember.objects.filter(provider=provider, user=user).update(role="reader")
+        assert_error(accept(stranger_api), 404, "E4012")
+        assert stranger_api.read("/providers").json()["total"] == 0
+        assert not ProviderMember.objects.filter(user=stranger).exists()
+        ProviderMember.objects.filter(user=colleague).update(role="owner")
+        assert accept(stranger_api).json()["role"] == "owner"
+
     def test_account_that_gets_the_user_name_later_is_not_invited(self, api, provider):
         invite(api, "nobody")
         late = client_of(UserFactory(username="nobody"))
