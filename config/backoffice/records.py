@@ -81,7 +81,7 @@ def within_list(address: str, request: HttpRequest) -> str:
 
 
 class ReadOnlyAdmin(Exports):
-    actions = None
+    actions: Any = None
     change_form_template = "backoffice/record.html"
     record_actions: ClassVar[tuple[RecordAction, ...]] = ()
 

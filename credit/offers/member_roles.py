@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from config.core.errors import ValidationFailed
+from config.core.ids import first_or
 from credit.core.errors import ProviderNotFound
 from credit.models import Provider, ProviderMember
 from credit.offers.providers import load_owned
@@ -15,15 +16,18 @@ from identity.accounts.roles import InvitedRole
 
 
 def _check_owner(inviter: Any, invitation: Invitation) -> None:
-    """Raise ProviderNotFound or ProviderTaken if the inviter is not an owner of the lender."""
+    """Raise ProviderNotFound or ProviderTaken if the inviter is not an owner of the lender.
+
+    This sets the invitation's `organization` to the lender's name.
+    """
     if not invitation.provider_id:
         raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
     # An operator created the invitations without an inviter.
     if inviter is None:
-        if not Provider.objects.filter(pk=invitation.provider_id).exists():
-            raise ProviderNotFound
+        provider = first_or(Provider.objects.filter(pk=invitation.provider_id), ProviderNotFound)
     else:
-        load_owned(invitation.provider_id, inviter)
+        provider = load_owned(invitation.provider_id, inviter)
+    invitation.organization = provider.name
 
 
 def _admit_as(role: str) -> Callable[..., None]:
@@ -33,12 +37,8 @@ def _admit_as(role: str) -> Callable[..., None]:
     return admit
 
 
-def _name_of_lender(invitation: Invitation) -> str:
-    return Provider.objects.filter(pk=invitation.provider_id).values_list("name", flat=True).first() or ""
-
-
 def _role(name: str, meaning: str, title: Any, role: str) -> InvitedRole:
-    return InvitedRole(name, meaning, title, _check_owner, _admit_as(role), inviting=_name_of_lender, has_name=True)
+    return InvitedRole(name, meaning, title, _check_owner, _admit_as(role), has_name=True)
 
 
 _REVIEWER = gettext_lazy("a reviewer")

@@ -45,6 +45,7 @@ class Invitation(models.Model):
         null=True, blank=True, help_text="When the invitation was revoked (UTC); null when it was not."
     )
 
+    organization = ""  # the name of the lender that invites, which the role's check sets
     objects = InvitationQuerySet.as_manager()
     VALID_FOR = timedelta(days=7)
 

@@ -30,9 +30,9 @@ class InvitedRole:
 
     `title` is the role with its article. `check(inviter, invitation)` raises ApiError if the inviter lacks permission.
     The check runs at the invitation and at the acceptance. An inviter of None is an operator, who has permission.
-    `admit(invitation, user, now=…)` assigns the role in the transaction of the acceptance. `inviting(invitation)` is
-    the name of the organization that invites, or "" for the platform. If `has_name` is True, colleagues see the
-    account, so the sign-up requires a name.
+    It sets `invitation.organization` if an organization other than the platform invites. `admit(invitation, user,
+    now=…)` assigns the role in the transaction of the acceptance. If `has_name` is True, colleagues see the account, so
+    the sign-up requires a name.
     """
 
     name: str
@@ -40,7 +40,6 @@ class InvitedRole:
     title: Any
     check: Callable[[Any, Invitation], None]
     admit: Callable[..., None]
-    inviting: Callable[[Invitation], str] = lambda _invitation: ""
     has_name: bool = False
 
 
@@ -50,9 +49,9 @@ def roles() -> dict[str, InvitedRole]:
 
 
 def words_of(invitation: Invitation) -> dict[str, str]:
-    """Return who invites and the role of an invitation, in the active language."""
-    role = roles()[invitation.role]
-    return {"inviter": role.inviting(invitation) or settings.PROVIDER_NAME, "role": str(role.title)}
+    """Return who invites, and the role, in the active language. The role's check of the invitation must run before."""
+    title = str(roles()[invitation.role].title)
+    return {"inviter": invitation.organization or settings.PROVIDER_NAME, "role": title}
 
 
 def require(inviter: Any, permission: str) -> None:
