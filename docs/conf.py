@@ -14,6 +14,10 @@ html_title = "Credit Platform"
 html_static_path = ["_static"]
 html_css_files = ["docs.css"]
 html_use_index = False
+html_theme_options = {
+    "announcement": '<nav class="elsewhere" aria-label="Elsewhere"><a href="/v1/docs">Reference</a> '
+    '<a href="/developers">Developers</a> <a href="/admin/">Console</a></nav>'
+}
 html_favicon = "icon.svg"
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_sphinx = False

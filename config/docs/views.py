@@ -19,7 +19,7 @@ from django.utils.translation import get_language_from_request, override
 from django.views.decorators.gzip import gzip_page
 
 from config.api.docs import reading
-from config.api.reference_pages import overview, section
+from config.api.reference_pages import overview, section, titles
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import NotFound
 from config.core.media_types import prefers
@@ -139,7 +139,7 @@ def try_page(request: HttpRequest) -> HttpResponse:
 
     The page's viewer needs inline styles.
     """
-    frame = _frame(("Reference", reverse("docs"))) | {"demo": _demo(request)}
+    frame = _frame(("Reference", reverse("docs"))) | {"demo": _demo(request), "titles": json.dumps(titles())}
     headers = {"Content-Security-Policy": POLICY_WITH_STYLES, "Cache-Control": "no-store"}
     return HttpResponse(render_to_string("docs/try.html", frame), headers=headers)
 

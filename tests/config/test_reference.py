@@ -38,7 +38,7 @@ def test_every_operation_has_a_section_with_samples_fields_and_errors(client, se
         if tag not in pages:
             pages[tag] = text_of(client, f"{address}/{tag}")
         assert f"{address}/{tag}#{operation['operationId']}" in overview.links
-        _, _, section = pages[tag].partition(f'<h2 id="{operation["operationId"]}">')
+        _, _, section = pages[tag].partition(f'<section class="operation" id="{operation["operationId"]}"')
         section = section.partition("</section>")[0]
         for parameter in operation.get("parameters", ()):
             assert f"<code>{parameter['name']}</code>" in section

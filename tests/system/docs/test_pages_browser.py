@@ -145,7 +145,7 @@ def test_the_largest_reference_section_fits_a_phone_without_javascript(chromium,
         viewport=window,
     )  # fmt: skip
     assert fits(page)
-    operation = page.locator(".operation:has(#applications_create)")
+    operation = page.locator("#applications_create")
     assert "curl -X POST" in operation.inner_text()
     operation.locator("summary:text-is('Error')").click()
     for block in operation.locator("pre:visible").all():
@@ -159,12 +159,13 @@ def test_operations_open_from_search_and_from_links_of_the_former_reference(chro
     page.press("[role=search] input", "Enter")
     page.click(".calls a >> nth=0")
     assert page.url.endswith("/v1/docs/provider-offers#offers_quote")
-    page.click(".operation:has(#offers_quote) >> text=Try this operation")
+    page.click("#offers_quote >> text=Try this operation")
     assert "/v1/docs/try#/provider-offers/offers_quote" in page.url
 
 
 def test_opening_a_sample_language_opens_it_for_all_samples_and_pages(chromium, live_server):
     page = open_page(chromium, f"{live_server.url}/v1/docs/kyc")
+    page.locator("details.entry > summary").first.click()
     page.locator("summary:text-is('Python')").first.click()
     opened = "samples => samples.map(sample => sample.dataset.language)"
     assert set(page.locator("details[data-language][open]").evaluate_all(opened)) == {"Python"}

@@ -1,6 +1,6 @@
 "use strict";
 // The pages are complete without this script. It adds a button that copies a sample, shows all samples in the language
-// that the reader opened last, and sends links to operations of the former page to their section.
+// that the reader opened last, opens the operation of a link, and sends links of the former page to their section.
 
 const LANGUAGE = "reference-language";
 const samples = document.querySelectorAll("details[data-language]");
@@ -45,6 +45,17 @@ for (const block of navigator.clipboard ? document.querySelectorAll(".samples pr
   });
   block.before(button);
 }
+
+// Not every browser opens the closed part that contains the target of a link.
+function openTarget() {
+  const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+  const entry = target && target.closest("details.entry");
+  if (!entry || entry.open) return;
+  entry.open = true;
+  target.scrollIntoView();
+}
+window.addEventListener("hashchange", openTarget);
+openTarget();
 
 const former = window.location.hash.match(/operation\/([\w.-]+)$/);
 const link = former && document.querySelector(`.calls a[href$="#${former[1]}"]`);

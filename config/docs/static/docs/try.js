@@ -20,13 +20,14 @@ function name() {
 }
 new MutationObserver(name).observe(place, { childList: true, subtree: true });
 
-// Show the path of an operation as text, because a button must not contain a link. Hide Swagger UI's header and its list
-// of servers, because this page has its own header and a single server.
+// Show the titles of the reference, and the path of an operation as text, because a button must not contain a link. Hide
+// Swagger UI's header and its list of servers, because this page has its own header and a single server.
+const titles = JSON.parse(place.dataset.titles);
 function adaptation({ React }) {
   const nothing = () => () => null;
   return {
     wrapComponents: {
-      DeepLink: () => ({ text }) => React.createElement("span", null, text),
+      DeepLink: () => ({ text }) => React.createElement("span", null, titles[text] ?? text),
       InfoContainer: nothing,
       ServersContainer: nothing,
     },
@@ -36,6 +37,7 @@ function adaptation({ React }) {
 async function show() {
   const answer = await fetch(place.dataset.document);
   const spec = { ...(await answer.json()), servers: [{ url: window.location.origin }] };
+  delete spec.webhooks; // users can't send events
   const ui = SwaggerUIBundle({
     spec,
     domNode: place,
