@@ -270,7 +270,7 @@ AUTH_USER_MODEL = "identity.User"
 PASSWORD_HASHERS = ["identity.access.hashers.PasswordHasher", "identity.access.hashers.RandomSecretHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
-    {"NAME": "identity.access.passwords.LengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "identity.access.passwords.LengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "identity.access.passwords.OwnNameValidator"},
@@ -287,7 +287,9 @@ ACCOUNT_FORMS = {
     "login": "identity.accounts.forms.LogInForm",
     "signup": "identity.accounts.forms.SignUpForm",
     "change_password": "identity.accounts.forms.PasswordForm",
+    "set_password": "identity.accounts.forms.NewPasswordForm",
     "reset_password": "identity.accounts.forms.ForgottenPasswordForm",
+    "reset_password_from_key": "identity.accounts.forms.ForgottenPasswordKeyForm",
 }
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]

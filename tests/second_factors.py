@@ -1,6 +1,7 @@
 """Create second factors of users in tests."""
 
 import json
+import re
 import secrets
 import time
 from base64 import b32decode, urlsafe_b64encode
@@ -17,6 +18,11 @@ from identity.accounts.codes import seal_secret
 from identity.accounts.recovery import make_codes
 
 SECRET = "A" * 32  # The secret has 20 bytes.
+
+
+def secret_on(page):
+    """Return the secret that the page to add an authenticator app shows in groups of four characters."""
+    return re.search(r"<code>((?:[A-Z2-7]{4} ?)+)</code>", page)[1].replace(" ", "")
 
 
 def authenticator_of(user, secret=SECRET):

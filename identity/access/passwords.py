@@ -6,11 +6,14 @@ from django.contrib.auth.password_validation import MinimumLengthValidator
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 
-PASSWORD_MAX = 4_096
+PASSWORD_MIN, PASSWORD_MAX = 10, 4_096
 
 
 class LengthValidator(MinimumLengthValidator):
-    """Requires the minimum length for a password and for its NFKC form, and rejects too long or invalid passwords."""
+    """Requires PASSWORD_MIN characters, also in NFKC form, and rejects too long or invalid passwords."""
+
+    def __init__(self) -> None:
+        super().__init__(PASSWORD_MIN)
 
     def validate(self, password: str, user: Any = None) -> None:
         # NFKC can shorten a password, and can expand a ligature to a long text.

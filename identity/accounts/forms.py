@@ -4,7 +4,15 @@ import secrets
 from typing import Any
 
 from allauth.account.adapter import get_adapter
-from allauth.account.forms import ChangePasswordForm, LoginForm, ResetPasswordForm, SignupForm, default_token_generator
+from allauth.account.forms import (
+    ChangePasswordForm,
+    LoginForm,
+    ResetPasswordForm,
+    ResetPasswordKeyForm,
+    SetPasswordForm,
+    SignupForm,
+    default_token_generator,
+)
 from allauth.account.models import EmailAddress
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
@@ -21,6 +29,7 @@ from django.utils.translation import gettext, gettext_lazy
 from config.core.names import clean_words
 from config.mail.outbox import queue_mail
 from identity.access.models import User
+from identity.access.passwords import PASSWORD_MIN
 from identity.access.staff import may_use_password
 from identity.accounts import invitations
 from identity.accounts.adapter import AFTER_CONFIRMATION
@@ -49,7 +58,18 @@ def _name_field(label: str, autocomplete: str, *, required: bool = True) -> form
     return forms.CharField(label=label, max_length=PERSON_NAME_MAX, required=required, widget=widget)
 
 
-class SignUpForm(SignupForm):  # type: ignore[misc]
+class _ShortRules:
+    """Replace the list of all password rules by a sentence. A rejected password has the error of its rule."""
+
+    fields: dict[str, forms.Field]
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        words = gettext("At least %(number)s characters. Don't use a common word or your own name.")
+        self.fields["password1"].help_text = words % {"number": PASSWORD_MIN}
+
+
+class SignUpForm(_ShortRules, SignupForm):  # type: ignore[misc]
     account_already_exists: bool
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -123,7 +143,15 @@ class AddressForm(forms.Form):
         return get_adapter().clean_email(self.cleaned_data["email"])
 
 
-class PasswordForm(ChangePasswordForm):  # type: ignore[misc]
+class NewPasswordForm(_ShortRules, SetPasswordForm):  # type: ignore[misc]
+    """The form of an account without a password."""
+
+
+class ForgottenPasswordKeyForm(_ShortRules, ResetPasswordKeyForm):  # type: ignore[misc]
+    """The form that a mailed link opens."""
+
+
+class PasswordForm(_ShortRules, ChangePasswordForm):  # type: ignore[misc]
     def clean_oldpassword(self) -> str:
         """Count the attempt like a log-in, so that the holder of a stolen session can't guess the password."""
         password = self.cleaned_data["oldpassword"]
@@ -161,6 +189,10 @@ class CodeAgainForm(_CodeForm, ReauthenticateForm):  # type: ignore[misc]
 
 class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
     code = _code_field(gettext_lazy("Code from the app"), inputmode="numeric")
+
+    def secret_groups(self) -> list[str]:
+        """Return the secret in groups of four characters, for people who type it."""
+        return [self.secret[start : start + 4] for start in range(0, len(self.secret), 4)]
 
     def clean_code(self) -> str:
         code = super().clean_code()

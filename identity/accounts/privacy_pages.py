@@ -58,13 +58,13 @@ _DONE = {
 
 
 def _data_we_hold() -> list[dict[str, str]]:
-    """Return the declarations of the register, one per purpose, in the language of the page."""
+    """Return the declarations of the register, one per purpose, by ground, in the language of the page."""
     tables = {
         table.purpose: table
         for table in register().values()
         if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values())
     }
-    names = ("purpose", "ground", "source", "recipients", "retention")
+    names = ("ground", "purpose", "source", "recipients", "retention")
     lines = [{name: gettext(getattr(table, name)) for name in names} for table in tables.values()]
     return sorted(lines, key=itemgetter(*names))
 

@@ -122,7 +122,7 @@ def _scopes_in(form: QueryDict) -> list[str] | None:
     scopes = form.getlist("scopes")
     if form.get("reach") != "all":
         if not scopes:
-            raise ValidationFailed("Check at least one scope, or choose “All your rights”.")
+            raise ValidationFailed("Check at least one scope, or choose “Unrestricted”.")
         return scopes
     if scopes:
         raise ValidationFailed("The key would have all your rights. Choose “Only the selected scopes”, or clear them.")

@@ -57,7 +57,11 @@ def _type_choices(request: HttpRequest, current: Sequence[str]) -> dict[str, Any
     was_sent = "reach" in request.POST
     chosen = request.POST.getlist("event_types") if was_sent else [name for name in current if name != "*"]
     is_all = request.POST.get("reach") != "some" if was_sent else "*" in current
-    return {"event_types": event_types().values(), "chosen": chosen, "is_all": is_all}
+    groups: dict[str, list[Any]] = {}
+    for kind in event_types().values():
+        groups.setdefault(kind.name.partition(".")[0], []).append(kind)
+    shown = [(name, kinds, any(kind.name in chosen for kind in kinds)) for name, kinds in groups.items()]
+    return {"event_groups": shown, "chosen": chosen, "is_all": is_all}
 
 
 class WebhooksPage(DeveloperPage):

@@ -32,7 +32,7 @@ from tests.backoffice.pages import confirm
 from tests.commands import run_json
 from tests.factories import PASSWORD, ApplicationFactory, UserFactory
 from tests.races import run_concurrently
-from tests.second_factors import authenticator_of, code_of
+from tests.second_factors import authenticator_of, code_of, secret_on
 
 SCHEMAS = json.loads((Path(__file__).parent / "ocsf.json").read_text())
 OURS = {"logger", "process", "sequence", "prev"}
@@ -269,7 +269,7 @@ def test_changes_of_credentials_on_the_pages_write_audit_lines(transactional_db,
     browser = Client()
     browser.post("/account/login", {"login": user.username, "password": PASSWORD})
     browser.post("/account/reauthenticate", {"password": PASSWORD})
-    secret = re.search(r"<code>([A-Z2-7]+)</code>", browser.get(f"{FACTOR}/app/add").content.decode())[1]
+    secret = secret_on(browser.get(f"{FACTOR}/app/add").content.decode())
     new = f"{PASSWORD} again"
     for path, fields in (
         (f"{FACTOR}/app/add", {"code": code_of(secret)}),

@@ -16,7 +16,7 @@ from identity.access import tokens
 from identity.models import TokenFamily
 from tests.factories import PASSWORD
 from tests.races import run_concurrently
-from tests.second_factors import SoftKey, authenticator_of, code_of, recovery_codes_of, wrong_code
+from tests.second_factors import SoftKey, authenticator_of, code_of, recovery_codes_of, secret_on, wrong_code
 
 pytestmark = pytest.mark.django_db
 HOME = "/account/second-factor"
@@ -62,7 +62,7 @@ def codes_on(page):
 def add_app(browser):
     """Add an authenticator app; return its secret and the recovery codes."""
     page = browser.get(f"{HOME}/app/add").content.decode()
-    secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
+    secret = secret_on(page)
     codes = codes_on(browser.post(f"{HOME}/app/add", {"code": code_of(secret)}))
     assert len(set(codes)) == 10
     return secret, codes
@@ -93,7 +93,7 @@ def test_code_that_added_an_authenticator_app_cannot_log_in(transactional_db, us
 def test_secret_of_a_pending_authenticator_app_is_encrypted_in_the_session(user):
     browser = reauthenticated(user)
     page = browser.get(f"{HOME}/app/add").content.decode()
-    secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
+    secret = secret_on(page)
     kept = [item.session_data for item in Session.objects.all()]
     assert kept
     assert secret not in str(kept)
@@ -226,7 +226,7 @@ def test_adding_another_second_factor_preserves_recovery_codes(transactional_db,
     TestPasskeys().add(browser, SoftKey())
     kept = {*user.recovery_codes.values_list("hash", flat=True)}
     page = browser.get(f"{HOME}/app/add").content.decode()
-    code = code_of(re.search(r"<code>([A-Z2-7]+)</code>", page)[1])
+    code = code_of(secret_on(page))
     assert browser.post(f"{HOME}/app/add", {"code": code}).headers["Location"] == HOME
     assert {*user.recovery_codes.values_list("hash", flat=True)} == kept
     browser.post(f"{HOME}/app/remove")
@@ -342,7 +342,7 @@ class TestPasskeys:
 def test_concurrent_additions_store_one_authenticator_app(committed, user):
     browsers = [reauthenticated(user) for _ in range(3)]
     pages = [browser.get(f"{HOME}/app/add").content.decode() for browser in browsers]
-    codes = [code_of(re.search(r"<code>([A-Z2-7]+)</code>", page)[1]) for page in pages]
+    codes = [code_of(secret_on(page)) for page in pages]
 
     def add(browser, code):
         return lambda: browser.post(f"{HOME}/app/add", {"code": code}).status_code

@@ -33,7 +33,7 @@ from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.pages import confirm as press
 from tests.factories import UserFactory
 from tests.identity.issuer_double import CLIENT, KEY, PUBLIC_PEM, STRANGER, IssuerDouble, hmac_token, with_changed
-from tests.second_factors import authenticator_of, code_of
+from tests.second_factors import authenticator_of, code_of, secret_on
 
 EMAIL, PASSWORD = "jane@staff.example", "correct horse battery"
 JANE = {"sub": "jane-1", "email": EMAIL, "email_verified": True, "groups": ["idp-support"], "sid": "s1"}
@@ -230,7 +230,7 @@ def test_linked_staff_account_can_add_its_first_second_factor(transactional_db, 
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, _response = log_in(issuer)
     address = "/account/second-factor/app/add"
-    secret = re.search(r"<code>([A-Z2-7]+)</code>", browser.get(address).content.decode())[1]
+    secret = secret_on(browser.get(address).content.decode())
     browser.post(address, {"code": code_of(secret)})
     assert person.authenticator_set.filter(type="totp").exists()
     assert is_in(browser)

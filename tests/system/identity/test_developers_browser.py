@@ -82,6 +82,7 @@ def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, r
     visitor.check_page("overview-new")
     visitor.click("link", "API keys")
     page.fill("[name=name]", "My server")
+    page.check("[name=reach][value=all]")
     visitor.click("button", "Create the key")
     key = re.search(r"ck_test_\w+", page.inner_text("main"))[0]
     visitor.check_page("key")
