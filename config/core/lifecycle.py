@@ -105,8 +105,9 @@ class SecondFactorRequired(ApiError):
     status, error, code = 403, "second_factor_required", "E2012"
     message = (
         "This operation requires a log-in with a second factor. Add an authenticator at /account/second-factor, "
-        "and send its code as `otp` to POST /v1/auth/token. Or use an API key or an app that was created in such "
-        "a log-in. A key from the command `create_api_key` is not sufficient."
+        "and send its code as `otp` to POST /v1/auth/token. Or use an API key that you created, or an app "
+        "that you authorized, in a log-in with a second factor. A key from the command `create_api_key` is not "
+        "sufficient."
     )
 
 

@@ -21,7 +21,9 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
 
     user_id = serializers.IdField(required=False, help_text="Your own `user_id`, as a string.")
     redirect_uri = serializers.TextField(
-        max_length=ADDRESS_MAX_LENGTH, **serializers.NULLABLE, help_text="The address that the applicant returns to."
+        max_length=ADDRESS_MAX_LENGTH,
+        **serializers.NULLABLE,
+        help_text="The address to which the sandbox's page links at the end. Plaid ignores the address.",
     )
     template_id = serializers.IdField(**serializers.NULLABLE, help_text="The vendor's template of the steps.")
 

@@ -170,8 +170,9 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     rights = RightSerializer(many=True, help_text="The rights after the decision. Empty before a decision.")
     notice_days = serializers.Int32Field(
         allow_null=True,
-        help_text="The deadline of the notice about the decision, in days. Null before a decision, and if there is no "
-        "deadline.",
+        help_text="The deadline of the notice about the decision, in days. Null before a decision, and if `outcome` is "
+        "`approval`. In the EU, null except for a `rejection`, although notices about other outcomes can have "
+        "deadlines.",
     )
 
 

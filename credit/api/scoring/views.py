@@ -120,9 +120,12 @@ class ModelVersionViewSet(ApiViewSet):
 
         With `Accept: application/xml`, the API returns a PMML 4.4 `Scorecard`.
 
-        An engine for PMML scorecards computes the same points and reasons from it, if you compute the values of
-        `months_since`. PMML can't express knockouts, outcomes, segments, the range of the total, and inputs that an
-        applicant can change. An `Extension` has these parts, and the complete definition.
+        An engine for PMML scorecards computes the same points and reasons from it, with two conditions. Compute the
+        values of `months_since`, and omit facts whose JSON type differs from the type of the input. Engines round sums
+        of fractions, so results that depend on such a sum can differ.
+
+        PMML can't express knockouts, outcomes, segments, the range of the total, and inputs that an applicant can
+        change. An `Extension` has these parts, and the complete definition.
         """
         version = versions.load_version(model_id, number, request.user)
         if request.accepted_renderer.media_type != PMML:
