@@ -8,19 +8,19 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
+from config.backoffice.bases import RecordAction, SeenForm
 from config.backoffice.consoles import may
-from config.backoffice.html import chip, code, column, moment, record_link
+from config.backoffice.html import chip, column, moment
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.transitions import actor_of
 from config.core.errors import ApiError
 from config.core.ids import parse_uuid
 from credit.console.holds import HoldForm
+from credit.console.records import ReferenceAdmin
 from credit.core.figures import end_of_id, reference_of
 from credit.models import Application, RetentionHold
 from credit.notices.retention import HOLD_PERMISSION, set_hold
@@ -107,7 +107,7 @@ def _end(request: HttpRequest, hold: RetentionHold, form: SeenForm) -> str:
 
 
 @admin.register(RetentionHold)
-class HoldAdmin(ReadOnlyAdmin):
+class HoldAdmin(ReferenceAdmin):
     """The admin of the starts and ends of holds, latest first."""
 
     list_display = ("reference", "state", "reason", "changed", "principal")
@@ -135,17 +135,6 @@ class HoldAdmin(ReadOnlyAdmin):
 
     changed = column(moment, "at", "at")
     state = column(lambda is_on: chip("hold on" if is_on else "hold ended"), "is_on", "hold")
-
-    @admin.display(description="application")
-    def reference(self, record: RetentionHold) -> SafeString | str:
-        """Display the reference, as a link for viewers who can open applications."""
-        text = reference_of(record.application_id)
-        return record_link("credit_application", record.application_id, text) if record.opens else code(text)  # type: ignore[attr-defined]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[RetentionHold]:
-        opens = Value(may(request.user, "credit.view_application"), output_field=BooleanField())
-        rows: QuerySet[RetentionHold] = super().get_queryset(request)
-        return rows.annotate(opens=opens)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[RetentionHold], search_term: str

@@ -3,10 +3,13 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.db.models import BooleanField, QuerySet, Value
+from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin
-from config.backoffice.html import chip, column, document, record_link
+from config.backoffice.consoles import may
+from config.backoffice.html import chip, code, column, document, record_link
 from config.backoffice.lists import among
 from credit.console.names import legal_names, person_cell
 from credit.core.figures import reference_of
@@ -59,14 +62,28 @@ class ApplicationRevisionAdmin(HistoryAdmin):
     )  # fmt: skip
 
 
+class ReferenceAdmin(ReadOnlyAdmin):
+    """The base admin of an application's records that viewers without access to applications can open."""
+
+    @admin.display(description="application")
+    def reference(self, record: Any) -> SafeString | str:
+        """Display the reference, as a link for viewers who can open applications."""
+        text = record.application_id and reference_of(record.application_id)
+        return record_link("credit_application", record.application_id, text) if record.opens else code(text)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        opens = Value(may(request.user, "credit.view_application"), output_field=BooleanField())
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.annotate(opens=opens)
+
+
 @admin.register(DecisionAnchor)
-class DecisionAnchorAdmin(ReadOnlyAdmin):
+class DecisionAnchorAdmin(ReferenceAdmin):
     """The admin of ledger records, newest first."""
 
     is_about_people = True
-    application_link = _APPLICATION
     list_display = (
-        "record_sha256", "report_type", "state", "application_link", "attempts", "block_number", "last_error",
+        "record_sha256", "report_type", "state", "reference", "attempts", "block_number", "last_error",
     )  # fmt: skip
     list_filter = (("anchored_at", admin.EmptyFieldListFilter),)
     list_defer = ("openings", "proof", "proof_file")
