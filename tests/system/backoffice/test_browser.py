@@ -152,7 +152,7 @@ def test_a_reviewer_decides_waiting_applications_in_a_browser(waiting_applicatio
 
     with page.expect_navigation():
         page.keyboard.press("n")
-    assert "12 days of 30" in page.inner_text("#content-main")
+    assert "12 days of 30" in page.inner_text(".case-bar")
     assert "rita, since" in page.inner_text(".record-side")
     visit.go(".case-actions >> text=Approve")
     wait_until(lambda: page.evaluate("document.activeElement.id") == "id_amount")
@@ -365,7 +365,7 @@ def test_a_reviewer_approves_on_a_phone_without_javascript(waiting_applications,
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844}, java_script_enabled=False)
     visit.log_in("rita")
     visit.page.goto("/admin/credit/application/?queue=review")
-    visit.go("#result_list tbody tr:first-child th a")
+    visit.go("#result_list tbody tr:first-child th a code")
     visit.go("text=Approve")
     visit.go("input[type=submit].default")
     assert "is now approved" in visit.page.inner_text(".messagelist")
@@ -377,7 +377,7 @@ def test_back_office_pages_fit_a_phone(waiting_applications, chromium, live_serv
     visit.check_page("phone-landing")
     visit.page.goto("/admin/credit/application/?queue=review")
     visit.check_page("phone-queue")
-    visit.go("#result_list tbody tr:first-child th a")
+    visit.go("#result_list tbody tr:first-child th a code")
     visit.check_page("phone-application")
     visit.page.click(".more summary")
     visit.go(".menu-panel .to-rejected")
