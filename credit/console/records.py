@@ -73,8 +73,8 @@ class ReferenceAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         opens = Value(may(request.user, "credit.view_application"), output_field=BooleanField())
-        rows: QuerySet[Any] = super().get_queryset(request)
-        return rows.annotate(opens=opens)
+        rows: QuerySet[Any] = super().get_queryset(request).annotate(opens=opens)
+        return rows
 
 
 @admin.register(DecisionAnchor)
