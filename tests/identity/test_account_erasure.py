@@ -321,7 +321,7 @@ def test_lender_reader_can_open_only_the_masked_page_of_retained_applications(ke
 def test_other_lender_cannot_open_a_retained_application(kept, lender):
     other = ProviderFactory(created_at=lender.created_at)
     other.owner.groups.add(Group.objects.get(name="Lender"))
-    assert page_of_a_lender(kept, other.owner).status_code == 302
+    assert page_of_a_lender(kept, other.owner).status_code == 404
     action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
     assert console_client(other.owner).get(action).status_code in {302, 403}
 

@@ -193,7 +193,7 @@ ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "identity", "payments", "credit", "claims", "staging")
 # Signing for a chain requires these names of the installed library and JSON-RPC.
 SIGNING = re.compile(
-    r"private_?key|from_key|mnemonic|sign_?transaction|sign_message|signhash|unsafe_sign|sign_typed_data|eth_sign"
+    r"private_?key|\.from_key|mnemonic|sign_?transaction|sign_message|signhash|unsafe_sign|sign_typed_data|eth_sign"
     r"|eth_sendtransaction|personal_(?:sign|send|unlock|import)|account\.(?:create|decrypt|encrypt)\b|localaccount|keystore"
     r"|eth_keyfile"
 )

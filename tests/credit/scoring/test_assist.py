@@ -110,7 +110,7 @@ class TestTwoReviewers:
     def test_proposal_against_the_score_requires_a_reason_in_the_back_office(self, application):
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(confirm(backoffice, move_of(application, "approved")))
-        assert "This field is required. Reason" in page
+        assert "Reason: This field is required." in page
         assert not Proposal.objects.exists()
         send_form(backoffice, move_of(application, "approved"), reason="Known to us")
         assert Proposal.objects.get().to == "approved"

@@ -454,5 +454,6 @@ def test_applicants_page_shows_only_their_own_reports(user, ritas, application):
     browser.force_login(user)
     page = browser.get(f"/my/applications/{application.pk}").content.decode()
     assert "Informe de crédito" in page
-    assert ("724" in page, "rita" in page, "Sandbox Bureau" in page) == (True, True, True)
+    assert ("724" in page, "El prestamista" in page, "Sandbox Bureau" in page) == (True, True, True)
+    assert "rita" not in page
     assert "611" not in page
