@@ -409,9 +409,9 @@ def test_application_list_of_a_lender_uses_an_index(own_lender, clients):
     connection.cursor().execute("SET LOCAL enable_seqscan = off")
     with CaptureQueriesContext(connection) as captured:
         clients["A reader"].get("/admin/credit/application/")
-    lists = [
-        query["sql"] for query in captured if 'FROM "credit_application"' in query["sql"] and "LIMIT" in query["sql"]
-    ]
+    statements = [query["sql"] for query in captured if 'FROM "credit_application"' in query["sql"]]
+    # The chips of a page are selected by the primary keys of its rows.
+    lists = [sql for sql in statements if "LIMIT" in sql and '"credit_application"."id" IN' not in sql]
     assert lists
     for statement in lists:
         with connection.cursor() as cursor:
