@@ -258,7 +258,7 @@ _PROVIDER_CREDENTIALS = (
 
 def refuse_providers() -> None:
     """Raise ImproperlyConfigured if an external vendor is selected, or if a vendor's credential is set."""
-    named = [name for name in _CHOSEN_PROVIDERS if text(name, "sandbox") != "sandbox"]
+    named = [name for name in _CHOSEN_PROVIDERS if text(name, "sandbox") not in ("sandbox", "off")]
     named += [name for name in _PROVIDER_CREDENTIALS if text(name)]
     if named:
         what = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} set"

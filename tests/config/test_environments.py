@@ -98,6 +98,10 @@ def test_each_setting_has_its_documented_value_in_each_environment(of_each, name
     assert tuple(of_each[environment].get(name) for environment in ENVIRONMENTS) == SETTINGS[name]
 
 
+def test_sandbox_environment_starts_without_a_vendor_of_reports():
+    assert read("sandbox", REPORTS="off")["REPORTS"] == "off"
+
+
 @pytest.mark.parametrize("name", ["STRIPE_SECRET_KEY", "CUSTODY"])
 def test_sandbox_environment_rejects_a_real_vendor(name):
     with pytest.raises(ImproperlyConfigured) as refused:
