@@ -6,6 +6,7 @@ profile for trials of the API, with the built-in vendors and `/v1/sandbox/…`. 
 variables and their defaults.
 """
 
+import tomllib
 import warnings
 from functools import partial
 from hashlib import sha256
@@ -422,6 +423,8 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_TOKEN": None,
 }
 API_VERSION = "1.0.0"
+# The version of this program. The version of the API changes only with the API.
+RELEASE = tomllib.loads(Path(__file__).parent.with_name("pyproject.toml").read_text())["project"]["version"]
 # The static files at /docs, which `make docs` builds.
 DOCS_ROOT = Path(__file__).resolve().parent.parent / "var" / "docs"
 # The limits are per minute unless a comment states another period. docs/guides/rate-limits.md describes each limit.

@@ -110,7 +110,7 @@ def emit_start() -> None:
 
 
 def _product() -> dict[str, str]:
-    return {"name": "credit-platform", "uid": settings.PROVIDER_ID, "version": settings.API_VERSION}
+    return {"name": "credit-platform", "uid": settings.PROVIDER_ID, "version": settings.RELEASE}
 
 
 def _event(kind: str, members: dict[str, Any]) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Scrape(Collector):
         info = GaugeMetricFamily(
             "platform_info", "Always 1; the labels have the version.", labels=["version", "python"]
         )
-        info.add_metric([settings.API_VERSION, platform.python_version()], 1)
+        info.add_metric([settings.RELEASE, platform.python_version()], 1)
         yield info
         yield from _merge(self._parent)
         up = GaugeMetricFamily("platform_database_up", "1 if the database responds in time.", labels=["database"])

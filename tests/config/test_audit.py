@@ -94,6 +94,8 @@ def test_audit_start_line_contains_the_settings_without_secrets(lines, settings)
     assert checked(lines) == ["process.started"]
     (event,) = lines.events()
     assert (event["sequence"], event["prev"]) == (1, audit.NO_LINE)
+    assert event["metadata"]["product"]["version"] == event["app"]["version"]
+    assert f'version = "{event["app"]["version"]}"' in Path("pyproject.toml").read_text()
     assert event["unmapped"]["settings"]["REVIEW_POLICY"] == settings.REVIEW_POLICY
     assert settings.SECRET_KEY not in lines.texts[0]
 
