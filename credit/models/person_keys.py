@@ -12,7 +12,7 @@ from config.core.ids import uuid7
 from config.core.search_words import words_of
 from config.mail.addresses import comparable
 from credit.core.applicants import Person
-from credit.core.machine import IN_REVIEW, REJECTED, SUBMITTED
+from credit.core.machine import IN_REVIEW, PENDING_DOCUMENTS, REJECTED
 from credit.models.applications import Application
 from identity.models import User
 
@@ -112,7 +112,7 @@ def person_figures(application: Application, now: datetime) -> PersonFigures:
         consumer__erased_at__isnull=True,
     ).exclude(pk=application.pk)
     counted = others.aggregate(
-        open=Count("pk", filter=Q(status__in=(SUBMITTED, *IN_REVIEW))),
+        open=Count("pk", filter=Q(status__in=(*IN_REVIEW, PENDING_DOCUMENTS))),
         rejected_at=Max("reviewed_at", filter=Q(status=REJECTED)),
         accounts=Count(F("consumer"), distinct=True, filter=~Q(consumer=application.consumer_id)),
     )

@@ -141,7 +141,8 @@ FACTS = (
     ),
     _person(
         "open_applications",
-        "How many other applications of the same person to the lender have the status `submitted` or `under_review`.",
+        "How many other applications of the same person to the lender have the status `submitted`, `under_review`, or "
+        "`pending_documents`.",
         "applications",
     ),
     _person(

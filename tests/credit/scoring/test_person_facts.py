@@ -59,6 +59,14 @@ def test_person_facts_count_applications_of_the_account_without_applicants(user)
     assert read(apply(user)) == (1, None, 1)
 
 
+@pytest.mark.parametrize(("status", "is_open"), [
+    ("submitted", 1), ("under_review", 1), ("pending_documents", 1), ("approved", 0), ("withdrawn", 0), ("expired", 0),
+])  # fmt: skip
+def test_open_applications_are_the_undecided_applications(status, is_open):
+    apply(None, ANA, status=status)
+    assert read(apply(None, ANA))[0] == is_open
+
+
 def test_person_facts_exclude_other_persons_and_other_lenders(user):
     apply(None, STRANGER)
     apply(user, ANA, provider=701)
