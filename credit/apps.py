@@ -47,6 +47,7 @@ class CreditConfig(Declarations, AppConfig):
         "console.proposal_list.QUEUE",
     )  # fmt: skip
     consoles = ("console.lender_console.seats_of",)
+    closed_consoles = ("offers.member_roles.closed_console",)
     console_rules = "console.lender_console.RULES"
     console_permissions = "console.lender_console.PERMISSIONS"
     console_deciders = ("console.lender_console.decides",)

@@ -141,7 +141,9 @@ class BackOfficeSite(AdminSite):
             page = "mfa_reauthenticate" if user.authenticator_set.exists() else "mfa_index"
             return redirect_to_login(wanted, reverse(page))
         text = "The back office is for staff and lenders."
-        if user.groups.filter(name=LENDER).exists():
+        if closed := next(filter(None, (why_closed(user) for why_closed in declared("closed_consoles"))), ""):
+            text = closed
+        elif user.groups.filter(name=LENDER).exists():
             text = (
                 "Your account has no lender yet. Ask an owner of your lender for an invitation, or ask a developer to"
                 " create a lender with the API. Then open this page again."

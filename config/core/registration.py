@@ -68,6 +68,7 @@ class Declarations:
     console_pages: ClassVar[Places] = ()  # a list of `ConsolePage`, the main links of the console
     queues: ClassVar[Places] = ()  # a list of `Queue`
     consoles: ClassVar[Places] = ()  # functions that return an account's rights in lender consoles: `consoles.Seat`
+    closed_consoles: ClassVar[Places] = ()  # functions that return why a member of a lender has no console, or ""
     console_rules: ClassVar[Places] = ()  # maps a model's label to the `consoles.Rule` of its rows for lenders
     console_permissions: ClassVar[Places] = ()  # permissions of the members who decide for a lender
     console_deciders: ClassVar[Places] = ()  # functions that return whether an account decides for a lender

@@ -9,11 +9,11 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q
 
 from config.backoffice.consoles import UNMASK_ERASED, Console, Rule, Seat, of_provider
-from config.core.groups import LENDER
 from credit.console.people import applicants_of
 from credit.models import ProviderMember
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import PUBLISH
+from credit.offers.member_roles import console_memberships
 from credit.offers.providers import sent_to
 
 PERMISSIONS = (REVIEW_PERMISSION, PUBLISH, UNMASK_ERASED)
@@ -21,9 +21,7 @@ PERMISSIONS = (REVIEW_PERMISSION, PUBLISH, UNMASK_ERASED)
 
 def seats_of(user: Any) -> Iterator[Seat]:
     """Yield a seat for each lender of which `user` is a member, if the user or the owner is in the group `Lender`."""
-    granted = Q(user__groups__name=LENDER) | Q(provider__owner__groups__name=LENDER)
-    memberships = ProviderMember.objects.filter(granted, user=user).select_related("provider").order_by("id").distinct()
-    for member in memberships:
+    for member in console_memberships(user):
         yield Seat(
             member.provider_id,
             member.provider.created_at,

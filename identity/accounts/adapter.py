@@ -151,8 +151,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
         saved = super().save_user(request, user, form, commit=commit)
         if commit:
-            invitations.accept_of_session(request, saved)
+            request.accepted_invitation = invitations.accept_of_session(request, saved)
         return saved
+
+    def get_signup_redirect_url(self, request: HttpRequest) -> str:
+        """Return the page that confirms the invitation with which the account signed up, or the account's page."""
+        invitation = getattr(request, "accepted_invitation", None)
+        return invitations.confirmation_of(invitation) if invitation else str(super().get_signup_redirect_url(request))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Queue our own mail instead of allauth's mail. Of the context, it contains only the link."""

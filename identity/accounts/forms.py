@@ -35,6 +35,7 @@ from identity.accounts import invitations
 from identity.accounts.adapter import AFTER_CONFIRMATION
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
 from identity.accounts.codes import spend
+from identity.accounts.roles import words_of
 
 CODE_MAX, NAME_MAX, PASSKEYS_MAX, PERSON_NAME_MAX = 32, 64, 20, 150
 FORGOTTEN_TEMPLATE = "forgotten_password"
@@ -75,7 +76,12 @@ class SignUpForm(_ShortRules, SignupForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["email"].label = gettext("E-mail address")
-        if invitations.asks_for_name(get_adapter().request):
+        request = get_adapter().request
+        self.invitation = invitations.of_session(request)
+        if self.invitation is not None:
+            self.invited = {**words_of(self.invitation), "link": invitations.link_of_session(request)}
+            self.fields["email"].widget.attrs["readonly"] = True
+        if self.invitation is not None and invitations.requires_name(self.invitation):
             self.fields["first_name"] = _name_field(gettext("First name"), "given-name")
             self.fields["last_name"] = _name_field(gettext("Last name"), "family-name", required=False)
             self.order_fields(["email", "first_name", "last_name"])

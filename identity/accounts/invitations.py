@@ -24,7 +24,7 @@ from identity.access.second_factor import require_second_factor
 from identity.accounts.addresses import check_address, is_named, owns
 from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
 from identity.accounts.models import Invitation, InvitationQuerySet
-from identity.accounts.roles import STAFF, roles, words_of
+from identity.accounts.roles import STAFF, Outcome, roles, words_of
 
 PURPOSE = "invitation"
 WAITING_MAX = 50  # the maximum number of an inviter's open invitations
@@ -180,17 +180,31 @@ def of_session(request: HttpRequest) -> Invitation | None:
     return None if token is None else find_or_none(token)
 
 
-def asks_for_name(request: HttpRequest) -> bool:
-    """Check whether the sign-up with the session's invitation requires a name."""
-    invitation = of_session(request)
-    return invitation is not None and roles()[invitation.role].has_name
+def requires_name(invitation: Invitation) -> bool:
+    """Check whether the sign-up with an invitation requires a name."""
+    return roles()[invitation.role].has_name
 
 
-def accept_of_session(request: HttpRequest, user: User) -> None:
+def link_of_session(request: HttpRequest) -> str:
+    """Return the path of the session's invitation."""
+    return reverse("account_invitation", args=[request.session[_SESSION_KEY]])
+
+
+def accept_of_session(request: HttpRequest, user: User) -> Invitation | None:
     """Accept the session's invitation, if any, for a new account. Raises LinkEnded."""
     token = request.session.pop(_SESSION_KEY, None)
-    if token is not None:
-        accept(token, user, timezone.now(), by_link=True)
+    return None if token is None else accept(token, user, timezone.now(), by_link=True)
+
+
+def outcome_of(invitation: Invitation, user: User) -> Outcome | None:
+    """Describe what an account can do after it accepted an invitation. Returns None if it has lost the role."""
+    role = roles().get(invitation.role)
+    return None if role is None else role.outcome(invitation, user)
+
+
+def confirmation_of(invitation: Invitation) -> str:
+    """Return the path of the page that confirms an accepted invitation."""
+    return reverse("account_invitation_accepted", args=[invitation.pk])
 
 
 def forget_in_session(request: HttpRequest) -> None:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +16,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language_from_request, gettext, gettext_lazy, override
 from django.views.generic import FormView, TemplateView, View
 
+from config.core.log_in import gave_second_factor
 from identity.access.models import TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, invitations, managed
@@ -115,7 +116,7 @@ class InvitationPage(View):
             invitations.accept(token, request.user, timezone.now())
         except LinkEnded:
             return self._show(request, invitation, of_another=True)
-        return HttpResponseRedirect(reverse("account"))
+        return HttpResponseRedirect(invitations.confirmation_of(invitation))
 
     @staticmethod
     def _show(request: HttpRequest, invitation: Invitation | None, *, of_another: bool = False) -> HttpResponse:
@@ -125,6 +126,23 @@ class InvitationPage(View):
             user: Any = request.user
             context["unconfirmed"] = of_another and addresses.is_named(user, invitation.email)
         return render(request, "account/invitation.html", context, status=200 if invitation else 410)
+
+
+class AcceptedInvitationPage(LoginRequiredMixin, TemplateView):
+    """Confirms an accepted invitation to its account: the role, what the account can do, and what is missing."""
+
+    template_name = "account/invitation_accepted.html"
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        user: Any = self.request.user
+        invitation = Invitation.objects.filter(accepted_by=user.pk, pk=options["invitation_id"]).first()
+        outcome = None if invitation is None else invitations.outcome_of(invitation, user)
+        if outcome is None:
+            raise Http404
+        return super().get_context_data(**options) | {
+            "outcome": outcome,
+            "gave_factor": gave_second_factor(self.request),
+        }
 
 
 class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import Group
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.core.credentials import InsufficientScope
 from config.core.errors import ValidationFailed
@@ -25,14 +25,33 @@ MAY_INVITE, MAY_INVITE_STAFF = "identity.add_invitation", "identity.change_user"
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an accepted invitation means for the account: a title, what the account can do, and what is missing."""
+
+    title: str
+    allowed: str
+    missing: str = ""
+
+
+def _accepted(invitation: Invitation, allowed: str) -> Outcome:
+    facts = {"inviter": settings.PROVIDER_NAME, "role": roles()[invitation.role].title}
+    return Outcome(gettext("You accepted the invitation of %(inviter)s as %(role)s") % facts, allowed)
+
+
+def _outcome(allowed: Any) -> Callable[[Invitation, User], Outcome]:
+    return lambda invitation, _user: _accepted(invitation, str(allowed))
+
+
+@dataclass(frozen=True, slots=True)
 class InvitedRole:
     """A role with its permission check and its assignment.
 
     `title` is the role with its article. `check(inviter, invitation)` raises ApiError if the inviter lacks permission.
     The check runs at the invitation and at the acceptance. An inviter of None is an operator, who has permission.
     It sets `invitation.organization` if an organization other than the platform invites. `admit(invitation, user,
-    now=…)` assigns the role in the transaction of the acceptance. If `has_name` is True, colleagues see the account, so
-    the sign-up requires a name.
+    now=…)` assigns the role in the transaction of the acceptance. `outcome(invitation, user)` describes the role on the
+    page after the acceptance, and returns None if the account has lost the role. If `has_name` is True, colleagues see
+    the account, so the sign-up requires a name.
     """
 
     name: str
@@ -40,6 +59,7 @@ class InvitedRole:
     title: Any
     check: Callable[[Any, Invitation], None]
     admit: Callable[..., None]
+    outcome: Callable[[Invitation, User], Outcome | None]
     has_name: bool = False
 
 
@@ -86,14 +106,30 @@ def _admit_staff(invitation: Invitation, user: User, *, now: datetime) -> None: 
     user.save(update_fields=["is_staff"])
 
 
+def _outcome_of_staff(invitation: Invitation, user: User) -> Outcome | None:
+    if not user.is_staff:
+        return None
+    return _accepted(
+        invitation, gettext("You can use the back office, in the group %(group)s.") % {"group": invitation.group}
+    )
+
+
 ROLES = (
-    InvitedRole("developer", "gets an account", gettext_lazy("a developer"), _check_outsider, _admit_nothing),
+    InvitedRole(
+        "developer",
+        "gets an account",
+        gettext_lazy("a developer"),
+        _check_outsider,
+        _admit_nothing,
+        _outcome(gettext_lazy("You can create API keys, OAuth clients, and webhooks.")),
+    ),
     InvitedRole(
         "partner",
         "creates accounts for its own customers",
         gettext_lazy("a partner"),
         _check_outsider,
         _admit_to(PARTNER),
+        _outcome(gettext_lazy("You can create accounts for your customers with the API.")),
     ),
     InvitedRole(
         "lender",
@@ -101,6 +137,7 @@ ROLES = (
         gettext_lazy("a lender"),
         _check_outsider,
         _admit_to(LENDER),
+        _outcome(gettext_lazy("You can create a lender with the API. After that, you can open the lender console.")),
         has_name=True,
     ),
     InvitedRole(
@@ -109,6 +146,7 @@ ROLES = (
         gettext_lazy("a member of its staff"),
         _check_staff,
         _admit_staff,
+        _outcome_of_staff,
         has_name=True,
     ),
 )

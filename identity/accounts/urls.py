@@ -32,6 +32,11 @@ urlpatterns = [
     path("logout", theirs.LogoutView.as_view(), name="account_logout"),
     path("inactive", theirs.AccountInactiveView.as_view(), name="account_inactive"),
     path("signup", _whole(theirs.SignupView), name="account_signup"),
+    path(
+        "invitation/accepted/<uuid:invitation_id>",
+        pages.AcceptedInvitationPage.as_view(),
+        name="account_invitation_accepted",
+    ),
     path("invitation/<str:token>", pages.InvitationPage.as_view(), name="account_invitation"),
     path("claim/<str:token>", _whole(pages.ClaimPage), name="account_claim"),
     path("confirm", theirs.EmailVerificationSentView.as_view(), name="account_email_verification_sent"),

@@ -22,6 +22,7 @@ from identity.access.scopes import SCOPES, refused_with
 from identity.access.tokens import start_family
 from identity.accounts.addresses import ask_to_change, confirm
 from identity.accounts.exports import request_export
+from identity.accounts.models import Invitation
 from tests.documents import ROOT
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import make_client
@@ -174,6 +175,10 @@ def test_translated_page_of_a_mailed_link_has_no_english_sentence(browser, clien
     ):
         assert equal_texts(getter(visitor, path), language) == []
     assert equal_texts(poster(browser, invitation), language) == []
+    accepted = Invitation.objects.get()
+    accepted.accepted_by = user
+    accepted.save()
+    assert equal_texts(getter(browser, f"/account/invitation/accepted/{accepted.pk}"), language) == []
     claim = poster(client, f"/account/claim/{token_of('claim')}", username="admin", password1="1", password2="2")
     assert equal_texts(claim, language) == []
     address = UserFactory().emailaddress_set.create(email="third@example.org")

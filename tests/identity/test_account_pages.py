@@ -564,7 +564,10 @@ class TestInvitations:
         confirm(jane, EMAIL)
         browser = Client()
         browser.force_login(jane, backend="django.contrib.auth.backends.ModelBackend")
-        assert browser.post(path).headers["Location"] == "/account/"
+        confirmation = browser.post(path).headers["Location"]
+        assert "You accepted the invitation of" in browser.get(confirmation).content.decode()
+        assert other.get(confirmation).status_code == 404
+        assert Client().get(confirmation).status_code == 302
         assert jane.groups.get().name == "Partner"
         assert browser.post(path).status_code == 410
 
@@ -597,6 +600,43 @@ class TestInvitations:
         assert "first_name" in browser.post("/account/signup", wrong).context["form"].errors
         browser.post("/account/signup", {**fields, "first_name": " Carmen ", "last_name": "de  la Cruz"})
         assert User.objects.get(emailaddress__email=EMAIL).get_full_name() == "Carmen de la Cruz"
+
+    def test_sign_up_with_an_invitation_names_it_and_ends_with_its_confirmation(self):
+        provider, browser = ProviderFactory(id="701", name="Cedar Lending"), Client()
+        provider.owner.groups.add(Group.objects.get(name="Lender"))
+        invite(actor=Actor.system("test"), email=EMAIL, role="reader", provider_id=provider.pk, now=timezone.now())
+        path = f"/account/invitation/{token_of()}"
+        browser.post(path)
+        page = browser.get("/account/signup").content.decode()
+        assert "You accept the invitation of Cedar Lending as a reader." in page
+        assert "You will get a mail" not in page
+        assert f'href="/account/login?next={path}"' in page
+        mails = OutgoingMail.objects.count()
+        answer = browser.post("/account/signup", {"email": EMAIL, "password1": PASSWORD, "first_name": "Carmen"})
+        page = browser.get(answer.headers["Location"]).content.decode()
+        assert "You are now a reader of Cedar Lending" in page
+        assert 'href="/admin/"' in page
+        assert "The console requires a second factor." in page
+        assert OutgoingMail.objects.count() == mails
+
+    def test_confirmation_of_an_owner_without_a_console_says_who_can_open_it(self):
+        provider, jane = ProviderFactory(id="701", name="Cedar Lending"), UserFactory()
+        confirm(jane, EMAIL)
+        invite(actor=Actor.system("test"), email=EMAIL, role="owner", provider_id=provider.pk, now=timezone.now())
+        browser = Client()
+        browser.force_login(jane, backend="django.contrib.auth.backends.ModelBackend")
+        confirmation = browser.post(f"/account/invitation/{token_of()}").headers["Location"]
+        page = browser.get(confirmation).content.decode()
+        assert "You are now an owner of Cedar Lending" in page
+        assert "to the group Lender" in page
+        assert 'href="/admin/"' not in page
+        refused = browser.get("/admin/login/", follow=True)
+        assert refused.status_code == 403
+        assert "to the group Lender" in refused.content.decode()
+        provider.owner.groups.add(Group.objects.get(name="Lender"))
+        assert 'href="/admin/"' in browser.get(confirmation).content.decode()
+        jane.providermember_set.all().delete()
+        assert browser.get(confirmation).status_code == 404
 
     def test_sign_up_of_a_partner_asks_for_no_name(self):
         browser = Client()
