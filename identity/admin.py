@@ -13,14 +13,15 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from config.backoffice import people
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.consoles import may
-from config.backoffice.html import NOTHING, chip, code, column, document
+from config.backoffice.html import NOTHING, chip, code, column, document, record_link, time_in_words
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
@@ -274,7 +275,7 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
     grace_days = form.cleaned_data["grace_days"]
     if key.owner_id != request.user.pk:
         fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)
-        return f"{key.owner} can collect the new key once: POST /v1/auth/keys/{fresh.pk}/collect."
+        return f"The new key {_public_id(fresh)} waits for {_name_of_owner(fresh)}. {_collection_of(fresh)}"
     issued = rotate_api_key(
         key, now=timezone.now(), grace=timedelta(days=grace_days), second_factor=gave_second_factor(request)
     )
@@ -285,6 +286,28 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
         secrets={"Key": issued.key, "Signing secret": issued.secret},
         note="Store these now. This page displays them only once.",
     )
+
+
+def _public_id(key: ApiKey) -> str:
+    return f"{settings.API_KEY_PREFIX}{key.pk}"
+
+
+def _name_of_owner(key: ApiKey) -> str:
+    return f"its owner “{key.owner.get_username()}”"
+
+
+def _collection_of(key: ApiKey) -> str:
+    """Describe who collects a key that waits, where, by when, and the effect on the key that it replaces."""
+    return (
+        f"Only the owner can collect it, once, with the button “Collect” on the page {reverse('developers_keys')}, or "
+        f"with the API, by {time_in_words(key.expires_at)}. The old key then works for {key.collect_grace_days} more "
+        "days, but not past its expiry."
+    )
+
+
+def _waiting_successor(key: ApiKey) -> ApiKey | None:
+    waiting = key.replaced_by.filter(collect_grace_days__isnull=False, revoked_at=None, expires_at__gt=timezone.now())
+    return waiting.select_related("owner").defer("secret").first()
 
 
 def _revoke(_request: HttpRequest, key: ApiKey, _form: SeenForm) -> str:
@@ -330,7 +353,7 @@ class ApiKeyAdmin(NamedRecords):
             consequences=lambda key: [
                 f"This creates a key with the same name and scopes for {key.owner}. It expires after 90 days.",
                 f"Only {key.owner} can see the key and its secret. If that is you, the next page displays them.",
-                "Otherwise, the owner logs in, and collects the key once with POST /v1/auth/keys/{id}/collect.",
+                f"Otherwise, the owner collects the key once, on the page {reverse('developers_keys')} or with the API.",
                 (
                     "The old key works until the owner collects the new key, and then for the chosen"
                     " days. It never works past its expiry."
@@ -361,12 +384,22 @@ class ApiKeyAdmin(NamedRecords):
         prefix, public_id = settings.API_KEY_PREFIX, term.removeprefix(settings.API_KEY_PREFIX).rstrip("…")
         return Q(pk=public_id) if term.startswith(prefix) else None
 
+    def notices_of(self, record: ApiKey) -> list[str]:
+        if record.state == "to_collect":
+            return [f"This key waits for {_name_of_owner(record)}. {_collection_of(record)}"]
+        fresh = _waiting_successor(record)
+        if fresh is None:
+            return []
+        successor = record_link("identity_apikey", fresh.pk, _public_id(fresh))
+        about = f"waits for {_name_of_owner(fresh)}. {_collection_of(fresh)}"
+        return [format_html("The new key {} {}", successor, about)]
+
     state = column(chip, "state", "state")
     fingerprint = column(code, "fingerprint", "fingerprint")
 
     @admin.display(description="id")
     def public_id(self, record: Any) -> SafeString | str:
-        return code(f"{settings.API_KEY_PREFIX}{record.pk}")
+        return code(_public_id(record))
 
     @admin.display(description="scopes")
     def scope_list(self, record: Any) -> SafeString | str:

@@ -16,6 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import OuterRef, Subquery
 from django.utils.crypto import get_random_string
 
 from config.core.credentials import KEY_EXPIRY_NOTICE, InvalidToken
@@ -239,6 +240,13 @@ def _record_event(event_type: str, key: ApiKey, now: datetime, **members: str) -
 def keys_of(owner: Any) -> ApiKeyQuerySet:
     own: ApiKeyQuerySet = ApiKey.objects.filter(owner=owner).defer("secret").order_by("-created_at", "-id")
     return own
+
+
+def with_successors(keys: ApiKeyQuerySet) -> ApiKeyQuerySet:
+    """Annotate keys with `successor`, the id of the newest key that replaces the key, or None."""
+    newest = ApiKey.objects.filter(replaces=OuterRef("pk")).order_by("-created_at", "-id").values("pk")
+    annotated: ApiKeyQuerySet = keys.annotate(successor=Subquery(newest[:1]))
+    return annotated
 
 
 def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires_days: int, now: datetime) -> IssuedKey:

@@ -85,7 +85,7 @@ class KeysPage(DeveloperPage):
     buttons = ("make", "rotate", "revoke", "collect", "confirm")
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        own, older = page_of(keys.keys_of(request.user), offset_in(request))
+        own, older = page_of(keys.with_successors(keys.keys_of(request.user)), offset_in(request))
         return {
             "keys": own, "older": older, "scopes": SCOPES, "days": DEFAULT_DAYS, "days_max": EXPIRES_MAX_DAYS,
             "grace_max": keys.GRACE_MAX_DAYS, "chosen": request.POST.getlist("scopes"),

@@ -12,7 +12,7 @@ from config.webhooks.models import Event
 from identity.access import keys
 from identity.models import ApiKey, User
 from tests.api import ApiClient, assert_error, bearer_of
-from tests.backoffice.pages import confirm, seen_value, send_form, text_of
+from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
 from tests.factories import UserFactory
 from tests.races import run_concurrently
 
@@ -85,7 +85,12 @@ def test_key_rotated_by_staff_can_be_collected_once_by_its_owner(operations_clie
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
     body = response.content.decode()
-    assert f"Jane can collect the new key once: POST /v1/auth/keys/{fresh.pk}/collect" in text_of(response)
+    collection = "Only the owner can collect it, once, with the button “Collect” on the page /developers/keys"
+    assert f"The new key ck_test_{fresh.pk} waits for its owner “jane”. {collection}" in text_of(response)
+    page = operations_client.get(page_of(issued.record))
+    assert page_of(fresh) in links_of(page)
+    assert "The old key then works for 2 more days" in text_of(page)
+    assert f"This key waits for its owner “jane”. {collection}" in text_of(operations_client.get(page_of(fresh)))
     assert not re.search(r"ck_test_\w{12}_\w+|\bcs_\w+", body)
     event = Event.objects.get(type="api_key.rotated")
     assert (event.account, event.object["api_key_id"], event.object["replaces"]) == (jane, fresh.pk, issued.record.pk)
@@ -104,6 +109,7 @@ def test_key_rotated_by_staff_can_be_collected_once_by_its_owner(operations_clie
     issued.record.refresh_from_db()
     assert timedelta(days=1, hours=23) < issued.record.expires_at - timezone.now() < timedelta(days=2, minutes=1)
     assert_error(collect(fresh.pk, bearer=bearer_of(jane)), 404, "E4001")
+    assert "waits for its owner" not in text_of(operations_client.get(page_of(issued.record)))
     assert answer["key"] not in operations_client.get(page_of(fresh)).content.decode()
 
 

@@ -14,6 +14,7 @@ from config.core.log_in import SECOND_FACTOR
 from config.ops.models import RequestLine
 from config.ops.request_log import LOG
 from config.webhooks.models import DISABLED, ENABLED, Delivery, Endpoint
+from identity.access.keys import offer_successor
 from identity.models import AccountHistory, ApiKey, OAuthClient
 from tests.api import ApiClient, client_of
 from tests.identity.oauth_support import REDIRECT
@@ -129,6 +130,17 @@ class TestKeys:
         assert "was revoked" in press_button(browser, "/keys", "revoke", key_id=first.pk)
         assert [ApiClient(api_key=item).read("/auth/me").status_code for item in (old, new)] == [401, 200]
         assert {item.credential for item in AccountHistory.objects.all()} == {"session:developers"}
+
+    def test_api_key_page_tells_a_key_from_its_successor(self, browser):
+        made_key(browser)
+        old = ApiKey.objects.get()
+        fresh = offer_successor(old, now=timezone.now(), grace_days=2)
+        page = read_page(browser, "/keys")
+        assert '<bdi>shop</bdi> <span class="standing">Old key</span>' in page
+        assert '<bdi>shop</bdi> <span class="standing due">New key</span>' in page
+        assert f"Replaced by <code>{fresh.pk}</code>" in page
+        assert f"Collect <bdi>shop</bdi> <code>{fresh.pk}</code>" in page
+        assert "The old key then works for 2 more days." in page
 
     def test_api_key_page_of_another_account_returns_404(self, browser, strange_browser):
         made_key(browser)
