@@ -41,8 +41,8 @@ class IdentityConfig(Declarations, AppConfig):
     sandbox = ("sandbox_records.RECORDS",)
     tones = "kyc.machine.TONES"
     console_pages = "admin.PAGES"
-    queues = ("admin.QUEUE", "kyc.admin.QUEUE")
-    person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "admin.LINES")
+    queues = ("access.admin.QUEUE", "kyc.admin.QUEUE")
+    person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "access.admin.LINES")
     mail_makers = "accounts.forms.MAIL_MAKERS"
     session_ends = ("oidc.services.session_ended",) if settings.SERVICE == "platform" else ()
     invitation_roles = "accounts.roles.ROLES"

@@ -148,7 +148,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             return f"{address}?{urlencode({'next': wanted})}"
         return str(address)
 
-    def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
+    def save_user(self, request: Any, user: Any, form: Any, commit: bool = True) -> Any:
         saved = super().save_user(request, user, form, commit=commit)
         if commit:
             request.accepted_invitation = invitations.accept_of_session(request, saved)
