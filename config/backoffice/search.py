@@ -1,6 +1,7 @@
 """The search box in the header of each page.
 
-An exact id or reference opens its record. Any other text opens a list with the search of that list.
+An exact id or reference opens its record. An e-mail address opens the first list with a match. Any other text opens a
+list with the search of that list.
 """
 
 from typing import Any
@@ -32,7 +33,8 @@ def searched_in(
 ) -> HttpResponseRedirect | None:
     """Return the redirect to the record with the typed id, or to the first list with a search for the typed text.
 
-    The text does not select the list, because a list logs its own search, and an unlogged search would reveal data.
+    Only an e-mail address selects the list by its matches. A list logs its own search, and an unlogged search would
+    reveal data.
     """
     lists = searched_lists(site, request, available_apps)
     for each in lists:
@@ -42,7 +44,25 @@ def searched_in(
             return HttpResponseRedirect(each.address_of("change", rows[0]))
         if rows:
             return HttpResponseRedirect(address_of_search(each, typed))
-    return HttpResponseRedirect(address_of_search(lists[0], typed)) if lists else None
+    if not lists:
+        return None
+    chosen = _list_with_address(lists, request, typed) if "@" in typed and queryable(typed) else lists[0]
+    return HttpResponseRedirect(address_of_search(chosen, typed))
+
+
+def _list_with_address(lists: list[ReadOnlyAdmin], request: HttpRequest, typed: str) -> ReadOnlyAdmin:
+    """Return the first main list about people with a match for an e-mail address, or else the last such list.
+
+    A list without a match logs its search as if it had been displayed.
+    """
+    main = {page.model for page in declared("console_pages")}
+    about_people = [each for each in lists if each.is_about_people and each.opts.label_lower in main]
+    for each in about_people[:-1]:
+        matching_rows, _ = each.get_search_results(request, each.get_queryset(request), typed)
+        if matching_rows.exists():
+            return each
+        each.rows_shown(request, [])
+    return about_people[-1] if about_people else lists[0]
 
 
 def address_of_search(model_admin: ReadOnlyAdmin, typed: str) -> str:

@@ -1,8 +1,8 @@
 """Search for applicants, who are stored encrypted, by name, e-mail address, or phone number.
 
 Each application has a blind index of keyed digests. The index covers the words of each name, each e-mail address, and
-each phone number with and without its country code. Without the key, a digest does not reveal its text. Equal names
-have equal digests, so a stolen dump shows which applications share a name.
+each phone number with and without its country code. It covers no other part of a number. Without the key, a digest does
+not reveal its text. Equal names have equal digests, so a stolen dump shows which applications share a name.
 """
 
 import re
@@ -24,7 +24,9 @@ _BATCH_ROWS = 500
 # These limits apply to a typed name, because each word and each part of a word adds a condition to the query.
 _WORDS_MAX = 10
 _PARTS_MAX = 40
-_COUNTRY_CODE_DIGITS_MAX = 3
+# ITU-T E.164 assigns these country codes of one and two digits. All other country codes have three digits.
+_ONE_DIGIT_CODES = "17"
+_TWO_DIGIT_CODES = re.compile(r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]")
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
 # Callers dial this prefix before a country code or a national number.
@@ -112,7 +114,15 @@ def _terms_of(person: Person) -> Iterable[str]:
         yield f"email:{comparable(email)}"
     if phone := person.get("phone"):
         digits = phone.removeprefix("+")
-        yield from (f"phone:{digits[start:]}" for start in range(_COUNTRY_CODE_DIGITS_MAX + 1))
+        national = digits[_country_code_length(digits) :]
+        # National numbers such as Italy's begin with 0. `applicant_filter` removes this digit from the typed number.
+        yield from (f"phone:{number}" for number in (digits, national, national.removeprefix("0")))
+
+
+def _country_code_length(digits: str) -> int:
+    if digits[:1] in _ONE_DIGIT_CODES:
+        return 1
+    return 2 if _TWO_DIGIT_CODES.match(digits) else 3
 
 
 def _has_words(name: str) -> Q:

@@ -4,9 +4,11 @@ import pytest
 from django.utils import timezone
 
 from config.core.casework import DataAccess
+from credit.core.applicant_search import index_of
 from credit.core.applicants import Applicants
 from credit.core.figures import reference_of
 from identity.access import keys
+from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import links_of, text_of
 from tests.backoffice.test_applications import make, page_of
 from tests.credit.applicants import PERSON
@@ -35,11 +37,32 @@ def test_search_for_a_reference_or_an_id_opens_the_application(reviewers_client)
 
 def test_search_for_a_name_opens_the_list_of_applications_and_the_log_has_one_access(reviewers_client):
     persons = Applicants.of([PERSON])
-    make(applicants=persons, applicants_sha256=persons.sha256)
+    index = index_of(persons, persons.sha256)
+    make(applicants=persons, applicants_sha256=persons.sha256, applicant_index=index)
     for typed in (PERSON["legal_name"], PERSON["email"], PERSON["phone"], "$5,000"):
         page = reviewers_client.get(SEARCH, {"q": typed}, follow=True)
         assert page.redirect_chain[0][0].startswith("/admin/credit/application/?q=")
     assert DataAccess.objects.filter(action="list").count() == 4
+
+
+def test_search_for_an_address_opens_the_list_with_the_match_and_logs_both_lists(reviewers_client, operations_client):
+    UserFactory(username="quiet", email="quiet@example.test")
+    page = reviewers_client.get(SEARCH, {"q": "quiet@example.test"}, follow=True)
+    assert page.redirect_chain[0][0] == "/admin/identity/user/?q=quiet%40example.test"
+    assert "quiet" in text_of(page)
+    logged = DataAccess.objects.filter(action="list").order_by("id")
+    rows = [(row.kind, row.details["rows"]) for row in logged]
+    assert rows == [("credit.application", 0), ("identity.user", 1)]
+    assert not any("quiet" in row.details["query"] for row in logged)
+    assert target_of(operations_client, "quiet@example.test") == "/admin/identity/user/?q=quiet%40example.test"
+
+
+def test_member_of_a_lender_finds_only_addresses_of_applicants():
+    UserFactory(email="quiet@example.test")
+    client = console_client(lender_of("quartz", 701_000_000_001).people["owner"])
+    page = client.get(SEARCH, {"q": "quiet@example.test"}, follow=True)
+    assert page.redirect_chain[0][0].startswith("/admin/credit/applicant/?q=")
+    assert "quiet" not in text_of(page).replace("quiet@example.test", "")
 
 
 def test_search_of_operations_finds_a_key_by_its_public_id(operations_client):

@@ -223,6 +223,23 @@ def test_search_does_not_find_changed_or_erased_applicants(reviewers_client):
     assert Application.objects.get().applicant_index is None
 
 
+@pytest.mark.parametrize(("stored", "typed"), [
+    ("+15035550100", "035550100"), ("+15035550100", "0355 50100"), ("+15035550100", "35550100"),
+    ("+447911123456", "0911 123456"), ("+447911123456", "911123456"), ("+447911123456", "11 123456"),
+    ("+15035550100", "555-0100"), ("+15035550100", "5550100"), ("+15035550100", "50100"), ("+1503555010", "035550100"),
+])  # fmt: skip
+def test_search_for_a_part_of_a_phone_number_finds_no_applicant(reviewers_client, stored, typed):
+    apply_with(UserFactory(), phone=stored)
+    assert applications_found(reviewers_client, typed) == []
+    assert names_found(reviewers_client, "identity/user", typed) == []
+
+
+@pytest.mark.parametrize("typed", ["06 1234567", "+39 06 1234567", "0039 06 1234567", "0612 34567"])
+def test_search_finds_a_national_phone_number_that_begins_with_zero(reviewers_client, typed):
+    application = apply_with(UserFactory(), phone="+39061234567")
+    assert applications_found(reviewers_client, typed) == [application]
+
+
 def test_search_index_has_no_plain_text_and_follows_the_first_encryption_key(reviewers_client, settings):
     application = apply_with(UserFactory())
     before = Application.objects.get().applicant_index
