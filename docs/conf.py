@@ -9,15 +9,43 @@ extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
 myst_enable_extensions = ["attrs_block", "colon_fence"]
 myst_heading_anchors = 4  # named as code hosts name them
 exclude_patterns = ["pictures"]
+templates_path = ["_templates"]
 html_theme = "furo"
 html_title = "Credit Platform"
 html_static_path = ["_static"]
 html_css_files = ["docs.css"]
 html_use_index = False
-html_theme_options = {
-    "announcement": '<nav class="elsewhere" aria-label="Elsewhere"><a href="/v1/docs">Reference</a> '
-    '<a href="/developers">Developers</a> <a href="/admin/">Console</a></nav>'
+_HEADER = """<div class="bar">
+<a class="brand" href="/docs/">Credit Platform <span>documentation</span></a>
+<form role="search" action="/docs/search.html">
+<input type="search" name="q" placeholder="Search" aria-label="Search the documentation" autocomplete="off">
+</form>
+<nav class="bar-links" aria-label="Main">
+<a href="/v1/docs">Reference</a> <a href="/developers">Developers</a> <a href="/admin/">Console</a>
+</nav>
+</div>"""
+# The theme's colors and fonts in terms of `brand.css`, whose colors have a light and a dark value.
+_LOOK = {
+    "font-stack": "var(--type)",
+    "font-stack--monospace": "var(--mono)",
+    "color-brand-primary": "var(--brand)",
+    "color-brand-content": "var(--brand)",
+    "color-brand-visited": "var(--brand)",
+    "color-foreground-primary": "var(--ink)",
+    "color-foreground-secondary": "var(--soft)",
+    "color-foreground-muted": "var(--soft)",
+    "color-background-primary": "var(--paper)",
+    "color-background-secondary": "var(--ground)",
+    "color-background-hover": "var(--wash)",
+    "color-background-border": "var(--line)",
+    "color-sidebar-link-text": "var(--ink)",
+    "color-sidebar-link-text--top-level": "var(--ink)",
+    "color-announcement-background": "var(--bar)",
+    "color-code-background": "var(--code)",
+    "color-inline-code-background": "var(--code)",
 }
+html_theme_options = {"announcement": _HEADER, "light_css_variables": _LOOK, "dark_css_variables": _LOOK}
+html_sidebars = {"**": ["sidebar/scroll-start.html", "sidebar/navigation.html", "sidebar/scroll-end.html"]}
 html_favicon = "icon.svg"
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_sphinx = False
