@@ -22,6 +22,7 @@ _DEPTH_MAX = 6
 _LONG = 12  # an enumeration with more values is collapsed
 _CODE = re.compile(r"`([^`]+)`")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_LINK = re.compile(r"\[([^\]]+)\]\((/[\w./#-]*)\)")
 _ERROR = re.compile(r"(E\d{4}) (\w+)")
 _MEANING = re.compile(r"^- `(E\d{4})` \w+ \(\d+\): (.+)$", re.MULTILINE)
 _JSON = "application/json"
@@ -44,11 +45,13 @@ _COMMON = frozenset({"E1009", "E1014", "E1016", "E5000", "E5030", "E6001"})
 
 
 def paragraphs(text: str) -> SafeString:
-    """Convert Markdown with paragraphs, lists, code, and bold text to HTML."""
+    """Convert Markdown with headings, paragraphs, lists, code, bold text, and links to this host to HTML."""
     blocks = []
     for block in filter(None, text.strip().split("\n\n")):
         lines = block.split("\n")
-        if all(line.startswith("- ") for line in lines):
+        if block.startswith("## "):
+            blocks.append(f"<h2>{inline(block[3:])}</h2>")
+        elif all(line.startswith("- ") for line in lines):
             items = "".join(f"<li>{inline(line[2:])}</li>" for line in lines)
             blocks.append(f"<ul>{items}</ul>")
         else:
@@ -58,6 +61,7 @@ def paragraphs(text: str) -> SafeString:
 
 def inline(text: str) -> SafeString:
     text = _CODE.sub(r"<code>\1</code>", escape(text))
+    text = _LINK.sub(r'<a href="\2">\1</a>', text)
     return mark_safe(_BOLD.sub(r"<strong>\1</strong>", text))  # noqa: S308  escaped above
 
 

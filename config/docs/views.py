@@ -177,7 +177,7 @@ def _frame(link: tuple[str, str]) -> dict[str, Any]:
         "home": home,
         "icon": "backoffice/icon.svg",
         "document": reverse("openapi"),
-        "links": [("Documentation", home), ("Error codes", errors), link, ("API keys", reverse("developers_keys"))],
+        "links": [("Docs", home), ("Error codes", errors), link, ("Developers", reverse("developers"))],
     }
 
 

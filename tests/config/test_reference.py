@@ -7,6 +7,7 @@ import pytest
 
 from config.api.docs import document_bytes
 from tests.docs.test_pages import Reader
+from tests.documents import ROOT
 
 pytestmark = pytest.mark.django_db
 SERVICES = {"config.urls": "/v1/docs", "ledger.urls": "/docs"}
@@ -110,5 +111,9 @@ def test_error_messages_have_html_code_instead_of_backticks(client):
     assert "<code>terms_sha256</code> must be the hash of the current terms." in text
 
 
-def test_the_reference_links_to_the_page_of_api_keys(client):
-    assert '<a href="/developers/keys">API keys</a>' in text_of(client, "/v1/docs")
+def test_the_introduction_links_to_the_developer_pages_and_guides(client):
+    text = text_of(client, "/v1/docs")
+    assert '<a href="/developers/keys">developer pages</a>' in text
+    assert "<h2>Errors</h2>" in text
+    for page in set(re.findall(r'<a href="/docs/((?:guides|reference)/[\w-]+)">', text)):
+        assert (ROOT / "docs" / f"{page}.md").is_file(), page
