@@ -109,10 +109,10 @@ def receiver():
 
 def test_blocks_of_the_quickstart_submit_an_application_and_verify_a_webhook(demo, paste, receiver, settings):
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    first, apply, submit, subscribe, verify = runnable(page("quickstart.md"))
+    first, define, apply, submit, subscribe, verify = runnable(page("quickstart.md"))
     first = replaced(first, ("https://sandbox.example.com/v1", demo["BASE"]), ("ck_test_…", demo["KEY"]))
     subscribe = replaced(subscribe, ("https://receiver.example.com/hook", receiver.url))
-    printed = paste(f"{first}\n{apply}\n{submit}\n{subscribe}\necho secret: $SECRET", {})
+    printed = paste(f"{first}\n{define}\n{apply}\n{submit}\n{subscribe}\necho secret: $SECRET", {})
     assert "\nsubmitted\n" in printed
     call_command("deliver_webhooks", once=True, stdout=StringIO())
     (delivery,) = [request for request in receiver.received if b'"webhook.test"' in request.body]
