@@ -30,8 +30,8 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     for hours, status in _ANSWERS:
         at = now - timedelta(hours=hours)
         is_taken = status == HTTPStatus.NO_CONTENT
-        error = "" if is_taken else "timeout" if status is None else f"status {status}"
-        attempt = {"at": rfc3339(at), "status_code": status, "error": error or None, "duration_ms": 40 * hours}
+        error = None if is_taken else "timeout" if status is None else "status"
+        attempt = {"at": rfc3339(at), "status_code": status, "error": error, "duration_ms": 40 * hours}
         fields = {"status": DELIVERED if is_taken else FAILED, "attempts": [attempt], "due_at": None}
         Delivery.objects.filter(pk=send_test(failing, now=at).pk).update(**fields)
         if failing.failing_since is None and not is_taken:

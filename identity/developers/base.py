@@ -85,6 +85,7 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
 
     template_name: ClassVar[str]
     buttons: ClassVar[Sequence[str]] = ()
+    tab: ClassVar[str] = ""  # the URL name of the tab that contains this page; empty on the page of a tab
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:  # noqa: ARG002
         return {}
@@ -94,7 +95,8 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
 
     def show(self, request: HttpRequest, facts: dict[str, Any], status: int = 200) -> HttpResponse:
         name = request.resolver_match.url_name if request.resolver_match else ""
-        return render(request, self.template_name, {"tabs": TABS, "tab": name, **facts}, status=status)
+        frame = {"tabs": TABS, "tab": self.tab or name, "is_tab": not self.tab}
+        return render(request, self.template_name, {**frame, **facts}, status=status)
 
     def post(self, request: HttpRequest, **parts: str) -> HttpResponseBase:
         name = request.POST.get("do", "")

@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -7,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.urls import reverse
 from django.utils import timezone
 
-from config.core.errors import ValidationFailed
+from config.core.errors import ApiError, ValidationFailed
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.ops.serializers import RequestFilter, RequestQuery
 from config.webhooks.endpoints import endpoints_of
@@ -39,10 +40,12 @@ class Overview(DeveloperPage):
         now = timezone.now()
         usable = keys.keys_of(person).usable_at(now)
         groups = groups_of(person.pk, now=now)
+        webhooks = endpoints_of(credential_of(request))
         return {
             "keys": usable.count(),
             "clients": clients_of(person).count(),
-            "webhooks": endpoints_of(credential_of(request)).count(),
+            "webhooks": webhooks.count(),
+            "failing": webhooks.enabled().filter(failing_since__isnull=False).count(),
             "requests": sum(group["number"] for group in groups),
             "errors": [group for group in groups if group["status"] >= 400][:5],
             "base_url": settings.BASE_URL,
@@ -76,8 +79,14 @@ class RequestsPage(DeveloperPage):
             "grouped_max": GROUPED_MAX,
             "days": KEPT_DAYS,
             "wanted": wanted,
+            "meanings": _meanings(line.code for line in lines) if wanted else {},
             "next_page": urlencode({**wanted, "offset": older}) if older is not None else "",
         }
+
+
+def _meanings(codes: Iterable[str]) -> dict[str, str]:
+    """Return the message of each error code that this service defines."""
+    return {code: ApiError.registry[code].message for code in sorted(set(codes) & ApiError.registry.keys())}
 
 
 class KeysPage(DeveloperPage):
@@ -188,6 +197,7 @@ class ClientsPage(DeveloperPage):
 
 class ClientPage(DeveloperPage):
     template_name = "developers/client.html"
+    tab = "developers_clients"
     buttons = ("change", "rotate", "remove")
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import reduce
@@ -15,7 +16,7 @@ from config.core.errors import NotFound
 from config.core.ids import get_by_uuid, queryable
 from config.webhooks import endpoints, serializers
 from config.webhooks.catalogue import event_types
-from config.webhooks.events import event_document
+from config.webhooks.events import event_body, event_document
 from config.webhooks.models import DISABLED, ENABLED, Endpoint, Event
 from config.webhooks.publishing import publish_account
 from identity.developers.base import (
@@ -82,12 +83,13 @@ class WebhookPage(DeveloperPage):
     """A webhook endpoint, its pending rotation, and its deliveries."""
 
     template_name = "developers/webhook.html"
+    tab = "developers_webhooks"
     buttons = ("test", "redeliver", "rotate", "change", "enable", "disable", "remove")
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:
         credential, now = credential_of(request), timezone.now()
         endpoint = endpoints.find_endpoint(parts["endpoint_id"], credential)
-        sent = endpoints.deliveries_of(credential).filter(endpoint=endpoint).order_by("-id")
+        sent = endpoints.deliveries_of(credential).filter(endpoint=endpoint).select_related("event").order_by("-id")
         deliveries, older = page_of(sent, offset_in(request))
         until = endpoint.previous_secret_until
         return {
@@ -96,7 +98,7 @@ class WebhookPage(DeveloperPage):
             "rotates_until": until if until is not None and until > now else None,
             "grace_hours": endpoints.DEFAULT_GRACE_SECONDS // 3600,
             "grace_max": endpoints.GRACE_MAX_SECONDS // 3600,
-            "deliveries": deliveries,
+            "deliveries": [(delivery, event_body(delivery.event).decode()) for delivery in deliveries],
             "older": older,
         }
 
@@ -157,11 +159,16 @@ class EventsPage(DeveloperPage):
         newest = _newest(account_id, before if isinstance(before, int) else None, about=about, request_id=request_id)
         events, older = page_of(newest, 0)
         return {
-            "events": [event_document(event) for event in events],
+            "events": [{**event_document(event), "fields": _texts(event.object)} for event in events],
             "older": events[-1].sequence if older is not None else None,
             "about": about,
             "request_id": request_id,
         }
+
+
+def _texts(fields: dict[str, Any]) -> dict[str, str]:
+    """Return the value of each field as text: a string as it is, and any other value as JSON."""
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
 
 
 def _newest(account_id: int, before: int | None, *, about: str, request_id: str) -> QuerySet[Event]:

@@ -13,7 +13,8 @@ from django.utils import timezone
 from config.core.log_in import SECOND_FACTOR
 from config.ops.models import RequestLine
 from config.ops.request_log import LOG
-from config.webhooks.models import DISABLED, ENABLED, Delivery, Endpoint
+from config.webhooks.events import event_body
+from config.webhooks.models import DISABLED, ENABLED, Delivery, Endpoint, Event
 from identity.access.keys import offer_successor
 from identity.models import AccountHistory, ApiKey, OAuthClient
 from tests.api import ApiClient, client_of
@@ -235,9 +236,19 @@ class TestWebhooks:
         Delivery.objects.update(attempts=[attempt])
         page = read_page(browser, path)
         assert "webhook.test" in page
-        assert "2026-01-31 12:00:00: HTTP 503, status, 12 ms" in page
+        assert "2026-01-31 12:00:00: HTTP 503, 12\N{NO-BREAK SPACE}ms" in page
+        assert event_body(sent.event).decode() in page
         press_button(browser, path, "redeliver", delivery_id=str(sent.pk))
         assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
+
+    def test_overview_counts_the_failing_webhooks(self, browser, path):
+        assert "webhook fails" not in read_page(browser, "")
+        Endpoint.objects.update(failing_since=timezone.now())
+        assert "1 webhook fails." in read_page(browser, "")
+
+    def test_tab_of_the_webhooks_is_current_on_the_page_of_a_webhook(self, browser, path):
+        assert '<a href="/developers/webhooks" aria-current="true">' in read_page(browser, path)
+        assert '<a href="/developers/webhooks" aria-current="page">' in read_page(browser, "/webhooks")
 
     def test_webhook_page_changes_disables_enables_and_deletes_a_webhook(self, browser, path):
         some = {**self.FIELDS, "reach": "some"}
@@ -281,6 +292,13 @@ class TestEvents:
         assert answer.json()["id"] in of_request
         assert first.pk not in of_request
 
+    def test_events_page_shows_values_other_than_strings_as_json(self, browser, user):
+        issue(user)
+        read_page(browser, "/events")
+        Event.objects.update(object={"tx_hash": None, "is_default": True, "payment_id": 7})
+        page = read_page(browser, "/events")
+        assert all(f"<code>{value}</code>" in page for value in ("null", "true", "7"))
+
     def test_events_page_with_an_invalid_filter_lists_no_events(self, browser, user):
         issue(user)
         for query in ("object=%00", "object=a%25b:'", "request_id=%00", "before=x", "object=:"):
@@ -298,7 +316,7 @@ class TestRequests:
         LOG.flush()
         page = read_page(browser, f"/requests?status=&code=E4002&request_id={answer.json()['request_id']}")
         assert "/v1/applications/{application_id}" in page
-        assert 'href="/docs/errors/E4002"' in page
+        assert 'Application not found. <a href="/docs/errors/E4002">E4002: cause and fix</a>' in page
         assert f"<bdi>test</bdi>, <code>api_key:{issued.record.pk}</code>" in page
         for path in ("", "/requests"):
             assert "GET /v1/applications/{application_id}" in read_page(browser, path)
