@@ -138,9 +138,14 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
     conventions = Conventions.of(application.offer_snapshot)
     is_soon = conventions.is_eu and kind != models.INCOMPLETE
+    soon = now + timedelta(days=EU_WITHOUT_DELAY_DAYS)
     if Clock.ACTION not in running and (is_soon or not running):
         days = EU_WITHOUT_DELAY_DAYS if is_soon else None
         running[Clock.ACTION] = Clock.start(application, Clock.ACTION, now=now, days=days).due_at
+    elif is_soon and running[Clock.ACTION] > soon:
+        # The clock began with a request for documents, which sets a longer deadline.
+        running[Clock.ACTION] = soon
+        Clock.running(application.pk, (Clock.ACTION,)).update(due_at=soon)
     members = {
         "application": application,
         "provider_id": application.provider_id,

@@ -195,11 +195,17 @@ class Simulation:
     def ran_out(self, clock: Clock) -> bool:
         """Return whether a clock expired, computed from its days alone: 30, 90 for a counteroffer, or 3 in the EU."""
         days = {"application": 30, "action": 30, "counteroffer": 90, "review": 30}[clock.kind]
-        document_request = clock.application.history.filter(changed_at=clock.started_at, status="pending_documents")
-        if self.is_eu and clock.kind == "action" and not document_request.exists():
-            days = 3  # The platform's limit for "without delay" is 3 days (Directive (EU) 2023/2225, Art. 18(9)).
-        end = clock.stopped_at or self.evening
-        return end > clock.started_at + timedelta(days=days)
+        last = clock.started_at + timedelta(days=days)
+        if self.is_eu and clock.kind == "action":
+            # The platform's limit for "without delay" is 3 days (Directive (EU) 2023/2225, Art. 18(9)).
+            decisions = clock.application.history.filter(status__in=("approved", "rejected", "expired"))
+            times = [
+                *decisions.values_list("changed_at", flat=True),
+                *clock.application.counteroffers.values_list("offered_at", flat=True),
+            ]
+            decided = [at for at in times if clock.started_at <= at <= (clock.stopped_at or self.evening)]
+            last = min([last, *(at + timedelta(days=3) for at in decided)])
+        return (clock.stopped_at or self.evening) > last
 
     @staticmethod
     def owed_twice() -> int:

@@ -210,6 +210,21 @@ def test_delivered_notice_acceptance_or_withdrawal_stops_the_notice_clock(steps,
     assert (world.day_of(clock.stopped_at), clock.why) == (pytest.approx(6), why)
 
 
+@pytest.mark.parametrize(("profile", "last_day"), [("us", 41), ("eu", 24)])
+def test_decision_after_a_document_request_without_notice_has_the_deadline_of_its_law(profile, last_day):
+    """The request for documents starts a clock of 30 days. A decision in the EU is due within 3 days."""
+    world = World(offer_of(profile))
+    world.submit(0)
+    world.approve(5)
+    world.open_notice(6)
+    world.reopen(10)
+    world.request_documents(11)
+    world.supply(20)
+    world.reject(21)
+    clock = Clock.objects.get(stopped_at=None)
+    assert (clock.kind, world.day_of(clock.due_at), world.day_of(world.notice.due_at)) == ("action", last_day, last_day)
+
+
 def test_incompleteness_notice_lists_only_the_missing_documents():
     world = World()
     world.submit(0)
