@@ -113,7 +113,7 @@ Application = Callable[..., Iterable[bytes]]
 
 
 class ChunkedBodies:
-    """A WSGI application that reads a chunked body to its end and sets `CONTENT_LENGTH` for the wrapped application."""
+    """A WSGI application that reads a chunked body, up to a limit, and sets `CONTENT_LENGTH` for the wrapped one."""
 
     def __init__(self, application: Application, *, limit: int) -> None:
         self._application = application
