@@ -251,7 +251,7 @@ class RequestSerializer(serializers.Serializer[Any]):
     """Validates a JSON object. Rules over several fields belong in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
-    refuses_unknown: ClassVar[bool] = False  # True if an unknown field is an error instead of ignored
+    refuses_unknown: ClassVar[bool] = False  # True if an unknown field of a body is an error. Not for nested objects.
     is_optional: ClassVar[bool] = False  # True if a request without a body is equivalent to `{}`
 
     def get_fields(self) -> dict[str, Any]:

@@ -121,6 +121,7 @@ def test_application_link_pages_are_spanish_in_a_spanish_browser(offer, user):
 @pytest.mark.parametrize(("body", "status", "words"), [
     ({"prefill": {"application_data": {"amont_cents": 1}}}, 400, "no field 'amont_cents'. Its fields: amount_cents"),
     ({"prefill": {"applicants": [{"name": "Ada"}]}}, 400, "Unknown field"),
+    ({"prefill": {"amount_cents": 1}}, 400, "prefill.amount_cents: Unknown field"),
     ({"prefill": {"applicants": [{"email": "ada"}]}}, 400, "Must be an email address"),
     ({"prefill": {"applicants": [{}, {}, {}]}}, 400, "applicants"),
     ({"prefill": {"application_data": {"story": "x" * 1_500}}}, 400, "at most 1,500 bytes"),

@@ -180,10 +180,9 @@ class PrefilledApplicantSerializer(ApplicantRequestSerializer):
         return _optional(super().get_fields())
 
 
-class PrefillSerializer(serializers.RequestSerializer):
+class PrefillSerializer(Whole):
     """The prefilled answers of the form."""
 
-    refuses_unknown = True
     application_data = serializers.DictField(
         default=dict, help_text="Values of fields of the offer's schema, of `amount_cents`, and of `term_months`."
     )
