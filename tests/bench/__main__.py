@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument(
         "--fresh",
         action="store_true",
-        help="first drop the databases of earlier runs, for example after a new migration",
+        help="first drop the database of this size, for example after a new migration",
     )
     chosen = parser.parse_args()
     pace = Pace(chosen.seconds, 1.0, chosen.rounds)
