@@ -132,11 +132,16 @@ def _write_error_pages(folder: Path) -> None:
         lines = [
             "---\norphan: true\n---",
             f"# `{code}` `{error.error}`",
-            f"HTTP status {error.status}. {error.message}",
+            f"**HTTP status:** {error.status}",
+            f"**Message:** {error.message}",
         ]
         if code in meanings:
-            lines.append(meanings[code])
-        lines += [_ADVICE.get(code, _ADVICE.get(error.status, _CHANGE_IT)), "[All error codes](../reference/errors.md)"]
+            lines.append(f"**Cause:** {meanings[code]}")
+        requests = f'<a href="/developers/requests?code={code}">Your requests with this error</a>'
+        lines += [
+            f"**Fix:** {_ADVICE.get(code, _ADVICE.get(error.status, _CHANGE_IT))}",
+            f"{requests}, [all error codes](../reference/errors.md)",
+        ]
         (folder / "errors" / f"{code}.md").write_text("\n\n".join(lines) + "\n")
     linked = re.sub(r"^\| `(E\d{4})` \|", r"| [`\1`](../errors/\1.md) |", table, flags=re.MULTILINE)
     (folder / _ERRORS).write_text(linked)

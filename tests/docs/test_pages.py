@@ -160,7 +160,8 @@ class TestErrors:
                 continue
             text = client.get(f"/docs/errors/{code}.html").content.decode()
             assert error.error in text
-            assert f"HTTP status {error.status}" in text
+            assert f"<strong>HTTP status:</strong> {error.status}" in text
+            assert f"/developers/requests?code={code}" in text
             assert f"../errors/{code}.html" in listed
 
     def test_error_code_page_contains_the_table_row_of_the_code(self, built, client):
