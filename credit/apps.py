@@ -55,6 +55,7 @@ class CreditConfig(Declarations, AppConfig):
     blind_indexes = ("applications.services.index_applicants", "reports.services.index_persons")
     person_finders = ("console.people.find_people",)
     person_lines = ("console.people.LINES",)
+    person_tables = ("console.people.applications_about",)
     error_forms = ("api.commerce.refusals.write_for_agent",)
     facts = "scoring.known_facts.FACTS"
 

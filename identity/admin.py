@@ -151,11 +151,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
                 ("At the back office", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
                 ("When", {"fields": ("last_login", "date_joined")}),
             ]
-        return [
-            (None, {"fields": ("username", "id", "email", "first_name", "last_name", "is_active")}),
-            ("At the back office", {"fields": ("is_staff", "is_superuser", "group_names")}),
-            ("When", {"fields": ("last_login", "date_joined", "credentials_changed_at")}),
-        ]
+        return []  # the summary has the fields
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Display groups as checkboxes."""
@@ -184,12 +180,23 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
 
     def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:
-        page = {**super().page_of(request, record), "known": people.lines_about(record.pk, viewer=request.user)}
+        facts = accounts_admin.facts_about(record)
+        page = {
+            **super().page_of(request, record),
+            "title": self.title_of(record),
+            "known": [*facts, *people.lines_about(record.pk, viewer=request.user)],
+            "tables": people.tables_about(record.pk, viewer=request.user),
+        }
         if may(request.user, "identity.view_accounthistory"):
+            page["tables"] += [accounts_admin.mails_to(record), accounts_admin.sessions_of(record)]
             page["timeline"] = accounts_admin.events_about(record)
         if DjangoUserAdmin.has_change_permission(self, request, record):
             page["edit_address"] = f"?{EDIT}=1"
         return page
+
+    def title_of(self, record: User) -> str:
+        name = " ".join(filter(None, (record.first_name, record.last_name)))
+        return " · ".join(filter(None, (name, record.get_username())))
 
     def actions_of(self, request: HttpRequest, record: User) -> list[RecordAction]:
         actions = super().actions_of(request, record)

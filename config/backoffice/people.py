@@ -1,6 +1,6 @@
 """Lines about an account on the account's page (`Declarations.person_lines`)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,23 @@ from config.core.registration import declared
 from config.mail.addresses import comparable
 
 Line = tuple[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table on the page of an account. `more` is the address of a list with all rows."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    empty: str
+    more: str = ""
+
+
+def tables_about(person_id: int, *, viewer: Any) -> list[Table]:
+    """Return other apps' tables about an account that the viewer may see."""
+    tables = [table(person_id, viewer) for table in declared("person_tables")]
+    return [table for table in tables if table is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ class Declarations:
     # among the records that the viewer may see.
     person_finders: ClassVar[Places] = ()
     person_lines: ClassVar[Places] = ()  # a list of `Lines`, the lines about an account on the account's page
+    person_tables: ClassVar[Places] = ()  # functions `table(person_id, viewer)` that return a `people.Table`, or None
     timeline_sources: ClassVar[Places] = ()  # a list of `Source`, entries about an account for other apps' timelines
 
 

@@ -14,18 +14,19 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import ReadOnlyAdmin
 from config.backoffice.consoles import VIEW, Console, Rule, console_of, may, narrowed
 from config.backoffice.html import NOTHING, chip, column, grid, link, moment, record_link, words
-from config.backoffice.people import by_status, lines_about
+from config.backoffice.people import Table, by_status, lines_about
 from config.backoffice.site import ConsolePage
 from credit.console.names import legal_names, person_cell
 from credit.core.applicant_search import applicant_filter
 from credit.core.figures import money, reference_of
 from credit.models import Applicant, Application
-from credit.models.applications import WITH_CURRENCY
+from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 
 _PEOPLE_MAX = 50
 # With more matches, reading in order until _PEOPLE_MAX rows match is faster than sorting all matches.
 _COMMON = 8_000
 _APPLICATIONS_SHOWN = 50
+_TABLE_ROWS = 20
 
 
 def find_people(typed: str, viewer: Any) -> list[int]:
@@ -132,6 +133,25 @@ class ApplicantAdmin(ReadOnlyAdmin):
     def subject_of(self, record: Any) -> int:
         pk: int = record.pk
         return pk
+
+
+def applications_about(person_id: int, viewer: Any) -> Table | None:
+    """Return the newest applications of an account, without personal data."""
+    if not may(viewer, "credit.view_application"):
+        return None
+    newest = _applications_of(person_id, viewer).annotate(lender=LENDER_NAME).order_by("-id")
+    columns = ("status", "provider_id", "submitted_at", "created_at")
+    rows = [
+        (
+            record_link("credit_application", application.pk, reference_of(application.pk)),
+            chip(application.status),
+            application.lender or application.provider_id,
+            moment(application.submitted_at) if application.submitted_at else "not submitted",
+        )
+        for application in newest.only(*columns)[:_TABLE_ROWS]
+    ]
+    every = reverse("admin:credit_application_changelist", query={"q": f"user:{person_id}"}) if rows else ""
+    return Table("Applications", ("Reference", "Status", "Lender", "Submitted"), rows, "No applications.", every)
 
 
 def _applications_of(person: Any, viewer: Any) -> QuerySet[Application]:

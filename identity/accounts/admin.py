@@ -2,20 +2,27 @@
 
 from typing import Any
 
+from allauth.usersessions.models import UserSession
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.consoles import UNMASK
-from config.backoffice.html import change_address, chip, column, details, words
-from config.backoffice.timeline import TimelineEntry
+from config.backoffice.html import NOTHING, change_address, chip, column, details, moment, record_link, words
+from config.backoffice.people import Table
+from config.backoffice.personal import MASK
+from config.backoffice.timeline import TimelineEntry, way_in_words
 from config.backoffice.transitions import actor_of
 from config.core.errors import ApiError
 from config.core.groups import LENDER, PARTNER
+from config.mail.models import FAILED, PENDING, SENT, OutgoingMail
+from config.mail.outbox import index_of
 from identity.access.models import AccountHistory
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
@@ -24,7 +31,49 @@ from identity.accounts.roles import MAY_INVITE, MAY_INVITE_STAFF, ROLES, STAFF
 from identity.accounts.support import end_log_ins, mail_reset
 
 EVENTS_MAX = 50  # the page of an account shows the newest entries of its history
+_TABLE_ROWS = 20
 _WORDS = {"api_key": "API key", "oauth_client": "OAuth client"}
+# Other actions are spelled as the kind of the object and the verb: "API key rotated".
+_ACTIONS = {
+    "account.access_ended": "Partner's access ended",
+    "account.break_glass": "Logged in with the break-glass account",
+    "account.claimed": "Account taken over from a partner",
+    "account.created": "Account created",
+    "account.deletion_canceled": "Deletion canceled",
+    "account.deletion_requested": "Deletion requested",
+    "account.email_changed": "Email address changed",
+    "account.export_requested": "Copy of the data requested",
+    "account.linked": "Linked to single sign-on",
+    "account.logged_out": "Logged out on all devices",
+    "account.password_changed": "Password changed",
+    "account.reset_mailed": "Mail for a new password sent",
+    "account.second_factor_added": "Second factor added",
+    "account.second_factor_removed": "Second factor removed",
+    "account.token_issued": "Access token issued to a partner",
+    "account.unlinked": "Unlinked from single sign-on",
+    "api_key.confirmed": "API key confirmed after a new password",
+    "api_key.suspended": "API key suspended by a new password",
+}
+_MAILS = {
+    "account_changed": "Change of the account",
+    "agreement": "Loan agreement",
+    "application": "News about an application",
+    "claim": "Take over an account from a partner",
+    "confirm_address": "Confirm the address",
+    "contract_withdrawn": "Withdrawal from a contract",
+    "erasure_requested": "Deletion requested",
+    "export_ready": "Copy of the data is ready",
+    "export_requested": "Copy of the data requested",
+    "forgotten_password": "New password",
+    "has_account": "Sign-up with a known address",
+    "information": "Information before a contract",
+    "new_password": "New password",
+    "notice": "Notice of a decision",
+    "password_reset": "Password reset",
+    "staff_password": "New password (single sign-on)",
+}
+_MAIL_STATUSES = {PENDING: "waiting", SENT: "sent", FAILED: "failed"}
+_BROWSERS = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 
 
 def _end_log_ins(request: HttpRequest, person: Any, _form: SeenForm) -> str:
@@ -81,7 +130,7 @@ def events_about(person: Any) -> list[TimelineEntry]:
     return [
         TimelineEntry(
             at=row.at,
-            title=_title_of(row.action),
+            title=action_in_words(row.action),
             actor=str(row.principal) if row.principal is not None else "system",
             credential=row.credential,
             address=change_address("identity_accounthistory", row.pk),
@@ -90,9 +139,65 @@ def events_about(person: Any) -> list[TimelineEntry]:
     ]
 
 
-def _title_of(action: str) -> str:
+def action_in_words(action: str) -> str:
+    if action in _ACTIONS:
+        return _ACTIONS[action]
     kind, _, verb = action.partition(".")
     return f"{_WORDS.get(kind, words(kind).capitalize())} {words(verb)}"
+
+
+def facts_about(person: Any) -> list[tuple[str, Any]]:
+    """Return an account's name, contact data, and status in words. The instance may be masked."""
+    groups = ", ".join(map(str, person.groups.all()))
+    facts = [
+        ("Name", " ".join(filter(None, (person.first_name, person.last_name))) or NOTHING),
+        ("Email address", person.email or NOTHING),
+        ("Status", _status_of(person)),
+        ("User name", person.get_username()),
+        ("User ID", person.pk),
+        ("Joined", moment(person.date_joined)),
+        ("Last log-in", moment(person.last_login) if person.last_login else "never"),
+    ]
+    if person.is_staff:
+        facts.append(("Back office", "superuser" if person.is_superuser else f"staff, {groups or 'without a group'}"))
+    elif groups:
+        facts.append(("Groups", groups))
+    return facts
+
+
+def _status_of(person: Any) -> str:
+    if person.erased_at is not None:
+        return "erased"
+    return "active" if person.is_active else "disabled: the owner can't log in"
+
+
+def mails_to(person: Any) -> Table:
+    """Return the newest mails to the account's address, without their content."""
+    address = type(person).objects.values_list("email", flat=True).get(pk=person.pk)  # the instance may be masked
+    mails = OutgoingMail.objects.filter(recipient_index__in=index_of(address) if address else ())
+    newest = mails.order_by("-created_at", "-pk").only("template", "status", "created_at")[:_TABLE_ROWS]
+    rows = [(_mail_in_words(mail.template), _MAIL_STATUSES[mail.status], moment(mail.created_at)) for mail in newest]
+    return Table("Mails", ("Mail", "Status", "Created"), rows, "No mails to the present address are stored.")
+
+
+def _mail_in_words(template: str) -> str:
+    return _MAILS.get(template, words(template).capitalize())
+
+
+def sessions_of(person: Any) -> Table:
+    """Return the account's sessions that have not ended. The browser is masked like the account."""
+    current = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    sessions = UserSession.objects.filter(user=person.pk, session_key__in=current).order_by("-last_seen_at")
+    is_masked = getattr(person, "is_masked", False)
+    rows = [
+        (MASK if is_masked else _browser_of(each.user_agent), moment(each.created_at), moment(each.last_seen_at))
+        for each in sessions.only("user_agent", "created_at", "last_seen_at")[:_TABLE_ROWS]
+    ]
+    return Table("Active sessions", ("Browser", "Since", "Last seen"), rows, "No active sessions.")
+
+
+def _browser_of(user_agent: str) -> str:
+    return next((name for sign, name in _BROWSERS if sign in user_agent), "another program")
 
 
 def _roles() -> list[tuple[str, str]]:
@@ -213,13 +318,29 @@ class ManagedAccountAdmin(ReadOnlyAdmin):
 
 @admin.register(AccountHistory)
 class AccountHistoryAdmin(ReadOnlyAdmin):
-    list_display = ("__str__", "account", "principal", "credential", "at")
+    list_display = ("event", "account", "done_by", "way", "at")
     list_select_related = ("account", "principal")
     search_fields = ("=account__id", "account__username__startswith", "=object_id")
     search_help_text = "An account's id, the beginning of its user name, or the id of a key, a client, or an invitation"
     ordering = ("-id",)
     is_about_people = True
-    fields = ("action", "account", "principal", "credential", "object_id", "what", "at")
+    fields = ("event", "account", "done_by", "way", "object_id", "what", "at")
+
+    @admin.display(description="event", ordering="action")
+    def event(self, record: AccountHistory) -> str:
+        return action_in_words(record.action)
+
+    @admin.display(description="done by")
+    def done_by(self, record: AccountHistory) -> SafeString | str:
+        principal = record.principal
+        return "system" if principal is None else record_link("identity_user", principal.pk, principal.get_username())
+
+    @admin.display(description="log-in or key")
+    def way(self, record: AccountHistory) -> str:
+        return way_in_words(record.credential)
+
+    def title_of(self, record: AccountHistory) -> str:
+        return action_in_words(record.action)
 
     what = column(details, "details", "details")
 

@@ -1,18 +1,22 @@
 """Test the help of Support for the owner of an account, and the history on the account's page."""
 
+import re
+from uuid import UUID
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from config.mail.models import OutgoingMail
+from credit.core.figures import reference_of
 from identity.access.keys import create_api_key
 from identity.access.tokens import start_family
 from identity.models import AccountHistory, TokenFamily
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, links_of, text_of
 from tests.backoffice.test_searches import apply_with
-from tests.factories import PASSWORD, UserFactory
+from tests.factories import PASSWORD, ProviderFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -86,8 +90,70 @@ def test_account_page_shows_the_history_to_groups_that_can_read_it(supports_clie
     create_api_key(owner=person, name="Shop", scopes=[], now=timezone.now())
     confirm(supports_client, help_of(person, "mail-reset"))
     text = text_of(supports_client.get(page_of(person)))
-    assert "Account reset mailed" in text
+    assert "Mail for a new password sent" in text
+    assert "account.reset_mailed" not in text
     assert "Timeline" not in text_of(reviewers_client.get(page_of(person)))
+
+
+def test_account_page_shows_support_the_person_in_words(supports_client, person):
+    person.first_name, person.last_name = "Jane", "Doe"
+    person.save()
+    ProviderFactory(id="8000", name="Cedar Lending")
+    reference = reference_of(UUID(apply_with(person)))
+    confirm(supports_client, help_of(person, "mail-reset"))
+    browser = Client(headers={"user-agent": "Mozilla/5.0 Firefox/140.0"})
+    browser.post("/account/login", {"login": "jane", "password": PASSWORD})
+    page = supports_client.get(page_of(person))
+    text = text_of(page)
+    for expected in ("Status active", "Name J•••", "Email address j•••", "New password waiting", "Active sessions"):
+        assert expected in text, expected
+    assert re.search(f"{reference} submitted Cedar Lending", text)
+    assert f"/admin/credit/application/?q=user%3A{person.pk}" in links_of(page)
+    assert not re.search("Jane|Doe|jane@|Firefox|Staff status|Superuser|icon-no|Principal|Credential", text)
+    assert "icon-no" not in page.content.decode()
+
+
+def test_account_page_shows_reviewers_the_data_without_mails_and_sessions(reviewers_client, person):
+    person.first_name, person.is_active = "Jane", False
+    person.save()
+    text = text_of(reviewers_client.get(page_of(person)))
+    assert "Jane · jane" in text
+    assert "jane@example.org" in text
+    assert "Status disabled" in text
+    assert "Active sessions" not in text
+    assert "Mails" not in text
+
+
+def test_account_page_shows_operations_no_applications(person):
+    apply_with(person)
+    text = text_of(backoffice_client(staff_of("Operations")).get(page_of(person)))
+    assert "Applications No applications" not in text
+    assert "A-" not in text
+
+
+def test_account_page_of_staff_shows_their_groups(supports_client):
+    assert "Back office staff, Reviewer" in text_of(supports_client.get(page_of(staff_of("Reviewer", username="rita"))))
+
+
+def test_mails_and_sessions_of_another_account_are_not_shown(supports_client, person):
+    other = UserFactory(username="june", email="june@example.org")
+    confirm(supports_client, help_of(other, "mail-reset"))
+    Client().post("/account/login", {"login": "june", "password": PASSWORD})
+    text = text_of(supports_client.get(page_of(person)))
+    assert "No mails to the present address are stored." in text
+    assert "No active sessions." in text
+
+
+def test_account_history_has_words_instead_of_codes(supports_client, person):
+    confirm(supports_client, help_of(person, "end-sessions"))
+    entry = AccountHistory.objects.get()
+    for address in (
+        reverse("admin:identity_accounthistory_changelist"),
+        reverse("admin:identity_accounthistory_change", args=[entry.pk]),
+    ):
+        text = text_of(supports_client.get(address))
+        assert "Logged out on all devices" in text
+        assert not re.search("account.logged_out|[Pp]rincipal|[Cc]redential", text), address
 
 
 def test_search_states_that_it_found_an_account_by_its_application(supports_client, person):
