@@ -22,16 +22,27 @@ class SeenForm(forms.Form):
     fieldset: ClassVar[Any] = ("", ())  # the title and the fields of a group at the end of the page
 
     @property
+    def sections(self) -> list[tuple[str, Any]]:
+        """Return the titles and the visible fields of the form's sections. A section without a title has no frame."""
+        return [("", [field for field in self.visible_fields() if field not in self.fieldset[1]])]
+
+    @property
+    def fieldset_sections(self) -> list[tuple[str, Any]]:
+        return [("", self.fieldset[1])]
+
+    @property
     def opens_fieldset(self) -> bool:
         """Check whether the group of `fieldset` is open because it has an invalid field."""
         return any(field.errors for field in self.fieldset[1])
 
     def focus(self) -> None:
-        """Mark the first invalid field, or the first field if all are valid. The script focuses it on wide screens.
+        """Mark the first invalid field, or the first field if all are valid, for the focus of the script.
 
-        On a phone, a focus would scroll past the case and the effects of the decision.
+        On a phone, the script only focuses an invalid field. The focus of a valid field would scroll past the case and
+        the effects of the decision.
         """
-        fields = self.visible_fields()
+        sections = [*self.sections, *self.fieldset_sections]
+        fields = [field for _title, fields in sections for field in fields]
         for field in [field for field in fields if field.errors][:1] or fields[:1]:
             field.field.widget.attrs["data-first"] = True
 

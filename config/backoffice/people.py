@@ -27,6 +27,11 @@ class Table:
     empty: str
     more: str = ""
 
+    @property
+    def labeled_rows(self) -> list[list[tuple[str, Any]]]:
+        """Return each value with the title of its column, which narrow screens display next to the value."""
+        return [list(zip(self.head, row, strict=True)) for row in self.rows]
+
 
 def tables_about(person_id: int, *, viewer: Any) -> list[Table]:
     """Return other apps' tables about an account that the viewer may see."""

@@ -36,6 +36,17 @@ _FEE = {"yes": True, "no": False}
 _PLAIN = ("regime", "regime_reason", "day_count", "terms_text")
 _TERMS = (*_PLAIN, "jurisdiction", "currency", "fee_financed", "apr_cap", "example", "texts")
 _TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE)
+_SECTIONS = {
+    "Offer": ("name", "product_type", "description"),
+    "Amounts": ("amount_min", "amount_max"),
+    "Rates and terms": ("rate_min", "rate_max", "terms"),
+}
+_EU_SECTIONS = {
+    "Law and currency": ("jurisdiction", "currency", "regime", "regime_reason"),
+    "Costs": ("day_count", "fee_financed", "apr_cap"),
+    "Representative example": tuple(_EXAMPLE.values()),
+    "Information for applicants": ("terms_text", *(f"text_{name}" for name in _TEXTS)),
+}
 LAWS = {US: "United States", EU: "European Union"}
 _LONG = forms.Textarea(attrs={"rows": 2})
 
@@ -61,16 +72,16 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
             "Fee", ("yes", "The lender deducts it from the payout"), ("no", "The borrower pays it separately")
         ),
         "apr_cap": FigureField(label="Highest legal APR", max_value=APR_MAX_PERCENT, **rate),
-        "example_amount": AmountField(currency, label="Example: amount", **amount),
-        "example_months": FigureField(label="Example: months", **months),
-        "example_rate": FigureField(label="Example: rate, percent per year", max_value=RATE_MAX_PERCENT, **rate),
-        "example_fee": AmountField(currency, label="Example: fee", **amount),
+        "example_amount": AmountField(currency, label="Amount of the example", **amount),
+        "example_months": FigureField(label="Months of the example", **months),
+        "example_rate": FigureField(label="Rate of the example", max_value=RATE_MAX_PERCENT, **rate),
+        "example_fee": AmountField(currency, label="Fee of the example", **amount),
         "terms_text": forms.CharField(
             label="Explanation of the terms (Article 12)", max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG
         ),
         **{
             f"text_{name}": forms.CharField(
-                label=f"Text: {name.replace('_', ' ')}", max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG,
+                label=capfirst(words(name)), max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG,
                 help_text=f"You can enter “{DOES_NOT_APPLY}”.",
             )
             for name in _TEXTS
@@ -163,7 +174,7 @@ class OfferForm(SeenForm):
         max_length=DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
     amount_min, amount_max = _amounts(None).values()
-    rate_min, rate_max = _rate("Lowest rate, percent per year"), _rate("Highest rate, percent per year")
+    rate_min, rate_max = _rate("Lowest rate per year"), _rate("Highest rate per year")
     terms = forms.CharField(
         label="Terms in months",
         required=False,
@@ -186,8 +197,19 @@ class OfferForm(SeenForm):
         return typed[:3] if about.get("jurisdiction") == EU else None
 
     @property
+    def sections(self) -> list[tuple[str, Any]]:
+        return self._sections(_SECTIONS)
+
+    @property
     def fieldset(self) -> tuple[str, Any]:
         return TITLE, [self[name] for name in eu_fields(None)]
+
+    @property
+    def fieldset_sections(self) -> list[tuple[str, Any]]:
+        return self._sections(_EU_SECTIONS)
+
+    def _sections(self, sections: dict[str, tuple[str, ...]]) -> list[tuple[str, Any]]:
+        return [(title, [self[name] for name in names]) for title, names in sections.items()]
 
     @property
     def opens_fieldset(self) -> bool:

@@ -146,7 +146,7 @@ def applications_about(person_id: int, viewer: Any) -> Table | None:
             record_link("credit_application", application.pk, reference_of(application.pk)),
             chip(application.status),
             application.lender or application.provider_id,
-            moment(application.submitted_at) if application.submitted_at else "not submitted",
+            moment(application.submitted_at) if application.submitted_at else "Not submitted",
         )
         for application in newest.only(*columns)[:_TABLE_ROWS]
     ]

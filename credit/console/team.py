@@ -177,9 +177,16 @@ class ProviderAdmin(NamedRecords):
             "manages": manages,
             "may_revoke": manages and role_of(record, request.user) == ProviderMember.OWNER,
             "members": self._members(record, manages=manages),
-            "invitations": _waiting(record)[:ROWS_MAX] if manages else [],
+            "invitations": self._invitations(record) if manages else [],
             "roles_help": ROLES_HELP,
         }
+
+    def _invitations(self, record: Provider) -> list[tuple[Invitation, str]]:
+        """Return the pending invitations with their roles. The role `member` of an invitation means `reviewer`."""
+        return [
+            (invitation, ProviderMember.REVIEWER if invitation.role == "member" else invitation.role)
+            for invitation in _waiting(record)[:ROWS_MAX]
+        ]
 
     def _members(self, record: Provider, *, manages: bool) -> list[dict[str, Any]]:
         """Return the rows of the members. Only users who manage the members see how a member logs in."""

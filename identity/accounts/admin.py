@@ -72,7 +72,7 @@ _MAILS = {
     "password_reset": "Password reset",
     "staff_password": "New password (single sign-on)",
 }
-_MAIL_STATUSES = {PENDING: "waiting", SENT: "sent", FAILED: "failed"}
+_MAIL_STATUSES = {PENDING: "Waiting", SENT: "Sent", FAILED: "Failed"}
 _BROWSERS = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 
 
@@ -156,10 +156,10 @@ def facts_about(person: Any) -> list[tuple[str, Any]]:
         ("User name", person.get_username()),
         ("User ID", person.pk),
         ("Joined", moment(person.date_joined)),
-        ("Last log-in", moment(person.last_login) if person.last_login else "never"),
+        ("Last log-in", moment(person.last_login) if person.last_login else "Never"),
     ]
     if person.is_staff:
-        facts.append(("Back office", "superuser" if person.is_superuser else f"staff, {groups or 'without a group'}"))
+        facts.append(("Back office", "Superuser" if person.is_superuser else f"Staff, {groups or 'without a group'}"))
     elif groups:
         facts.append(("Groups", groups))
     return facts
@@ -167,8 +167,8 @@ def facts_about(person: Any) -> list[tuple[str, Any]]:
 
 def _status_of(person: Any) -> str:
     if person.erased_at is not None:
-        return "erased"
-    return "active" if person.is_active else "disabled: the owner can't log in"
+        return "Erased"
+    return "Active" if person.is_active else "Disabled: the owner can't log in"
 
 
 def mails_to(person: Any) -> Table:

@@ -1,5 +1,7 @@
 """Test that a lender's owner can create, change, and deactivate offers in the console after a quote."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -55,6 +57,19 @@ def test_fields_of_the_european_union_open_for_an_eu_offer_and_for_errors(owner,
     for fields in ({"jurisdiction": "eu"}, {"jurisdiction": "xx"}):
         page = owner.post(make_of(lender), {"seen": seen, **FIELDS, **fields}).content.decode()
         assert '<details class="group" open>' in page
+
+
+def test_offer_form_has_sections_and_focuses_the_first_invalid_field(owner, lender):
+    page = owner.get(make_of(lender))
+    content = page.content.decode()
+    for title in ("Offer", "Amounts", "Rates and terms", "Representative example", "Information for applicants"):
+        assert f"<legend>{title}</legend>" in content
+    form = page.context["form"]
+    named = [field.name for _, fields in [*form.sections, *form.fieldset_sections] for field in fields]
+    assert sorted(named) == sorted(field.name for field in form.visible_fields()), "each field is in a section, once"
+    fields = {**FIELDS, "rate_min": "x", "terms": "y"}
+    page = owner.post(make_of(lender), {"seen": seen_value(page), **fields})
+    assert re.findall(r'<input[^>]+name="(\w+)"[^>]+data-first', page.content.decode()) == ["rate_min"]
 
 
 def test_quote_is_shown_before_the_offer_is_created(owner, lender):

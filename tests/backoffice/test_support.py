@@ -105,7 +105,7 @@ def test_account_page_shows_support_the_person_in_words(supports_client, person)
     browser.post("/account/login", {"login": "jane", "password": PASSWORD})
     page = supports_client.get(page_of(person))
     text = text_of(page)
-    for expected in ("Status active", "Name J•••", "Email address j•••", "New password waiting", "Active sessions"):
+    for expected in ("Status Active", "Name J•••", "Email address j•••", "New password Waiting", "Active sessions"):
         assert expected in text, expected
     assert re.search(f"{reference} submitted Cedar Lending", text)
     assert f"/admin/credit/application/?q=user%3A{person.pk}" in links_of(page)
@@ -119,7 +119,7 @@ def test_account_page_shows_reviewers_the_data_without_mails_and_sessions(review
     text = text_of(reviewers_client.get(page_of(person)))
     assert "Jane · jane" in text
     assert "jane@example.org" in text
-    assert "Status disabled" in text
+    assert "Status Disabled" in text
     assert "Active sessions" not in text
     assert "Mails" not in text
 
@@ -132,7 +132,7 @@ def test_account_page_shows_operations_no_applications(person):
 
 
 def test_account_page_of_staff_shows_their_groups(supports_client):
-    assert "Back office staff, Reviewer" in text_of(supports_client.get(page_of(staff_of("Reviewer", username="rita"))))
+    assert "Back office Staff, Reviewer" in text_of(supports_client.get(page_of(staff_of("Reviewer", username="rita"))))
 
 
 def test_mails_and_sessions_of_another_account_are_not_shown(supports_client, person):

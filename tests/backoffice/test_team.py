@@ -2,10 +2,13 @@
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
+from config.core.lifecycle import Actor
 from config.core.names import name_key
 from config.mail.models import OutgoingMail
 from credit.models import Provider, ProviderMember
+from identity.accounts.invitations import invite
 from identity.models import Invitation
 from tests.backoffice.lenders import ROLES, console_client, lender_of
 from tests.backoffice.pages import confirm, seen_value, send_form, text_of
@@ -41,6 +44,13 @@ def test_owner_can_invite_a_lender_member_by_mail(lender):
     assert OutgoingMail.objects.count() == 1
     assert "new@example.test Reviewer invited expires" in text_of(owner.get(page_of(lender)))
     assert not ProviderMember.objects.filter(user__email="new@example.test").exists()
+
+
+def test_pending_invitation_of_the_role_member_is_shown_as_a_reviewer(lender):
+    now = timezone.now()
+    invite(actor=Actor.system("test"), email="old@example.test", role="member", provider_id="701", now=now)
+    text = text_of(console_client(lender.people["owner"]).get(page_of(lender)))
+    assert "old@example.test Reviewer invited expires" in text
 
 
 def test_team_link_opens_the_page_of_the_only_lender(lender):

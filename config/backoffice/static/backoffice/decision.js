@@ -1,7 +1,10 @@
 "use strict";
 
-// A form begins in its first field. On a narrow screen, a focus would scroll past the case and the effects.
-if (matchMedia("(min-width: 64rem)").matches) document.querySelector("[data-first]")?.focus({ preventScroll: true });
+// A form begins in its first invalid field. If all fields are valid, it begins in its first field. On a narrow screen,
+// that focus would scroll past the case and the effects.
+const first = document.querySelector("[data-first]");
+if (first?.getAttribute("aria-invalid") === "true") first.focus();
+else if (matchMedia("(min-width: 64rem)").matches) first?.focus({ preventScroll: true });
 
 // A decision's terms are computed by the server when a figure changes. Without this script the button does the same.
 const form = document.querySelector("form[data-preview]");
