@@ -33,8 +33,8 @@ def closed_console(user: Any) -> str:
     member = ProviderMember.objects.filter(user=user).select_related("provider").order_by("id").first()
     if member is None or console_memberships(user).exists():
         return ""
-    outcome = _outcome_of(member)
-    return f"{outcome.title}. {outcome.missing}"
+    facts = {"role": _TITLES[member.role], "lender": name_of(member.provider)}
+    return gettext("You are %(role)s of %(lender)s.") % facts + " " + _outcome_of(member).missing
 
 
 def name_of(provider: Provider) -> str:

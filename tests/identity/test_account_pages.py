@@ -632,6 +632,7 @@ class TestInvitations:
         assert 'href="/admin/"' not in page
         refused = browser.get("/admin/login/", follow=True)
         assert refused.status_code == 403
+        assert "You are an owner of Cedar Lending. " in refused.content.decode()
         assert "to the group Lender" in refused.content.decode()
         provider.owner.groups.add(Group.objects.get(name="Lender"))
         assert 'href="/admin/"' in browser.get(confirmation).content.decode()
