@@ -53,6 +53,7 @@ DOCUMENTED_METHODS = {
     "BooleanField": "to_internal_value",
     "CharField": "to_internal_value",
     "UUIDField": "to_internal_value",
+    "UserPassesTestMixin": "test_func",
     "ViewSetMixin": "initialize_request",  # The REST framework's page on views documents this dispatch method.
     "ChoiceField": "to_internal_value",
     "DictField": "to_internal_value",
@@ -65,13 +66,13 @@ DOCUMENTED_METHODS = {
     "ContextMixin": "get_context_data",
     "DecimalField": "to_python",  # Django documents these methods of forms.
     "DefaultAccountAdapter": "add_message authenticate clean_email confirm_email generate_unique_username "
-    "get_client_ip get_email_verification_redirect_url get_login_stages is_open_for_signup "
+    "get_client_ip get_email_verification_redirect_url get_login_stages get_signup_redirect_url is_open_for_signup "
     "is_reauthentication_required post_login reauthenticate save_user send_mail",
     "DefaultContentNegotiation": "select_renderer",
     "DefaultMFAAdapter": "decrypt encrypt get_public_key_credential_rp_entity",
     "Field": "get_db_prep_save pre_save validate value_to_string",
     "FloatField": "to_internal_value",
-    "FormMixin": "form_invalid form_valid get_context_data get_form_kwargs",
+    "FormMixin": "form_invalid form_valid get_context_data get_form_kwargs get_initial",
     "GenericAPIView": "filter_queryset",
     "HTTPAdapter": "init_poolmanager",
     "HTTPConnection": "connect",  # http.client documents it; urllib3 documents `ConnectionCls`

@@ -58,7 +58,7 @@ _ENTITY_KINDS: dict[int, tuple[str, ...]] = {
         "account.deletion_canceled", "back_office.changed", "api_key.rotated", "oauth_client.changed",
         "oauth_client.secret_rotated", "invitation.accepted", "account.password_changed", "account.email_changed",
         "account.second_factor_added", "account.second_factor_removed", "account.claimed", "account.linked",
-        "account.unlinked", "account.logged_out", "account.reset_mailed",
+        "account.unlinked", "account.name_changed", "account.logged_out", "account.reset_mailed",
     ),
     DELETE: ("erasure", "back_office.deleted", "oauth_client.deleted"),
     ENABLE: ("api_key.confirmed",),

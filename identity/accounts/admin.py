@@ -45,6 +45,7 @@ _ACTIONS = {
     "account.export_requested": "Copy of the data requested",
     "account.linked": "Linked to single sign-on",
     "account.logged_out": "Logged out on all devices",
+    "account.name_changed": "Name changed",
     "account.password_changed": "Password changed",
     "account.reset_mailed": "Mail for a new password sent",
     "account.second_factor_added": "Second factor added",

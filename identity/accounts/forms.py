@@ -70,7 +70,33 @@ class _ShortRules:
         self.fields["password1"].help_text = words % {"number": PASSWORD_MIN}
 
 
-class SignUpForm(_ShortRules, SignupForm):  # type: ignore[misc]
+class _PersonName:
+    """Validate the name of a person, which other users can see."""
+
+    cleaned_data: dict[str, Any]
+
+    def clean_first_name(self) -> str:
+        return self._clean_name("first_name")
+
+    def clean_last_name(self) -> str:
+        return self._clean_name("last_name")
+
+    def _clean_name(self, field: str) -> str:
+        text: str = self.cleaned_data[field]
+        try:
+            return clean_words(text) if text else ""
+        except ValueError as error:
+            raise forms.ValidationError(gettext("Enter a name without control characters.")) from error
+
+
+class NameForm(_PersonName, forms.Form):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["first_name"] = _name_field(gettext("First name"), "given-name")
+        self.fields["last_name"] = _name_field(gettext("Last name"), "family-name", required=False)
+
+
+class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
     account_already_exists: bool
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -87,19 +113,6 @@ class SignUpForm(_ShortRules, SignupForm):  # type: ignore[misc]
             self.order_fields(["email", "first_name", "last_name"])
         for field in self.fields.values():  # it would repeat the label
             field.widget.attrs.pop("placeholder", None)
-
-    def clean_first_name(self) -> str:
-        return self._clean_name("first_name")
-
-    def clean_last_name(self) -> str:
-        return self._clean_name("last_name")
-
-    def _clean_name(self, field: str) -> str:
-        text: str = self.cleaned_data[field]
-        try:
-            return clean_words(text) if text else ""
-        except ValueError as error:
-            raise forms.ValidationError(gettext("Enter a name without control characters.")) from error
 
     def validate_unique_email(self, value: str) -> str:
         """Store whether the address belongs to an account. An unconfirmed change of an address is ignored."""

@@ -6,7 +6,7 @@ from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.contrib.auth.forms import BaseUserCreationForm
-from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
@@ -16,16 +16,17 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import get_language_from_request, gettext, gettext_lazy, override
 from django.views.generic import FormView, TemplateView, View
 
+from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
-from identity.access.models import TokenFamily, User
+from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, invitations, managed
-from identity.accounts.forms import AddressForm
+from identity.accounts.forms import AddressForm, NameForm
 from identity.accounts.links import LinkEnded, find_link
 from identity.accounts.models import Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
-from identity.accounts.roles import STAFF, words_of
+from identity.accounts.roles import STAFF, is_partner, words_of
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
@@ -50,13 +51,37 @@ class AccountPage(LoginRequiredMixin, TemplateView):
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         address = EmailAddress.objects.filter(user=self.request.user.pk, primary=True).first()
-        return super().get_context_data(**options) | {"address": address}
+        return super().get_context_data(**options) | {
+            "address": address,
+            "may_change_name": not is_partner(self.request.user),
+        }
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Change whether the user gets mail about applications."""
         user: Any = request.user
         user.wants_mail = request.POST.get("wants_mail") == "yes"
         user.save(update_fields=["wants_mail"])
+        return HttpResponseRedirect(reverse("account"))
+
+
+class NamePage(UserPassesTestMixin, FormView):  # type: ignore[type-arg]
+    """Changes the name that members of the same lender see. Partners can't, because their customers see the name."""
+
+    template_name = "account/name_change.html"
+    form_class = NameForm
+
+    def test_func(self) -> bool:
+        return self.request.user.is_authenticated and not is_partner(self.request.user)
+
+    def get_initial(self) -> dict[str, Any]:
+        user: Any = self.request.user
+        return {"first_name": user.first_name, "last_name": user.last_name}
+
+    def form_valid(self, form: NameForm) -> HttpResponse:
+        user: Any = self.request.user
+        user.first_name, user.last_name = form.cleaned_data["first_name"], form.cleaned_data["last_name"]
+        user.save(update_fields=["first_name", "last_name"])
+        AccountHistory.note("account.name_changed", Actor(user, "session"), now=timezone.now())
         return HttpResponseRedirect(reverse("account"))
 
 

@@ -79,6 +79,10 @@ def require(inviter: Any, permission: str) -> None:
         raise InsufficientScope("Your account can't invite with this role.", details={"required": permission})
 
 
+def is_partner(user: Any) -> bool:
+    return bool(user.groups.filter(name=PARTNER).exists())
+
+
 def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
     require(inviter, MAY_INVITE)
 

@@ -43,6 +43,7 @@ urlpatterns = [
     path("confirm/<str:key>", _whole(theirs.ConfirmEmailView), name="account_confirm_email"),
     path("reauthenticate", theirs.ReauthenticateView.as_view(), name="account_reauthenticate"),
     path("email", reauthentication_required(_whole(pages.AddressPage), allow_get=True), name="account_email"),
+    path("name", _whole(pages.NamePage), name="account_name"),
     path("address/<str:token>", _whole(pages.AddressLinkPage), name="account_confirm_address"),
     path("password", _whole(theirs.PasswordChangeView), name="account_change_password"),
     path("password/set", _whole(theirs.PasswordSetView), name="account_set_password"),

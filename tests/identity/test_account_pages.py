@@ -29,7 +29,7 @@ from identity.accounts import urls
 from identity.accounts.adapter import AccountAdapter
 from identity.accounts.addresses import accounts_with, confirm
 from identity.accounts.invitations import invite
-from identity.models import Erasure, OneTimeLink, User
+from identity.models import AccountHistory, Erasure, OneTimeLink, User
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, ApplicationFactory, ClaimFactory, ProviderFactory, UserFactory
 from tests.identity.oauth_support import make_client
@@ -40,7 +40,7 @@ from tests.second_factors import authenticator_of, code_of
 pytestmark = pytest.mark.django_db
 EMAIL, NEW_PASSWORD = "jane@example.org", "a new one, and long"
 ERASE = {"do": "erase"}
-WAYS = ["/account/", "/account/email", "/account/password", "/account/sessions", "/account/privacy"]
+WAYS = ["/account/", "/account/name", "/account/email", "/account/password", "/account/sessions", "/account/privacy"]
 ENTRANCES = ["/account/login", "/account/signup", "/account/password/forgot"]
 
 
@@ -508,6 +508,33 @@ class TestAccountEnumeration:
         assert answers[-1] == 429, "one of them is jane's"
         status_codes = [Client().post("/account/password/forgot", {"email": EMAIL}).status_code for _ in range(12)]
         assert status_codes[-1] == 429
+
+
+class TestName:
+    def test_account_changes_its_name_with_an_entry_in_the_history(self, jane):
+        browser = Client()
+        browser.force_login(jane, backend="django.contrib.auth.backends.ModelBackend")
+        assert 'href="/account/name"' in browser.get("/account/").content.decode()
+        answer = browser.post("/account/name", {"first_name": " Carmen ", "last_name": "de  la Cruz"})
+        assert answer.headers["Location"] == "/account/"
+        assert "<bdi>Carmen de la Cruz</bdi>" in browser.get("/account/").content.decode()
+        assert 'value="Carmen"' in browser.get("/account/name").content.decode()
+        assert AccountHistory.objects.get(action="account.name_changed").account == jane
+
+    @pytest.mark.parametrize("name", ["", "  ", "Car\u202emen", "x" * 151, "a\x00b"])
+    def test_invalid_name_is_rejected(self, jane, name):
+        browser = Client()
+        browser.force_login(jane, backend="django.contrib.auth.backends.ModelBackend")
+        assert browser.post("/account/name", {"first_name": name}).status_code == 200
+        assert not User.objects.exclude(first_name="").exists()
+
+    def test_partner_cannot_change_the_name_that_customers_see(self, jane):
+        jane.groups.add(Group.objects.get(name="Partner"))
+        browser = Client()
+        browser.force_login(jane, backend="django.contrib.auth.backends.ModelBackend")
+        assert "/account/name" not in browser.get("/account/").content.decode()
+        for method in (browser.get, browser.post):
+            assert method("/account/name", {"first_name": "Bank"}).status_code == 403
 
 
 class TestInvitations:
