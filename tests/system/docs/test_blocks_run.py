@@ -161,8 +161,14 @@ def test_blocks_of_the_accounts_guide_submit_an_application_for_a_customer(demo,
     assert mail.recipient == "jane@example.org"
 
 
+def test_block_of_the_authentication_guide_prints_the_account(demo, paste):
+    block, _signed = runnable(page("guides/authentication.md"))
+    block = replaced(block, ("https://sandbox.example.com/v1", demo["BASE"]), ("ck_test_…", demo["KEY"]))
+    assert json.loads(paste(block, {}))["username"] == "demo"
+
+
 def test_block_of_the_authentication_guide_signs_a_request(committed, live_server):
-    (block,) = runnable(page("guides/authentication.md"))
+    _sent, block = runnable(page("guides/authentication.md"))
     names = {}
     exec(block, names)
     user = UserFactory()
