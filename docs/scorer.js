@@ -13,7 +13,8 @@ var Scorer = {
     const path = page.replace(/^operate\//, ""); // "operations" has the same stem as this folder
     const matched = [...query].filter((word) => names.has(word));
     const inPath = [...query].filter((word) => !names.has(word) && stems(path).has(word));
-    const kindOfPage = page === "changelog" ? -10 : page.startsWith("reference/") ? 2 : 0;
+    const known = { changelog: -10, "reference/statuses": 3 };
+    const kindOfPage = known[page] ?? (page.startsWith("reference/") ? 2 : 0);
     const part = (some, all) => some / Math.max(all, 1);
     return (
       score +
