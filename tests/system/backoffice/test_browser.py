@@ -245,7 +245,7 @@ def test_back_office_pages_of_support_and_operations_fit_and_pass_axe(waiting_ap
     operations.go("text=Rotate")
     operations.check_page("rotate")
     operations.go("input[type=submit]")
-    assert "can collect the new key" in operations.page.inner_text(".messagelist")
+    assert "Only the owner can collect it" in operations.page.inner_text(".messagelist")
     operations.check_page("rotated")
     operations.page.goto("/admin/backoffice/dataaccess/")
     operations.check_page("data accesses")

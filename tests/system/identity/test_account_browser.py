@@ -80,7 +80,7 @@ def test_a_user_signs_up_requests_erasure_and_logs_out_in_a_browser(chromium, li
     browser_user.send("log-in")
     browser_user.send("log-in-rejected", login=EMAIL, password="wrong")
     browser_user.send("account", login=EMAIL, password=PASSWORD)
-    for path in ("", "email", "password", "sessions", "privacy"):
+    for path in ("", "name", "email", "password", "sessions", "privacy"):
         browser_user.open(f"/account/{path}", path or "account")
         assert browser_user.page.locator(LOG_OUT).is_visible(), path
     browser_user.open("/account/email", "email")
@@ -139,6 +139,8 @@ def test_password_reset_and_invitation_work_in_a_browser(chromium, live_server, 
     invite(actor=Actor.system("test"), email="j@example.org", role="developer", now=timezone.now())
     browser_user.open(f"/account/invitation/{token_of()}", "invitation")
     browser_user.send("invited-sign-up")
+    browser_user.send("invitation-accepted", password1=PASSWORD)
+    assert "You accepted the invitation of" in browser_user.page.inner_text("h1")
 
 
 def test_a_user_adds_uses_and_removes_a_second_factor_in_a_browser(chromium, live_server, user):
