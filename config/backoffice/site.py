@@ -196,6 +196,6 @@ def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> li
 
 
 PAGES = (
-    ConsolePage("admin.logentry", "Audit", 60, tab="Changes"),
-    ConsolePage("backoffice.dataaccess", "Audit", 61, for_lenders="Audit", tab="Accesses"),
+    ConsolePage("admin.logentry", "Audit", 60, tab="Log entries"),
+    ConsolePage("backoffice.dataaccess", "Audit", 61, for_lenders="Audit", tab="Data accesses"),
 )

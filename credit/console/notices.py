@@ -209,7 +209,11 @@ class ReviewRequestAdmin(OfApplication):
     ordering = ("due_at", "id")
     fields = ("about", "statement", "requested", "left", "answered", "answered_by", "outcome")
 
-    requested = column(moment, "requested_at", "asked")
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
+        is_open = obj is not None and obj.answered_at is None
+        return ("about", "statement", "requested", *(("left",) if is_open else ("answered", "answered_by", "outcome")))
+
+    requested = column(moment, "requested_at", "requested")
     answered = column(moment, "answered_at", "answered")
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
         "apr_cap": FigureField(label="Highest legal APR", max_value=APR_MAX_PERCENT, **rate),
         "example_amount": AmountField(currency, label="Amount of the example", **amount),
         "example_months": FigureField(label="Months of the example", **months),
-        "example_rate": FigureField(label="Rate of the example", max_value=RATE_MAX_PERCENT, **rate),
+        "example_rate": FigureField(label="Interest rate of the example", max_value=RATE_MAX_PERCENT, **rate),
         "example_fee": AmountField(currency, label="Fee of the example", **amount),
         "terms_text": forms.CharField(
             label="Explanation of the terms (Article 12)", max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG
@@ -174,7 +174,7 @@ class OfferForm(SeenForm):
         max_length=DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
     amount_min, amount_max = _amounts(None).values()
-    rate_min, rate_max = _rate("Lowest rate per year"), _rate("Highest rate per year")
+    rate_min, rate_max = _rate("Lowest interest rate"), _rate("Highest interest rate")
     terms = forms.CharField(
         label="Terms in months",
         required=False,

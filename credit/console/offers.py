@@ -21,6 +21,9 @@ from credit.core.profile import title_of
 from credit.models import Offer, ProviderMember
 from credit.offers.providers import role_of
 
+# The names are those of the form of an offer.
+_RATES = {"apr_min_percent": "Lowest interest rate", "apr_max_percent": "Highest interest rate"}
+
 
 def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """Return the terms that are set, with readable names. A schema is displayed as the titles of its fields."""
@@ -37,8 +40,7 @@ def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
     if is_number and name.endswith("_cents"):
         return field_title(name), money(int(value), conventions.shown_currency)
     if is_number and name.endswith("_percent"):
-        title = field_title(name)
-        return title.replace("APR", "Rate") if conventions.is_eu else title, percent_in_words(f"{value:.2f}")
+        return _RATES.get(name) or field_title(name), percent_in_words(f"{value:.2f}")
     if name == "jurisdiction":
         return "Law", LAWS.get(value, value)
     if name == "blockscore_model_id":
@@ -73,7 +75,7 @@ class OfferAdmin(NamedRecords):
         limits = (record.loan_amount_min_cents, record.loan_amount_max_cents)
         return _range(money(limit, currency) for limit in limits if limit is not None)
 
-    @admin.display(description="rate", ordering="apr_min_percent")
+    @admin.display(description="interest rate", ordering="apr_min_percent")
     def rate(self, record: Offer) -> str:
         limits = (record.apr_min_percent, record.apr_max_percent)
         return _range(percent_in_words(f"{limit:.2f}") for limit in limits if limit is not None)

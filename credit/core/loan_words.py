@@ -15,7 +15,7 @@ from credit.core.quotes import HUNDREDTH, TENTH, Instalment, shown_apr
 
 _TITLES = {
     "amount_cents": gettext_noop("Amount"),
-    "rate_percent": gettext_noop("Interest rate a year"),
+    "rate_percent": gettext_noop("Interest rate"),
     "fee_cents": gettext_noop("Fee"),
     "term_months": gettext_noop("Number of months"),
     "apr_percent": gettext_noop("Annual percentage rate"),

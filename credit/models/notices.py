@@ -428,6 +428,8 @@ class ReviewRequest(models.Model):
     )
 
     class Meta:
+        verbose_name = "request for reconsideration"
+        verbose_name_plural = "requests for reconsideration"
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(

@@ -145,7 +145,7 @@ class TestProposal:
             f"/admin/credit/proposal/{proposal.pk}/change/",
         ):
             text = text_of(colleague.get(address))
-            for row in ("Amount $6,000.00", "Interest rate a year 8%", "Monthly payment $521.93", "Proposed by rita"):
+            for row in ("Amount $6,000.00", "Interest rate 8%", "Monthly payment $521.93", "Proposed by rita"):
                 assert row in text, address
 
     def test_proposal_author_can_withdraw_the_proposal(self, reviewers_client, proposal):

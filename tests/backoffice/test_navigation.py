@@ -99,5 +99,5 @@ def test_offer_page_shows_dollars_and_rates_with_two_decimals(reviewers_client):
     offer = OfferFactory(apr_min_percent=6.9, loan_amount_min_cents=100_000)
     text = text_of(reviewers_client.get(f"/admin/credit/offer/{offer.pk}/change/"))
     assert "Loan amount minimum $1,000.00" in text
-    assert "APR minimum 6.90%" in text
+    assert "Lowest interest rate 6.90%" in text
     assert "cents" not in text

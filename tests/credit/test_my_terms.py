@@ -54,7 +54,7 @@ class TestPage:
             assert words in page
         figures = dict(re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', page))
         assert figures["Amount"] == "$12,000.00"
-        assert figures["Interest rate a year"] == "7.25%"
+        assert figures["Interest rate"] == "7.25%"
         assert figures["Fee"] == "$200.00"
         assert figures["Annual percentage rate"] == f"{approved.loan_terms.apr_percent:.2f}%"
         assert figures["Monthly payment"] == "$371.90"
