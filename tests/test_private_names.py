@@ -85,7 +85,7 @@ DOCUMENTED_METHODS = {
     "MinimumLengthValidator": "validate",
     "Model": "save",
     "ModelAdmin": "add_view change_view changelist_view get_actions get_changelist get_form get_list_display "
-    "get_list_filter get_search_results get_urls save_model",
+    "get_list_filter get_search_results get_urls response_add save_model",
     "MultipleObjectMixin": "get_context_data get_queryset",
     # oauthlib's RequestValidator documents them.
     "OAuth2Validator": "confirm_redirect_uri get_code_challenge get_code_challenge_method get_original_scopes "

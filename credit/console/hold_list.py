@@ -6,10 +6,10 @@ The list shows no data of applications, because operators can't open application
 from typing import Any
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import OuterRef, Q, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
 from config.backoffice.bases import RecordAction, SeenForm
@@ -19,7 +19,7 @@ from config.backoffice.lists import ConditionFilter
 from config.backoffice.transitions import actor_of
 from config.core.errors import ApiError
 from config.core.ids import parse_uuid
-from credit.console.holds import HoldForm
+from credit.console.holds import HoldForm, hold_in_words
 from credit.console.records import ReferenceAdmin
 from credit.core.figures import end_of_id, reference_of
 from credit.models import Application, RetentionHold
@@ -103,7 +103,7 @@ def _refusal(hold: RetentionHold) -> str:
 def _end(request: HttpRequest, hold: RetentionHold, form: SeenForm) -> str:
     reason = form.cleaned_data["reason"]
     set_hold(str(hold.application_id), on=False, reason=reason, actor=actor_of(request), now=timezone.now())
-    return "The litigation hold is off."
+    return hold_in_words(hold.application_id, is_on=False)
 
 
 @admin.register(RetentionHold)
@@ -163,6 +163,10 @@ class HoldAdmin(ReferenceAdmin):
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         one_button = {"show_save_and_add_another": False, "show_save_and_continue": False}
         return super().add_view(request, form_url, {**one_button, **(extra_context or {})})
+
+    def response_add(self, request: HttpRequest, obj: Any, post_url_continue: Any = None) -> HttpResponse:  # noqa: ARG002
+        messages.success(request, hold_in_words(obj.application_id, is_on=obj.is_on))
+        return HttpResponseRedirect(self.address_of("changelist"))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         """Do nothing: `clean` has stored the hold."""

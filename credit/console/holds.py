@@ -12,6 +12,7 @@ from config.backoffice.consoles import console_of, may
 from config.backoffice.html import day_in_words
 from config.backoffice.transitions import actor_of
 from credit.console.lender_console import sent
+from credit.core.figures import reference_of
 from credit.models import Application, RetentionHold
 from credit.notices.retention import HOLD_PERMISSION, set_hold
 
@@ -35,6 +36,11 @@ class HoldForm(SeenForm):
     reason = forms.CharField(max_length=500, help_text="The platform stores it with your name.")
 
 
+def hold_in_words(application_id: Any, *, is_on: bool) -> str:
+    """Return the message after the start or the end of a hold."""
+    return f"The litigation hold of {reference_of(application_id)} is {'on' if is_on else 'off'}."
+
+
 def _is_on(application: Application) -> bool:
     hold = RetentionHold.newest_of(application)
     return hold is not None and hold.is_on
@@ -43,7 +49,7 @@ def _is_on(application: Application) -> bool:
 def _change(request: HttpRequest, application: Application, form: Any) -> str:
     reason, on = form.cleaned_data["reason"], not _is_on(application)
     set_hold(str(application.pk), on=on, reason=reason, actor=actor_of(request), now=timezone.now())
-    return "The litigation hold is on." if on else "The litigation hold is off."
+    return hold_in_words(application.pk, is_on=on)
 
 
 def _consequences(application: Application) -> list[str]:

@@ -1,9 +1,10 @@
 """The admin of records that belong to applications: transitions, revisions, and ledger records."""
 
-from typing import Any, ClassVar
+from collections.abc import Collection
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin
-from django.db.models import BooleanField, QuerySet, Value
+from django.db.models import BooleanField, QuerySet, UUIDField, Value
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
@@ -11,13 +12,23 @@ from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin
 from config.backoffice.consoles import may
 from config.backoffice.html import chip, code, column, document, record_link
 from config.backoffice.lists import among
+from config.core.ids import parse_positive_int64, parse_uuid
 from credit.console.names import legal_names, person_cell
 from credit.core.figures import reference_of
 from credit.core.machine import MACHINE
 from credit.models import ApplicationHistory, ApplicationRevision, DecisionAnchor
 
 
-class OfApplication(ReadOnlyAdmin):
+class TitledByApplication(ReadOnlyAdmin):
+    """The base admin of an application's records, which other lists name by the application's reference."""
+
+    def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
+        parse = parse_uuid if isinstance(self.opts.pk, UUIDField) else parse_positive_int64
+        rows = self.model._default_manager.filter(pk__in=[parse(pk) for pk in ids], application__isnull=False)
+        return {str(pk): f"of {reference_of(number)}" for pk, number in rows.values_list("pk", "application_id")}
+
+
+class OfApplication(TitledByApplication):
     """The base admin of an application's records. The data subject is the applicant."""
 
     is_about_people = True
@@ -62,7 +73,7 @@ class ApplicationRevisionAdmin(HistoryAdmin):
     )  # fmt: skip
 
 
-class ReferenceAdmin(ReadOnlyAdmin):
+class ReferenceAdmin(TitledByApplication):
     """The base admin of an application's records that viewers without access to applications can open."""
 
     @admin.display(description="application")

@@ -5,8 +5,9 @@ import pytest
 from config.core.casework import Assignment, DataAccess, named
 from credit.core.applicants import Applicants
 from credit.core.figures import reference_of
-from tests.backoffice.pages import links_of, text_of
-from tests.backoffice.test_applications import make, page_of
+from credit.models import Proposal
+from tests.backoffice.pages import links_of, send_form, text_of
+from tests.backoffice.test_applications import make, move_of, page_of
 from tests.credit.applicants import PERSON
 
 pytestmark = pytest.mark.django_db
@@ -39,6 +40,17 @@ def test_access_log_names_records_by_their_reference_and_shows_masking_in_words(
     assert page_of(application) in links_of(page)
     row = DataAccess.objects.get(action="page")
     assert str(application.pk) in text_of(superusers_client.get(f"{TABS[1]}{row.pk}/change/"))
+
+
+def test_access_log_names_records_of_an_application_by_its_reference(reviewers_client, superusers_client, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    application = make()
+    send_form(reviewers_client, move_of(application, "rejected"), code_1="no_credit_file")
+    proposal = Proposal.objects.get()
+    reviewers_client.get(f"/admin/credit/proposal/{proposal.pk}/change/")
+    text = text_of(superusers_client.get(TABS[1]))
+    assert f"proposal of {reference_of(application.pk)}" in text
+    assert str(proposal.pk) not in text
 
 
 def test_assignments_show_the_applicants_names_and_log_the_access(reviewers_client, reviewer):

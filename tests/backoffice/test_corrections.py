@@ -7,6 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.backoffice.queues import states_of
+from credit.core.figures import reference_of
 from credit.models import Correction, RetentionHold
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.lenders import console_client, lender_of
@@ -111,11 +112,12 @@ class TestLitigationHold:
         application = make()
         client = console_client(staff_of("Operations", "Support", username="olga"))
         place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
-        assert "The litigation hold is on." in text_of(confirm(client, place, reason="Case 28-cv-1"))
+        message = f"The litigation hold of {reference_of(application.pk)} is"
+        assert f"{message} on." in text_of(confirm(client, place, reason="Case 28-cv-1"))
         hold = RetentionHold.objects.get()
         assert (hold.is_on, hold.reason, hold.principal.username) == (True, "Case 28-cv-1", "olga")
         assert "Case 28-cv-1" in text_of(reviewers_client.get(page_of(application)))
-        assert "The litigation hold is off." in text_of(confirm(client, place, reason="Settled"))
+        assert f"{message} off." in text_of(confirm(client, place, reason="Settled"))
         assert "Litigation hold since" not in text_of(reviewers_client.get(page_of(application)))
 
     def test_reviewers_cannot_change_a_litigation_hold(self, reviewers_client):

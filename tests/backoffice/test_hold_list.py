@@ -7,7 +7,7 @@ from credit.core.figures import reference_of
 from credit.models import RetentionHold
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import confirm, links_of, text_of
 from tests.backoffice.test_applications import make
 
 pytestmark = pytest.mark.django_db
@@ -29,12 +29,14 @@ def test_operations_can_start_and_end_a_hold_by_application_number(client, numbe
     assert client.get(f"/admin/credit/application/{application.pk}/change/").status_code == 403
     assert "Litigation holds" in text_of(client.get("/admin/records/"))
     text = text_of(send(client, number_of(application.pk)))
-    assert reference_of(application.pk) in text
+    assert f"The litigation hold of {reference_of(application.pk)} is on." in text
     assert "Case 28-cv-1" in text
     hold = RetentionHold.objects.get()
     assert (hold.application_id, hold.is_on, hold.principal.username) == (application.pk, True, "olga")
     end = reverse("admin:credit_retentionhold_do", args=[hold.pk, "end"])
-    assert "The litigation hold is off." in text_of(confirm(client, end, reason="Settled"))
+    assert f"The litigation hold of {reference_of(application.pk)} is off." in text_of(
+        confirm(client, end, reason="Settled")
+    )
     assert RetentionHold.newest_of(application).is_on is False
     assert "The application has no hold now." in text_of(client.get(end, follow=True))
 
@@ -47,6 +49,16 @@ def test_litigation_hold_pages_contain_no_application_data(client):
         text = client.get(address).content.decode()
         assert application.consumer.username not in text
         assert "/admin/credit/application/" not in text
+
+
+def test_log_entry_of_a_hold_names_the_application_and_links_to_the_hold(client, superusers_client):
+    application = make()
+    send(client, str(application.pk))
+    page = superusers_client.get("/admin/admin/logentry/")
+    assert f"litigation hold of {reference_of(application.pk)}" in text_of(page)
+    hold = RetentionHold.objects.get()
+    assert str(hold.pk) not in text_of(page)
+    assert reverse("admin:credit_retentionhold_change", args=[hold.pk]) in links_of(page)
 
 
 @pytest.mark.parametrize(

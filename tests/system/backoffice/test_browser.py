@@ -293,7 +293,7 @@ def test_every_back_office_list_of_the_demo_fits_three_widths(waiting_applicatio
             continue
         page.set_viewport_size({"width": 1440, "height": 900})
         visit.check_page(name)
-        add = page.locator(".object-tools a.addlink")
+        add = page.locator(".object-tools a.button")
         if add.count():
             page.goto(add.get_attribute("href"))
             visit.check_page(f"{name}-add")
