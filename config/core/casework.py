@@ -162,12 +162,24 @@ class Note(RecordNamed):
 
 
 class ReplyTemplate(models.Model):
-    """A reusable text for reviewers: either a reason, or document names (one per line)."""
+    """A reusable text for reviewers: either a reason, or document names (one per line).
+
+    The form of a decision offers the reasons for this decision, and the reasons for every decision.
+    """
 
     DOCUMENTS, REASON = "documents", "reason"
+    APPROVAL, REJECTION, REQUEST, REVIEW = "approval", "rejection", "request", "review"
+    USES = {
+        DOCUMENTS: "documents to request",
+        APPROVAL: "a reason for an approval",
+        REJECTION: "a reason for a rejection",
+        REQUEST: "a reason for a document request",
+        REVIEW: "a reason to reopen a case, or to return it to review",
+        REASON: "a reason for every decision",
+    }
 
     provider = _side()
-    use = models.CharField(max_length=16, choices=[(DOCUMENTS, "documents to ask for"), (REASON, "a reason")])
+    use = models.CharField(max_length=16, choices=[*USES.items()])
     name = models.CharField(max_length=80)
     text = models.TextField(max_length=10_000, help_text="For documents, one per line.")
 

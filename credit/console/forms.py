@@ -1,6 +1,6 @@
 """The form of a transition, with the reviewer's reasons and the loan in units of the offer's currency."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from hashlib import sha256
@@ -15,7 +15,9 @@ from config.core.errors import ApiError
 from config.core.figure_fields import AmountField, FigureField
 from config.core.names import clean_words
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, TERM_MAX_MONTHS
-from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED
+from credit.core.figures import money
+from credit.core.loan_words import display, months_in_words
+from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
 from credit.core.quotes import AMOUNT_MAX_CENTS
 from credit.core.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason, faults_of, in_words, text_of
 from credit.models.documents import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
@@ -111,6 +113,13 @@ def preview(form: forms.Form, figures: list[tuple[str, str]], fields: Sequence[s
 
 
 TEMPLATES_MAX = 100
+# The uses of the reply templates that the form of a transition offers, besides the reasons for every decision.
+_USES = {
+    APPROVED: ReplyTemplate.APPROVAL,
+    REJECTED: ReplyTemplate.REJECTION,
+    PENDING_DOCUMENTS: ReplyTemplate.REQUEST,
+    UNDER_REVIEW: ReplyTemplate.REVIEW,
+}
 _CODES = {"code_1": "First", "code_2": "Second", "code_3": "Third", "code_4": "Fourth"}
 
 
@@ -164,9 +173,10 @@ class ApplicationTransitionForm(TransitionForm):
         }
         # Counteroffers have only principal reasons.
         if to != COUNTEROFFER:
-            self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a common reason")
+            uses = {ReplyTemplate.REASON, _USES.get(to, ReplyTemplate.REASON)}
+            self.offer_templates(uses, "reason", label="Or a common reason")
         if to == PENDING_DOCUMENTS:
-            self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a common list")
+            self.offer_templates({ReplyTemplate.DOCUMENTS}, "documents", label="Or a common list")
             self.fields["reason"].help_text = "The applicant reads this above the checklist."
             self.order_fields(["documents", "documents_template", "reason", "reason_template", "seen"])
         else:
@@ -205,11 +215,13 @@ class ApplicationTransitionForm(TransitionForm):
                 "those that the score read.",
             )  # fmt: skip
 
-    def offer_templates(self, use: str, field: str, label: str) -> None:
-        choices = [(pk, template.name) for pk, template in self.templates.items() if template.use == use]
+    def offer_templates(self, uses: Collection[str], field: str, *, label: str) -> None:
+        """Add a choice of the templates for these uses, which can replace the text of `field`."""
+        choices = [(pk, template.name) for pk, template in self.templates.items() if template.use in uses]
         if choices:
-            self.fields[field] = forms.ChoiceField(choices=[("", "—"), *choices], required=False, label=label)
-            self.fields[use].required = False
+            options: dict[str, Any] = {"choices": [("", "—"), *choices], "required": False, "label": label}
+            self.fields[f"{field}_template"] = forms.ChoiceField(**options)
+            self.fields[field].required = False
 
     def template_text(self, field: str) -> str:
         chosen = self.templates.get(self.cleaned_data.get(field) or "")

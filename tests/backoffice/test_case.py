@@ -399,6 +399,23 @@ class TestNextCase:
         assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
         assert RequestedDocument.objects.count() == 2
 
+    @pytest.mark.parametrize(("to", "offered"), [
+        ("approved", ["Approved", "Any"]), ("rejected", ["Rejected", "Any"]), ("pending_documents", ["Asked", "Any"]),
+        ("withdrawn", ["Any"]),
+    ])  # fmt: skip
+    def test_form_offers_only_the_reasons_for_its_decision(self, reviewers_client, to, offered):
+        uses = {"approval": "Approved", "rejection": "Rejected", "request": "Asked", "review": "Back", "reason": "Any"}
+        for use, name in uses.items():
+            ReplyTemplate.objects.create(use=use, name=name, text=name)
+        form = reviewers_client.get(move_of(make(), to)).context["form"]
+        assert sorted(name for _, name in form.fields["reason_template"].choices[1:]) == sorted(offered)
+
+    def test_reopening_offers_the_reasons_for_a_review(self, reviewers_client):
+        for use in ("approval", "review"):
+            ReplyTemplate.objects.create(use=use, name=use, text=use)
+        form = reviewers_client.get(move_of(make("rejected"), "under_review")).context["form"]
+        assert [name for _, name in form.fields["reason_template"].choices[1:]] == ["review"]
+
     def test_reviewers_can_edit_reply_templates_and_support_cannot(self, reviewers_client, supports_client):
         add = reverse("admin:backoffice_replytemplate_add")
         assert reviewers_client.post(add, {"use": "reason", "name": "n", "text": "t"}).status_code == 302
