@@ -72,7 +72,6 @@ class NextCase(ReviewAdmin):
             Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
             # If two reviewers open the next case at the same time, the second reviewer gets the case after this case.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
-                self.log_change(request, Application.objects.get(pk=pk), f"Assigned to {me}.")
                 self.start_review(request, pk)
                 if still_open:
                     messages.info(request, f"You took the next case. You still have {cases}, assigned to you before.")
@@ -84,15 +83,16 @@ class NextCase(ReviewAdmin):
         messages.success(request, "No unassigned case is waiting.")
         return HttpResponseRedirect(self.list_of_work())
 
+    @transaction.atomic
     def start_review(self, request: HttpRequest, pk: Any) -> None:
-        """Move a submitted application to `under_review`, if the user can make this transition."""
-        actor = self.actor_of(request)
+        """Log the assignment. Move a submitted application to `under_review`, if the user can make this transition."""
+        record, actor = Application.objects.select_for_update().get(pk=pk), self.actor_of(request)
+        to = states.UNDER_REVIEW
+        self.log_change(request, record, f"Assigned to {request.user}.")
+        if record.status != states.SUBMITTED or record.check_transition(to, actor) is not None:
+            return
         try:
             with transaction.atomic():
-                record = Application.objects.select_for_update().get(pk=pk)
-                to = states.UNDER_REVIEW
-                if record.status != states.SUBMITTED or record.check_transition(to, actor) is not None:
-                    return
                 self.make_transition(record, to, actor=actor, reason=None, metadata=None)
                 self.log_change(request, record, f"Transition to {to}.")
         except ApiError as refusal:
