@@ -91,15 +91,16 @@ def proposal_entries(record: Application) -> Iterator[TimelineEntry]:
         if proposal.closed_at is None or (proposal.outcome == Proposal.CONFIRMED and proposal.to != COUNTEROFFER):
             continue
         decision = decision_in_words(proposal.to)
+        proposed = f"the proposal of {decision} by {proposal.proposer}"
         who = "the platform" if proposal.closed_by is None else proposal.closed_by.get_username()
         why = as_members(proposal.metadata).get(RETURN_REASON, "") if proposal.outcome == Proposal.DECLINED else ""
         yield TimelineEntry(
             at=proposal.closed_at,
             title={
                 Proposal.CONFIRMED: f"{who} confirmed {decision}, proposed by {proposal.proposer}",
-                Proposal.DECLINED: f"{who} returned it{':' if why else ''}",
-                Proposal.WITHDRAWN: f"{who} withdrew the proposal",
-                Proposal.VOID: "The proposal became void",
+                Proposal.DECLINED: f"{who} returned {proposed}{':' if why else ''}",
+                Proposal.WITHDRAWN: f"{who} withdrew the proposal of {decision}",
+                Proposal.VOID: f"The proposal of {decision} by {proposal.proposer} became void",
             }[proposal.outcome],
             text=str(why),
             id=f"{proposal.pk}-end",

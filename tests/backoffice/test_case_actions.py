@@ -122,7 +122,7 @@ class TestProposal:
         page = text_of(confirm(colleague, end_of(proposal, "close"), reason="The income is not checked."))
         assert "The case is assigned to rita." in page
         assert "rita proposed rejection" in page
-        assert "ruth returned it: The income is not checked." in page
+        assert "ruth returned the proposal of rejection by rita: The income is not checked." in page
         assert Assignment.objects.get(record_id=str(proposal.application_id)).assignee == reviewer
         assert "1 Assigned to you" in text_of(reviewers_client.get("/admin/"))
         own = text_of(colleague.get(f"/admin/credit/proposal/{proposal.pk}/change/"))
