@@ -128,7 +128,7 @@ class ApplicationAdmin(
 
     @admin.display(description="data as sent")
     def data(self, record: Any) -> SafeString | str:
-        return details(record.application_data, record.shown_currency)
+        return details(record.application_data, record.currency)
 
     def reference_of(self, record: Any) -> str:
         return reference_of(record.pk)

@@ -218,7 +218,11 @@ def stated_of(application: Any) -> list[tuple[str, Any]]:
         return []
     currency, known = application.shown_currency, Figures(data).known
     members = requirements_of(application).members
-    rest = {name: value for name, value in data.items() if name not in {*members, *known}}
+    rest = {
+        name: money(value, currency) if name.endswith("_cents") and type(value) is int else value
+        for name, value in data.items()
+        if name not in {*members, *known}
+    }
     rows = [
         (profile.title_of(name, part), _formatted(name, part, data.get(name), currency))
         for name, part in members.items()

@@ -266,6 +266,11 @@ def test_case_page_shows_changed_data_with_the_offers_schema_titles(reviewers_cl
     assert "income_cents" not in page
 
 
+def test_case_shows_amounts_outside_the_schema_with_their_currency(reviewers_client):
+    page = text_of(reviewers_client.get(page_of(make(application_data={"bonus_cents": 5_200_000, "purpose": "car"}))))
+    assert "Bonus $52,000.00 Purpose car" in page
+
+
 class TestNextCase:
     def take(self, client):
         return client.post(OLDEST)
