@@ -73,6 +73,7 @@ class Button:
     address: str
     refusal: str
     hint: str = ""
+    is_plain: bool = False  # the first button of a bar is filled, unless it is plain
 
 
 def within_list(address: str, request: HttpRequest) -> str:

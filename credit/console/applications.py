@@ -37,6 +37,7 @@ from credit.console.proposal_facts import both_names, proposal_entries
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.console.reconsideration import ReconsiderationConsole, request_entries
+from credit.console.reopening import ReopeningConsole
 from credit.console.score_panel import score_panel
 from credit.console.terms import LoanConsole, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
@@ -62,8 +63,8 @@ def _terms(terms: Any) -> SafeString | str:
 
 @admin.register(Application)
 class ApplicationAdmin(
-    DecisionWords, ApplicationExport, ReconsiderationConsole, LoanConsole, TwoReviewers, FactsConsole, Checklist,
-    HoldConsole, ReviewAdmin,
+    DecisionWords, ApplicationExport, ReopeningConsole, ReconsiderationConsole, LoanConsole, TwoReviewers, FactsConsole,
+    Checklist, HoldConsole, ReviewAdmin,
 ):  # fmt: skip
     """The admin of applications. A decision is bound to the data that the reviewer saw."""
 

@@ -9,6 +9,7 @@ from config.backoffice.bases import ReviewAdmin
 from config.backoffice.html import words
 from credit.applications.services import IDLE_DAYS
 from credit.console.queues import UNDECIDED
+from credit.console.reopening import reopens
 from credit.console.score_words import PROPOSALS
 from credit.core import machine as states
 from credit.core.reasons import in_words
@@ -33,8 +34,8 @@ class DecisionWords(ReviewAdmin):
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
         lines = super().consequences_of(record, to)
-        reopens = record.status in states.DECIDED and to == states.UNDER_REVIEW
-        if reopens:
+        is_reopening = reopens(record, to)
+        if is_reopening:
             lines.append(f"This reverses the decision “{words(record.status)}”.")
             if takes_two(states.REJECTED):
                 lines.append(
@@ -43,7 +44,7 @@ class DecisionWords(ReviewAdmin):
         lines += _lines_of_score(record, to)
         if to in states.DECIDED:
             lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
-        if (to in states.DECIDED or reopens) and settings.ANCHOR_DECISIONS:
+        if (to in states.DECIDED or is_reopening) and settings.ANCHOR_DECISIONS:
             lines.append("The decision is anchored in the ledger.")
         if to == states.PENDING_DOCUMENTS:
             lines.append("The applicant sees a checklist of the documents.")

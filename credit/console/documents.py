@@ -124,6 +124,11 @@ def checklist_of(record: Any) -> list[RequestedDocument]:
     return documents
 
 
+def missing_documents(record: Any) -> list[str]:
+    """Return the names of the requested documents without an accepted or received file."""
+    return [row.name for row in checklist_of(record) if row.status == RequestedDocument.REQUESTED]
+
+
 def file_entries(record: Application) -> list[TimelineEntry]:
     entries = []
     for file in [file for document in checklist_of(record) for file in document.files.all()]:

@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from django.utils import timezone
 
 from config.core.casework import Assignment
-from credit.models import Application, Proposal
+from credit.models import Application, Proposal, RequestedDocument
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
@@ -57,6 +58,45 @@ def test_support_can_unmask_a_case_and_not_decide_it(supports_client):
     assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["unmask"]
     assert menu == []
     assert "Only reviewers can decide it." in text_of(page)
+
+
+def document_of(application, name, *, status="requested"):
+    now = timezone.now()
+    received = None if status == "requested" else now
+    about = {
+        "name": name,
+        "status": status,
+        "requested_at": now,
+        "received_at": received,
+        "changed_by": application.consumer,
+    }
+    return RequestedDocument.objects.create(application=application, **about)
+
+
+@pytest.mark.parametrize(("status", "look"), [("requested", "small plain to-"), ("received", "small to-")])
+def test_return_to_review_is_a_plain_button_while_a_document_is_missing(reviewers_client, status, look):
+    application = make("pending_documents")
+    document_of(application, "Payslip", status=status)
+    address = move_of(application, "under_review")
+    body = reviewers_client.get(page_of(application)).content.decode()
+    assert f'<a class="button {look}under_review" href="{address}">Return to review</a>' in body
+    line = "The applicant has not uploaded “Payslip” yet."
+    assert (line in text_of(reviewers_client.get(address))) == (status == "requested")
+
+
+class TestReopening:
+    @pytest.mark.parametrize("status", ["approved", "rejected"])
+    def test_reopened_case_is_assigned_to_the_reviewer_who_reopened_it(self, reviewers_client, reviewer, status):
+        application = make(status)
+        address = move_of(application, "under_review")
+        assert "The case is assigned to you." in text_of(reviewers_client.get(address))
+        assert "It is assigned to you." in text_of(confirm(reviewers_client, address))
+        assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer
+
+    def test_return_of_a_pending_case_changes_no_assignment(self, reviewers_client):
+        application = make("pending_documents")
+        confirm(reviewers_client, move_of(application, "under_review"))
+        assert not Assignment.objects.exists()
 
 
 def test_case_pending_documents_has_the_action_return_to_review(reviewers_client):

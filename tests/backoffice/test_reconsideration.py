@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.urls import reverse
 
+from config.core.casework import Assignment
 from config.core.lifecycle import Actor
 from credit.models import Application, ReviewRequest
 from credit.notices import services
@@ -45,6 +46,28 @@ def test_case_and_request_page_offer_the_reopening_to_another_reviewer(reviewers
         for text in (STATEMENT, "24 days left", "ruth took part in the earlier decision", "Reopen to answer"):
             assert text in text_of(page), address
         assert links_of(page).count(move_of(application, "under_review")) == 1
+
+
+def test_request_page_summarizes_the_case_and_links_to_it(reviewers_client, supports_client, application):
+    page = reviewers_client.get(request_page())
+    assert {"name": "Account", "value": application.consumer.username} in page.context["case"]
+    assert page_of(application) in links_of(page)
+    assert "Requests for reconsideration" in text_of(reviewers_client.get("/admin/credit/reviewrequest/"))
+    masked = {row["name"] for row in supports_client.get(request_page()).context["case"]}
+    assert "Amount" not in masked
+
+
+def test_case_is_assigned_to_the_reviewer_who_reopened_it_to_answer(reviewers_client, reviewer, application):
+    confirm(reviewers_client, move_of(application, "under_review"))
+    assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer
+
+
+def test_case_reopened_by_a_participant_of_the_decision_stays_unassigned(first, application):
+    client = backoffice_client(first)
+    assert "assigned to you" not in text_of(client.get(move_of(application, "under_review")))
+    confirm(client, move_of(application, "under_review"))
+    assert Application.objects.get(pk=application.pk).status == "under_review"
+    assert not Assignment.objects.exists()
 
 
 def test_reopened_case_offers_to_uphold_or_change_the_decision(reviewers_client, application):
