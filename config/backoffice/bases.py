@@ -145,11 +145,14 @@ class ReviewAdmin(Transitions):
         mentioned = next(
             (colleague for colleague in self.colleagues_of(request, record) if colleague.get_username() in names), None
         )
-        facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
-        Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
+        self.add_note(request, record, text, mentioned=mentioned)
         notified = f" {mentioned} gets a notification." if mentioned else ""
         messages.success(request, f"The note is stored.{notified}")
         return back
+
+    def add_note(self, request: HttpRequest, record: Any, text: str, *, mentioned: Any = None) -> None:
+        facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
+        Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         kept = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)

@@ -342,7 +342,7 @@ class ApplicationAdmin(
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
         """Require a reason in the form if the decision differs from the score's proposal."""
-        form.fields["reason"].required |= record.goes_against_score(form.to)
+        form.fields["reason"].required |= form.to in states.DECIDED and record.goes_against_score(form.to)
         return super().beside_form(record, form)
 
     def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:

@@ -67,10 +67,10 @@ class DecisionWords(ReviewAdmin):
 def _lines_of_score(record: Application, to: str) -> Iterator[str]:
     if record.goes_against_score(to) and (score := record.decision_score):
         proposal = PROPOSALS.get(score.outcome, score.outcome)
-        yield (
-            f"The score, {score.total}, proposes to {proposal} it: a different decision requires a reason, and "
-            "counts as an override."
-        )
+        different = "a counteroffer requires a reason, which colleagues read on the case."
+        if to != states.COUNTEROFFER:
+            different = "a different decision requires a reason, and counts as an override."
+        yield f"The score, {score.total}, proposes to {proposal} it: {different}"
     if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
         yield (
             f"The score referred the application because of: {in_words(left_out)} Select those that are "

@@ -16,7 +16,7 @@ from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import within_list
 from config.backoffice.timeline import TimelineEntry
-from config.core.casework import DataAccess, Note, named
+from config.core.casework import DataAccess
 from config.core.errors import ApiError, ValidationFailed
 from credit.api.documents.views import accessed, answer_with
 from credit.documents.requests import mark_document
@@ -67,7 +67,7 @@ class Checklist(ReviewAdmin):
                         record, document_id, status, by=request.user, now=timezone.now(), reason=reason
                     )
                     if status == RequestedDocument.RECEIVED:
-                        self.note_paper(request, record, marked, reason)
+                        self.add_note(request, record, f"“{marked.name}” received on paper: {reason}")
             except ApiError as refusal:
                 messages.error(request, str(refusal))
             else:
@@ -75,11 +75,6 @@ class Checklist(ReviewAdmin):
                 self.log_change(request, record, f"Document “{marked.name}”: {outcome}.")
                 messages.success(request, f"“{marked.name}” is {outcome}.")
         return HttpResponseRedirect(self.record_address(record, request))
-
-    def note_paper(self, request: HttpRequest, record: Application, document: RequestedDocument, reason: str) -> None:
-        text = f"“{document.name}” received on paper: {reason}"
-        facts: dict[str, Any] = {"author": request.user, "text": text, "at": timezone.now()}
-        Note.objects.create(**named(record), provider=self.side_of(request, record), **facts)
 
     def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
         """Display an image of normal size, or send any other file as a download. The access is logged."""

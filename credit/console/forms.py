@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 
 from config.backoffice.bases import TransitionForm
+from config.backoffice.forms import ReasonField
 from config.core.casework import ReplyTemplate
 from config.core.currencies import separators, to_minor_units, to_units
 from config.core.errors import ApiError
@@ -24,6 +25,12 @@ from credit.models.documents import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
 from credit.models.terms import number
 
 LOAN_FIELDS = ("amount", "rate_percent", "term_months", "fee", "first_payment_on")
+# A counteroffer must change one of these figures. The applicant requests no day of the first payment.
+COUNTERED = ("amount_cents", "rate_percent", "term_months", "fee_cents")
+UNCHANGED = (
+    "Enter at least one figure that differs from the requested loan. To agree to the requested loan, approve the "
+    "application instead."
+)
 _AMOUNTS = {"amount": "amount_cents", "fee": "fee_cents"}
 DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
@@ -38,22 +45,21 @@ class GroupedAmountField(AmountField):
         return f"{Decimal(str(value)):,f}".translate({ord(","): group, ord("."): point})
 
 
-def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Field]:
-    """Return the form fields of a loan.
+def loan_fields(currency: str | None) -> dict[str, forms.Field]:
+    """Return the form fields of a loan. Values of empty fields come from the application and the offer.
 
-    For an approval, values of empty fields come from the application and the offer. `currency` is
-    `Conventions.shown_currency`, which is None for dollars.
+    `currency` is `Conventions.shown_currency`, which is None for dollars.
     """
-    empty = "" if is_needed else "If empty: the amount of the application, and the rate of the offer."
+    empty = "If empty: the amount of the application, and the rate of the offer."
     unit, most = currency or "dollars", to_units(AMOUNT_MAX_CENTS, currency)
     return {
         "amount": GroupedAmountField(
-            currency, label=f"Amount in {unit}", min_value=to_units(1, currency), max_value=most, required=is_needed,
+            currency, label=f"Amount in {unit}", min_value=to_units(1, currency), max_value=most, required=False,
             help_text=empty,
         ),
         "rate_percent": FigureField(
-            label="Note rate, percent per year", sign="%", currency=currency, min_value=0, max_value=RATE_MAX_PERCENT,
-            decimal_places=PLACES, required=is_needed,
+            label="Interest rate", sign="%", currency=currency, min_value=0, max_value=RATE_MAX_PERCENT,
+            decimal_places=PLACES, required=False,
         ),
         "term_months": FigureField(
             label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
@@ -182,8 +188,9 @@ class ApplicationTransitionForm(TransitionForm):
         else:
             del self.fields["documents"]
         if to in {APPROVED, COUNTEROFFER}:
-            self.fields.update(loan_fields(self.currency, is_needed=to == COUNTEROFFER))
+            self.fields.update(loan_fields(self.currency))
         if to == COUNTEROFFER:
+            self.describe_request()
             self.fields["reason"].widget = forms.HiddenInput()
             self.fields["expires_on"] = forms.DateField(
                 label="Last day to accept", widget=DAY, help_text="At most 90 days from now (UTC)."
@@ -205,6 +212,11 @@ class ApplicationTransitionForm(TransitionForm):
                 "reason"
             ].help_text = "Optional. The applicant reads it. If it is empty, the applicant reads the principal reasons."
             self.order_fields([*LOAN_FIELDS, "expires_on", *_CODES, "other", "reason", "seen"])
+        if to == COUNTEROFFER and self.initial.get("against_score"):
+            self.fields["reason"] = ReasonField(
+                max_length=4_000, widget=forms.Textarea(attrs={"rows": 3}), label="Why you deviate from the score",
+                help_text="Colleagues read it on the case. The applicant's pages don't show it.",
+            )  # fmt: skip
         if to == APPROVED:
             self.order_fields([*LOAN_FIELDS, "reason", "seen"])
         if reports := self.initial.get("reports"):
@@ -252,7 +264,31 @@ class ApplicationTransitionForm(TransitionForm):
             self.add_error("reason", "Enter a reason.")
         if "code_1" in self.fields:
             self.check_reasons(cleaned)
+        if self.to == COUNTEROFFER and self.errors.keys().isdisjoint(LOAN_FIELDS) and not self.changes_request():
+            self.add_error("amount", UNCHANGED)
         return cleaned
+
+    def describe_request(self) -> None:
+        """Set the help texts of the loan's fields to the figures that apply if the fields are empty."""
+        requested, currency = self.initial.get("requested") or {}, self.currency
+        amount, rate, term = map(requested.get, ("amount_cents", "rate_percent", "term_months"))
+        known = {
+            "amount": "" if amount is None else f"{money(amount, currency)}, as requested",
+            "rate_percent": "" if rate is None else f"{display('rate_percent', rate, currency)}, as for an approval",
+            "term_months": "" if term is None else f"{months_in_words(term)}, as requested",
+        }
+        for name, text in known.items():
+            self.fields[name].help_text = text and f"If empty: {text}."
+
+    def terms(self) -> dict[str, Any]:
+        """Return the submitted terms. The figures that a counteroffer doesn't change are those of the request."""
+        terms = terms_of(self.cleaned_data, self.currency)
+        return {**(self.initial.get("requested") or {}), **terms} if self.to == COUNTEROFFER else terms
+
+    def changes_request(self) -> bool:
+        """Check whether a counteroffer differs from the requested loan in its amount, rate, term, or fee."""
+        requested = {"fee_cents": 0, **self.initial.get("requested", {})}
+        return any(self.terms().get(name, requested.get(name)) != requested.get(name) for name in COUNTERED)
 
     def check_reasons(self, cleaned: dict[str, Any]) -> None:
         """Add an error to the field of an invalid principal reason."""
@@ -281,7 +317,7 @@ class ApplicationTransitionForm(TransitionForm):
 
     def _members(self) -> dict[str, Any]:
         if self.to in {APPROVED, COUNTEROFFER}:
-            terms = terms_of(self.cleaned_data, self.currency)
+            terms = self.terms()
             if self.to == APPROVED:
                 return {"terms": terms} if terms else {}
             until = datetime.combine(self.cleaned_data["expires_on"], time.max, UTC)

@@ -208,9 +208,11 @@ def _effects_of(record: Application, proposal: Proposal, *, is_confirmation: boo
         ]
     if not is_confirmation:
         return ["The proposal ends. The status does not change."]
+    against = ["The score proposes a different decision."] if record.goes_against_score(proposal.to) else []
     if proposal.to == COUNTEROFFER:
-        return ["The applicant gets a counteroffer with these terms, in the names of both reviewers."]
+        return ["The applicant gets a counteroffer with these terms, in the names of both reviewers.", *against]
     return [
         f"The status changes from “{words(record.status)}” to “{words(proposal.to)}”, in the names of both reviewers.",
         "The applicant can read the new status, and gets an event.",
+        *against,
     ]

@@ -17,7 +17,15 @@ from config.backoffice.personal import MASK
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, claimed_name
 from config.core.errors import ApiError
-from credit.console.forms import LOAN_FIELDS, chosen_reasons, initial_terms, preview, set_errors, terms_of
+from credit.console.forms import (
+    LOAN_FIELDS,
+    ApplicationTransitionForm,
+    chosen_reasons,
+    initial_terms,
+    preview,
+    set_errors,
+    terms_of,
+)
 from credit.console.withdrawals import WithdrawalConsole, period_rows
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
@@ -27,7 +35,7 @@ from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
 from credit.models import Application, LoanTerms
 from credit.review.services import takes_two
 from credit.terms import counteroffers
-from credit.terms.loans import compute, loan_of, proposed_terms
+from credit.terms.loans import compute, loan_of, proposed_terms, requested_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
 # By default, the applicant has this number of days to accept a counteroffer.
@@ -42,25 +50,30 @@ class LoanConsole(WithdrawalConsole):
         return [self.review_path(way, self.withdraw_view, "withdraw_counteroffer"), *super().get_urls()]
 
     def initial_of(self, record: Application, to: str) -> dict[str, Any]:
-        """Add the requested loan, at the score's price or the offer's lowest rate, and the score's reasons."""
+        """Add the requested loan, at the score's price or the offer's lowest rate, and the score's reasons.
+
+        The fields of a counteroffer are empty, because a counteroffer changes the requested loan.
+        """
         initial = {**super().initial_of(record, to), "currency": record.shown_currency}
         if to == COUNTEROFFER:
             initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
         if to in {REJECTED, COUNTEROFFER} and (score := record.decision_score) and score.outcome != APPROVE:
             initial |= chosen_reasons(score.reasons)
-        if to not in NAMES_LOAN or record.offer_snapshot is None:
+        if to == COUNTEROFFER:
+            return {**initial, "requested": requested_terms(record), "against_score": record.goes_against_score(to)}
+        if to != APPROVED or record.offer_snapshot is None:
             return initial
         return {**initial, **initial_terms(proposed_terms(record), record.shown_currency)}
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
         """Show the cost of the loan. If the loan isn't allowed, set errors on the form's fields."""
         beside = super().beside_form(record, form)
-        if form.to not in NAMES_LOAN:
+        if not isinstance(form, ApplicationTransitionForm) or form.to not in NAMES_LOAN:
             return beside
         figures: list[tuple[str, str]] = []
         is_wrong = not {*form.errors}.isdisjoint(LOAN_FIELDS)
         if not is_wrong:
-            given = terms_of(form.cleaned_data if form.is_bound else form.initial, record.shown_currency)
+            given = form.terms() if form.is_bound else terms_of(form.initial, record.shown_currency)
             try:
                 figures = _cost_of(record, form.to, given)
             except ApiError as refusal:
@@ -97,9 +110,11 @@ class LoanConsole(WithdrawalConsole):
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
         message = super().decide_locked(request, record, form)
-        return (
-            message if form.to != COUNTEROFFER or takes_two(form.to) else "The counteroffer was sent to the applicant."
-        )
+        if form.to != COUNTEROFFER or takes_two(form.to):
+            return message
+        if reason := form.reason_given() if form.initial.get("against_score") else None:
+            self.add_note(request, record, f"Counteroffer against the score's proposal: {reason}")
+        return "The counteroffer was sent to the applicant."
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
         if to != COUNTEROFFER:
@@ -144,6 +159,8 @@ class LoanConsole(WithdrawalConsole):
 
 def _cost_of(record: Application, to: str, given: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a loan with its cost, or an empty list without a loan. Raises ApiError."""
+    if to == COUNTEROFFER and not given:
+        return []
     kind = LoanTerms.COUNTEROFFER if to == COUNTEROFFER else LoanTerms.APPROVAL
     loan = loan_of(record, given or None)
     terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())

@@ -255,7 +255,7 @@ class DecisionRules(StatefulModel):
             return
         if self.accepted_at and to == states.UNDER_REVIEW:
             raise ReasonsRequired("Reopening an accepted application requires a `reason`.")
-        if self.goes_against_score(to):
+        if to in states.DECIDED and self.goes_against_score(to):
             raise ReasonsRequired(
                 f"The score proposes `{self.proposed_decision}`. Send in `reason` why your decision differs."
             )
@@ -326,7 +326,8 @@ class DecisionRules(StatefulModel):
         return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
 
     def goes_against_score(self, to: str) -> bool:
-        return settings.DECISIONING != "off" and to in states.DECIDED and self.proposed_decision not in {None, to}
+        """Check whether a decision, or a counteroffer, differs from the decision that the score proposes."""
+        return settings.DECISIONING != "off" and to in states.JUDGEMENTS and self.proposed_decision not in {None, to}
 
     def missing_titles(self) -> list[str]:
         """Return the titles of the missing documents and of the other unmet requirements of the pinned offer."""

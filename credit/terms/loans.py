@@ -250,16 +250,20 @@ def price_of(application: Application) -> Price | None:
     return score.version.card.price_of(score.total) if score is not None and score.outcome == APPROVE else None
 
 
-def proposed_terms(application: Application) -> dict[str, Any]:
-    """Return terms to propose: the requested loan at the score's price, or at the offer's lowest rate."""
+def requested_terms(application: Application) -> dict[str, Any]:
+    """Return the requested loan at the score's price, or at the offer's lowest rate. Unknown figures are None."""
     applied, offer = Figures(application.application_data), application.offer_snapshot or {}
-    price, amount = price_of(application), applied.amount_cents
-    rate = lowest_rate(offer)
-    if price is not None:
-        rate = price.rate_percent
-        amount = min(amount or 0, price.amount_max_cents or amount or 0) or None
+    price = price_of(application)
+    rate = lowest_rate(offer) if price is None else price.rate_percent
     term = applied.term_months if offer.get("term_options_months") else None
-    return {"amount_cents": amount, "rate_percent": number(rate), "term_months": term}
+    return {"amount_cents": applied.amount_cents, "rate_percent": number(rate), "term_months": term}
+
+
+def proposed_terms(application: Application) -> dict[str, Any]:
+    """Return terms to propose: the requested loan, with at most the amount of the score's price."""
+    terms, price = requested_terms(application), price_of(application)
+    most = None if price is None else price.amount_max_cents
+    return terms if most is None else {**terms, "amount_cents": min(terms["amount_cents"] or 0, most) or None}
 
 
 def automatic_terms(application: Application) -> dict[str, Any] | None:

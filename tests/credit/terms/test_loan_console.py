@@ -13,13 +13,19 @@ from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.backoffice.test_applications import move_of, page_of
+from tests.backoffice.test_case_score import case as scored_case
 from tests.credit.eu.offers import TEXTS, eu_offer
+from tests.credit.scoring.past import model_of, version_of
 from tests.credit.terms.lending import accept_terms, acceptance_of, applied, listed
 from tests.credit.terms.test_counteroffers import expire
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 BECAUSE = {"code_1": "income_insufficient"}
 OFFERED = {"amount": "6000", "rate_percent": "8", "term_months": "12"}
+
+
+def until(days=10):
+    return (timezone.now() + timedelta(days=days)).date().isoformat()
 
 
 @pytest.fixture
@@ -30,10 +36,6 @@ def application(db):
 @pytest.fixture
 def console(db):
     return backoffice_client(staff_of("Reviewer"))
-
-
-def until(days=10):
-    return (timezone.now() + timedelta(days=days)).date().isoformat()
 
 
 def test_approval_form_is_prefilled_with_the_requested_loan_and_its_cost(console, application):
@@ -176,12 +178,89 @@ def test_reviewer_can_create_view_and_withdraw_a_counteroffer(console, applicati
     assert expire() == 0
 
 
-def test_back_office_counteroffer_requires_terms_reasons_and_a_deadline(console, application):
-    for missing in ("amount", "rate_percent", "code_1", "expires_on"):
+def test_back_office_counteroffer_requires_reasons_and_a_deadline(console, application):
+    for missing in ("code_1", "expires_on"):
         fields = {**OFFERED, **BECAUSE, "expires_on": until()}
         del fields[missing]
         assert "errorlist" in confirm(console, move_of(application, "counteroffer"), **fields).content.decode()
     assert not Counteroffer.objects.exists()
+
+
+REQUESTED = {"amount": "10,000", "rate_percent": "6.9", "term_months": "24"}
+
+
+def test_counteroffer_form_states_the_requested_loan_and_has_no_figures(console, application):
+    page = console.get(move_of(application, "counteroffer"))
+    assert not {*REQUESTED} & {*page.context["form"].initial}
+    assert page.context["figures"] == []
+    for text in ("$10,000.00, as requested.", "6.9%, as for an approval.", "24 months, as requested."):
+        assert f"If empty: {text}" in text_of(page)
+
+
+@pytest.mark.parametrize("figures", [{}, REQUESTED, {"amount": "10000"}, {"fee": "0"}, {"first_payment_on": until(40)}])
+def test_counteroffer_without_a_changed_figure_is_rejected_at_the_amount(console, application, figures):
+    fields = {**figures, **BECAUSE, "expires_on": until()}
+    page = confirm(console, move_of(application, "counteroffer"), **fields)
+    assert list(page.context["form"].errors) == ["amount"]
+    assert "approve the application instead" in text_of(page)
+    assert {name: page.context["form"].data[name] for name in fields} == fields
+    assert not Counteroffer.objects.exists()
+
+
+@pytest.mark.parametrize(("figures", "expected"), [
+    ({"amount": "8000"}, (800_000, 6.9, 24, 0)), ({"rate_percent": "7"}, (1_000_000, 7, 24, 0)),
+    ({"term_months": "12"}, (1_000_000, 6.9, 12, 0)), ({"fee": "50"}, (1_000_000, 6.9, 24, 5_000)),
+])  # fmt: skip
+def test_counteroffer_with_a_single_changed_figure_keeps_the_other_figures(console, application, figures, expected):
+    send_form(console, move_of(application, "counteroffer"), **figures, **BECAUSE, expires_on=until())
+    terms = Counteroffer.objects.get().terms
+    assert (terms["amount_cents"], terms["rate_percent"], terms["term_months"], terms["fee_cents"]) == expected
+
+
+def test_counteroffer_for_an_application_without_an_amount_requires_the_amount(console):
+    application = applied(listed(), data={"term_months": 24})
+    fields = {"rate_percent": "8", **BECAUSE, "expires_on": until()}
+    page = confirm(console, move_of(application, "counteroffer"), **fields)
+    assert list(page.context["form"].errors) == ["amount"]
+
+
+class TestAgainstTheScore:
+    @pytest.fixture
+    def scored(self, db):
+        version = version_of(model_of())
+        data = {"amount_cents": 1_000_000, "term_months": 24}
+        return scored_case(version, application_data=data)
+
+    def test_counteroffer_against_the_score_requires_a_reason(self, console, scored):
+        address = move_of(scored, "counteroffer")
+        assert "The score, 550, proposes to reject it: a counteroffer requires a reason" in text_of(
+            console.get(address)
+        )
+        fields = {"amount": "8000", "rate_percent": "8", **BECAUSE, "expires_on": until()}
+        assert list(confirm(console, address, **fields).context["form"].errors) == ["reason"]
+        confirm(console, address, **fields, reason="A smaller loan is affordable.")
+        assert Counteroffer.objects.count() == 1
+        assert "against the score's proposal: A smaller loan is affordable." in text_of(console.get(page_of(scored)))
+
+    def test_second_reviewer_reads_the_reason_against_the_score(self, console, scored, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        fields = {
+            "amount": "8000",
+            "rate_percent": "8",
+            **BECAUSE,
+            "expires_on": until(),
+            "reason": "It is affordable.",
+        }
+        confirm(console, move_of(scored, "counteroffer"), **fields)
+        proposal = Proposal.objects.get()
+        address = reverse("admin:credit_application_proposal", args=[scored.pk, proposal.pk, "confirm"])
+        page = text_of(backoffice_client(staff_of("Reviewer")).get(address))
+        assert "Reason It is affordable." in page
+        assert "The score proposes a different decision." in page
+
+    def test_counteroffer_without_a_score_has_no_reason_in_words(self, console, application):
+        form = console.get(move_of(application, "counteroffer")).context["form"]
+        assert form.fields["reason"].widget.is_hidden
 
 
 def test_application_page_hides_the_decision_clock_after_the_acceptance(console, application):
@@ -198,7 +277,7 @@ def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings)
     send_form(first, move_of(application, "counteroffer"), **fields)
     proposal = Proposal.objects.get()
     address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
-    assert "Amount $6,000.00 Interest rate a year 8%" in text_of(second.get(address))
+    assert "Amount $6,000.00 Interest rate 8%" in text_of(second.get(address))
     send_form(second, address)
     assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
     assert accept_terms(client_of(application.consumer), application).status_code == 200
