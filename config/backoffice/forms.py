@@ -38,8 +38,8 @@ class SeenForm(forms.Form):
     def focus(self) -> None:
         """Mark the first invalid field, or the first field if all are valid, for the focus of the script.
 
-        On a phone, the script only focuses an invalid field. The focus of a valid field would scroll past the case and
-        the effects of the decision.
+        On a phone, the script only focuses an invalid field. The focus of a valid field would open the
+        keyboard.
         """
         sections = [*self.sections, *self.fieldset_sections]
         fields = [field for _title, fields in sections for field in fields]

@@ -15,6 +15,7 @@ from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from config.core.currencies import percent_in_words
 from config.core.encryption import UnreadableSecret
+from credit.console.facts import facts_shown
 from credit.console.names import legal_names
 from credit.console.score_panel import score_panel
 from credit.core import profile
@@ -103,18 +104,31 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
 
 
 def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
-    """Return the summary rows for a decision's page: names, account, figures, and the score's proposal."""
+    """Return the summary rows of a case: names, account, figures, checked facts, and the score's proposal."""
     rows = [
         {"name": "Applicant", "value": legal_names(application) or _UNKNOWN},
         {"name": "Account", "value": application.consumer.get_username()},
         *numbers_of(application),
+        *_checked_of(application),
     ]
     score = score_panel(application, revisions=(), viewer=viewer)
     if score is not None and "found" in score:
         lowest, highest = score["limits"]
         rows.append({"name": "Score", "value": f"{score['found'].total} of {lowest} to {highest}"})
-        rows.append({"name": "Proposal", "value": score["proposal"]})
+        rows.append({"name": "Score's proposal", "value": score["proposal"]})
         rows.append({"name": "Reasons of the score", "value": "; ".join(score["reasons"]) or NOTHING})
+    return rows
+
+
+def _checked_of(application: Any) -> list[dict[str, Any]]:
+    """Return a row for each claimed figure that the platform also has from a source, a file, or a correction."""
+    rows = []
+    for fact in facts_shown(application):
+        checked = [f"{side} {fact[side]}" for side in ("sourced", "confirmed", "corrected") if fact[side] != NOTHING]
+        if checked:
+            wrong = "Differs from the claim." if fact["differs"] else ""
+            value = ", ".join([f"claimed {fact['claimed']}", *checked])
+            rows.append({"name": f"{fact['name']}, checked", "value": value, "wrong": wrong})
     return rows
 
 

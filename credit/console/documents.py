@@ -9,9 +9,11 @@ from django.db import transaction
 from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
+from django.utils.html import format_html_join
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.consoles import console_of
+from config.backoffice.html import chip
 from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import within_list
@@ -55,6 +57,18 @@ class Checklist(ReviewAdmin):
         if self.is_erased(request, record):
             return not self.is_masked_for(request, record)
         return console_of(request.user) is not None or self.may_review(request, record)
+
+    def document_rows(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:
+        """Return a row for the page of a decision, with the requested documents and links to their files."""
+        opens_files = self.may_open_files(request, record)
+        lines = []
+        for document in checklist_of(record):
+            files = document.kept_files if opens_files else []
+            addresses = ((self.address_of("file", record.pk, file.pk), file.name) for file in files)
+            links = format_html_join("", ' <a href="{}" target="_blank" rel="noopener">Open {}</a>', addresses)
+            lines.append((document.name, chip(document.status), links))
+        value = format_html_join("", "<div>{} {}{}</div>", lines)
+        return [{"name": "Documents", "value": value}] if lines else []
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
         """Mark a document (POST: `status`, `reason`). Paper requires a reason, which becomes a note on the case."""

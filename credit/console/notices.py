@@ -33,7 +33,7 @@ from config.backoffice.personal import MASK, mask
 from config.backoffice.queues import Queue
 from config.backoffice.records import Button
 from config.backoffice.transitions import actor_of
-from credit.console.records import OfApplication
+from credit.console.records import OfApplication, WithCase
 from credit.core.applicant_words import translated_language
 from credit.models import Application, Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
@@ -197,7 +197,7 @@ class AnsweredFilter(ConditionFilter):
 
 
 @admin.register(ReviewRequest)
-class ReviewRequestAdmin(OfApplication):
+class ReviewRequestAdmin(WithCase):
     """The admin of requests for reconsideration. A new decision on the application closes a request.
 
     The page has the same actions as the page of the application.
@@ -207,7 +207,6 @@ class ReviewRequestAdmin(OfApplication):
     list_filter = (AnsweredFilter,)
     list_defer = ("statement",)
     ordering = ("due_at", "id")
-    fields = ("about", "statement", "requested", "left", "answered", "answered_by", "outcome")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         is_open = obj is not None and obj.answered_at is None

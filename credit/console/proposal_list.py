@@ -7,13 +7,13 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from config.backoffice.html import NOTHING, chip, column, moment, table
+from config.backoffice.html import NOTHING, chip, column, moment
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.backoffice.records import Button
 from credit.console.proposal_facts import decision_in_words, facts_of
 from credit.console.proposals import TwoReviewers
-from credit.console.records import OfApplication
+from credit.console.records import WithCase
 from credit.core.figures import money, reference_of
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, Proposal
@@ -35,12 +35,20 @@ class OpenFilter(ConditionFilter):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(OfApplication):
+class ProposalAdmin(WithCase):
     list_display = ("proposed", "about", "amount", "decision", "proposer", "state", "closed_by")
     list_filter = (OpenFilter,)
     list_select_related = ("application", "proposed_by", "closed_by")
     ordering = ("proposed_at",)
-    fields = ("about", "what", "state", "returned", "closed_by", "closed_at")
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
+        if obj is None or obj.closed_at is None:
+            return ("about", "state")
+        returned = ("returned",) if obj.outcome == Proposal.DECLINED else ()
+        return ("about", "state", *returned, "closed_by", "closed_at")
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        return {**super().page_of(request, record), "proposed": facts_of(record.application, record)}
 
     @admin.display(description="requested")
     def amount(self, record: Any) -> str:
@@ -52,12 +60,8 @@ class ProposalAdmin(OfApplication):
     proposer = column(str, "proposer", "proposed by")
 
     def title_of(self, record: Any) -> str:
-        state = "waiting" if record.closed_at is None else self.outcome_of(record)
-        return f"of {decision_in_words(record.to)} for {reference_of(record.application_id)}, {state}"
-
-    @admin.display(description="proposal")
-    def what(self, record: Any) -> SafeString | str:
-        return table(facts_of(record.application, record))
+        decision, reference = decision_in_words(record.to), reference_of(record.application_id)
+        return f"of {decision} for {reference}, {self.outcome_of(record)}"
 
     @admin.display(description="reason of the return")
     def returned(self, record: Any) -> SafeString | str:
@@ -66,7 +70,7 @@ class ProposalAdmin(OfApplication):
 
     @staticmethod
     def outcome_of(record: Any) -> str:
-        return "returned to review" if record.outcome == Proposal.DECLINED else str(record.outcome or "open")
+        return "returned to review" if record.outcome == Proposal.DECLINED else str(record.outcome or "waiting")
 
     @admin.display(description="state")
     def state(self, record: Any) -> SafeString | str:

@@ -45,7 +45,7 @@ TONES = {
         "delivered",
     ),
     "bad": (REJECTED, "decline", "reject", "removed"),
-    "wait": (*IN_REVIEW, "pending", "refer", "challenger", "hold on", PROPOSED_CHIP, COUNTEROFFER_CHIP),
+    "wait": (*IN_REVIEW, "pending", "refer", "challenger", "hold on", "waiting", PROPOSED_CHIP, COUNTEROFFER_CHIP),
     "ask": (PENDING_DOCUMENTS, RequestedDocument.RECEIVED, "changed"),
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from django.db.models import BooleanField, QuerySet, UUIDField, Value
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin
+from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin, ReviewAdmin
 from config.backoffice.consoles import may
 from config.backoffice.html import chip, code, column, document, record_link
 from config.backoffice.lists import among
@@ -16,7 +16,7 @@ from config.core.ids import parse_positive_int64, parse_uuid
 from credit.console.names import legal_names, person_cell
 from credit.core.figures import reference_of
 from credit.core.machine import MACHINE
-from credit.models import ApplicationHistory, ApplicationRevision, DecisionAnchor
+from credit.models import Application, ApplicationHistory, ApplicationRevision, DecisionAnchor
 
 
 class TitledByApplication(ReadOnlyAdmin):
@@ -45,6 +45,23 @@ class OfApplication(TitledByApplication):
         names = legal_names(record.application, is_masked=getattr(record, "is_masked", False))
         reference = reference_of(record.application_id)
         return person_cell(names, record_link("credit_application", record.application_id, reference))
+
+
+class WithCase(OfApplication):
+    """The base admin of an application's records whose page summarizes the case, like the page of a decision."""
+
+    change_form_template = "credit/backoffice_with_case.html"
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        page = super().page_of(request, record)
+        cases = cast("ReviewAdmin", self.admin_site.get_model_admin(Application))
+        case = cases.get_object(request, str(record.application_id))
+        if case is None or not cases.has_view_permission(request, case):
+            return page
+        if cases.is_masked_for(request, case):
+            cases.mask_for(request, case)
+        about = {"case_address": cases.address_of("change", case.pk), "case_name": reference_of(case.pk)}
+        return {**page, "case": cases.case_of(request, case), **about}
 
 
 _APPLICATION = column(

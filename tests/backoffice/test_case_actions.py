@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.core.casework import Assignment
 from credit.models import Application, Proposal, RequestedDocument
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_value, send_form, text_of
+from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.terms.lending import applied, listed
@@ -150,6 +150,23 @@ class TestProposal:
         text = text_of(colleague.get("/admin/credit/proposal/?state=ended"))
         assert "returned to review" in text
         assert "declined" not in text
+
+    def test_proposal_page_summarizes_the_case_and_links_to_it(self, colleague, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        application = applied(listed())
+        document_of(application, "Payslip")
+        send_form(reviewers_client, move_of(application, "rejected"), code_1="no_credit_file")
+        proposal = Proposal.objects.get(application=application)
+        for address in (f"/admin/credit/proposal/{proposal.pk}/change/", end_of(proposal, "confirm")):
+            text = text_of(colleague.get(address))
+            for row in (f"Account {application.consumer}", "Amount $10,000.00", "Term 24 months", "Payslip requested"):
+                assert row in text, (address, row)
+        assert page_of(application) in links_of(colleague.get(f"/admin/credit/proposal/{proposal.pk}/change/"))
+
+    def test_timeline_names_the_proposal_that_its_author_withdrew(self, reviewers_client, proposal):
+        send_form(reviewers_client, end_of(proposal, "close"))
+        text = text_of(reviewers_client.get(page_of(proposal.application)))
+        assert "rita withdrew the proposal of rejection" in text
 
     def test_return_of_a_proposal_requires_a_reason(self, colleague, proposal):
         page = colleague.post(end_of(proposal, "close"), {"seen": seen_value(colleague.get(end_of(proposal, "close")))})

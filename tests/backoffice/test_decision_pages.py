@@ -39,8 +39,13 @@ class TestCase:
         rows = rows_of(reviewers_client.get(move_of(scored, "rejected")))
         assert rows["Account"] == scored.consumer.username
         assert (rows["Amount"], rows["Monthly income"]) == ("$5,000.00", "$4,000.00")
-        assert (rows["Score"], rows["Proposal"]) == ("550 of 0 to 900", "reject")
+        assert (rows["Score"], rows["Score's proposal"]) == ("550 of 0 to 900", "reject")
         assert "Income insufficient for amount of credit requested" in rows["Reasons of the score"]
+
+    def test_decision_form_precedes_the_case_and_the_effects(self, reviewers_client, scored):
+        body = reviewers_client.get(move_of(scored, "approved")).content.decode()
+        parts = ['name="amount"', 'id="case-heading"', 'id="what-heading"']
+        assert sorted(parts, key=body.index) == parts
 
     def test_proposal_confirmation_page_shows_the_figures(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"

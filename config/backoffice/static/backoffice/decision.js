@@ -1,7 +1,7 @@
 "use strict";
 
 // A form begins in its first invalid field. If all fields are valid, it begins in its first field. On a narrow screen,
-// that focus would scroll past the case and the effects.
+// that focus would open the keyboard.
 const first = document.querySelector("[data-first]");
 if (first?.getAttribute("aria-invalid") === "true") first.focus();
 else if (matchMedia("(min-width: 64rem)").matches) first?.focus({ preventScroll: true });
