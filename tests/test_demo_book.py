@@ -46,7 +46,8 @@ ROOM = timedelta(days=6)
 @pytest.fixture(scope="module")
 def demo(django_db_setup, django_db_blocker, tmp_path_factory):
     """Yield a new demo, which exists until the tests of this file end."""
-    with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as printed:
+    # Under four_eyes, most actions need a second person. Other tests seed the demo under the default policy.
+    with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker, policy="four_eyes") as printed:
         yield printed
 
 

@@ -89,11 +89,13 @@ def demo(db, tmp_path, bookless):
 
 
 @contextmanager
-def lasting_demo(folder, blocker):
-    """Create a demo that outlives a test; yield the object that `make run` prints."""
+def lasting_demo(folder, blocker, policy=None):
+    """Create a demo that outlives a test, under a review policy; yield the object that `make run` prints."""
     with demo_settings(folder), blocker.unblock():
         try:
-            yield seeded()
+            with override_settings(REVIEW_POLICY=policy or settings.REVIEW_POLICY):
+                printed = seeded()
+            yield printed
         finally:
             empty_database()
 

@@ -64,7 +64,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     model = create_model(provider_id=provider, name="Cedar everyday card", description="", by=actor, now=began)
     note = "Eight characteristics, a price for each band"
     version = add_version(model, definition=DATA["card"], note=note, made_by=consumer, now=began)
-    publish(version, role=CHAMPION, actor=actor, now=began)
+    publish(version, role=CHAMPION, actor=_as_staff(staff), now=began)
     terms = {**dict.fromkeys(Offer.TERMS), **DATA["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
     scored = create_offer(actor=actor, terms=terms, now=began)
     plain = list(Offer.objects.filter(provider="1001").order_by("pk"))

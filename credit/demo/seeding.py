@@ -179,10 +179,12 @@ def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> mo
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
     consumer.groups.add(Group.objects.get(name=LENDER))
     models.ProviderMember.objects.create(provider_id=provider, user=staff)
+    # Under the policy four_eyes, the author of a version can't publish it.
+    colleague = Actor(user=staff, credential="demo", second_factor=True)
     for points, role in ((100, CHAMPION), (120, CHALLENGER), (140, None)):
         version = add_version(
             model, definition=_definition(points), note=f"{points} points for income", made_by=consumer, now=now
         )
         if role is not None:
-            publish(version, role=role, actor=actor, now=now)
+            publish(version, role=role, actor=colleague, now=now)
     return create_offer(actor=actor, terms={**terms, "blockscore_model_id": model.pk}, now=now)
