@@ -31,9 +31,9 @@ def here(db, settings, tmp_path, bookless):
     settings.VAR_DIR = tmp_path
 
 
-@pytest.mark.parametrize("policy", ["open", "four_eyes"])
-def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_none(here, settings, policy):
-    settings.REVIEW_POLICY = policy
+@pytest.mark.parametrize(("policy", "providers"), [("open", "open"), ("four_eyes", "granted")])
+def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_none(here, settings, policy, providers):
+    settings.REVIEW_POLICY, settings.PROVIDERS = policy, providers
     first = run_json("seed_demo")
     counts = count_all()
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)

@@ -85,16 +85,13 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     if settings.ANCHOR_DECISIONS:
         # The first key must be older than the records that it signs.
         record_keys.key_at(begun)
+    for pk, name in _LENDERS.items():
+        _create_lender(pk, name, consumer if pk == str(demo_ids.OWN_PROVIDER) else staff, begun)
     lender = Actor(user=staff, credential="demo", second_factor=True)
     *terms_of_others, scored_terms, free_terms = ({**_NOTHING, **terms} for terms in book.DATA["offers"])
     offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
     scored = _lend(consumer, staff, scored_terms, begun)
     create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=begun)
-    for pk, name in _LENDERS.items():
-        agency = "ncua" if name.endswith("Credit Union") else None
-        models.Provider.objects.filter(pk=pk).update(
-            name=name, name_key=name_key(name), address="1 Bank Street\nAmes, IA 50010", agency=agency
-        )
     book.write(consumer=consumer, staff=staff, now=now)
     actors = {
         _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),
@@ -129,6 +126,13 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
     # Number the events now. Otherwise the first request for this long feed would number them, and be slow.
     publish_account(consumer.pk, now=now)
+
+
+def _create_lender(pk: str, name: str, owner: Any, now: datetime) -> None:
+    agency = "ncua" if name.endswith("Credit Union") else None
+    described = {"name": name, "name_key": name_key(name), "address": "1 Bank Street\nAmes, IA 50010", "agency": agency}
+    provider = models.Provider.objects.create(pk=pk, owner=owner, created_at=now, **described)
+    models.ProviderMember.objects.create(provider=provider, user=owner, role=models.ProviderMember.OWNER)
 
 
 def _apply(identifier: UUID, consumer: Any, offer: models.Offer, data: Any, moment: datetime) -> models.Application:
