@@ -19,6 +19,7 @@ from config.core.registration import declared
 _WAYS = {
     "admin": "in the console", "my": "in the browser", "demo": "in the demo", "session": "on the pages for",
     "api_key": "with the API key", "jwt": "with the log-in token", "oauth": "with the app token",
+    "invitation": "with the invitation", "password_reset": "with the mailed link for a new password",
     "command": "by the command", "model": "by the scoring model", "provider": "reported by",
 }  # fmt: skip
 ENTRIES_MAX = 200  # the timeline has at most this number of the newest entries of a source
@@ -57,6 +58,8 @@ class TimelineEntry:
 
 def way_in_words(credential: str) -> str:
     """Return the way in which an actor was authenticated. For `api_key:42`, this is "with the API key 42"."""
+    if credential == "session":
+        return "on the account's pages"
     kind, _, name = credential.partition(":")
     own, _, partner = name.partition(" act:")
     way = f"{_WAYS[kind]} {own}".strip() if kind in _WAYS else credential.partition(" act:")[0]

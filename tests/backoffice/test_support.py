@@ -8,6 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from config.backoffice.timeline import way_in_words
 from config.mail.models import OutgoingMail
 from credit.core.figures import reference_of
 from identity.access.keys import create_api_key
@@ -154,6 +155,14 @@ def test_account_history_has_words_instead_of_codes(supports_client, person):
         text = text_of(supports_client.get(address))
         assert "Logged out on all devices" in text
         assert not re.search("account.logged_out|[Pp]rincipal|[Cc]redential", text), address
+
+
+@pytest.mark.parametrize(("credential", "words"), [
+    ("session", "on the account's pages"), ("session:developers", "on the pages for developers"),
+    ("invitation:42", "with the invitation 42"), ("password_reset", "with the mailed link for a new password"),
+])  # fmt: skip
+def test_credential_of_the_account_history_is_in_words(credential, words):
+    assert way_in_words(credential) == words
 
 
 def test_search_states_that_it_found_an_account_by_its_application(supports_client, person):
