@@ -63,7 +63,7 @@ def take_pictures(platform, ledger, demo, case):
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
         for name, address, log_in, width, height, scheme, selector in (
-            ("landing", f"{platform}/admin/", staff, 1280, 980, "light", "svg"),
+            ("landing", f"{platform}/admin/", staff, 1280, 980, "light", "svg.chart"),
             ("case", case, staff, 1280, 860, "light", "h1"),
             ("case-dark", case, staff, 1280, 860, "dark", "h1"),
             ("my", f"{platform}/my", applicant, 760, 760, "light", "h1"),
