@@ -68,7 +68,15 @@ def take_pictures(platform, ledger, demo, case):
             ("case-dark", case, staff, 1280, 860, "dark", "h1"),
             ("my", f"{platform}/my", applicant, 760, 760, "light", "h1"),
             ("explorer", f"{ledger}/?hash={report}", None, 1000, 900, "light", "#verdict time"),
-            ("reference", f"{platform}/v1/docs/applications#applications_create", None, 1280, 720, "light", ".samples"),
+            (
+                "reference",
+                f"{platform}/v1/docs/applications#applications_create",
+                None,
+                1280,
+                720,
+                "light",
+                "#applications_create .samples",
+            ),
         ):
             window = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
