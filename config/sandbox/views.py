@@ -39,7 +39,7 @@ class ClockDone(serializers.ResponseSerializer):
     crypto_payments_failed = _count("crypto payments that failed.")
     crypto_payments_expired = _count("crypto payments that were not signed in time.")
     refresh_tokens = _count("refresh tokens that were deleted.")
-    token_families = _count("log-ins that ended with their last refresh token.")
+    token_families = _count("ended log-ins, authorizations of apps, and tokens of partners that were deleted.")
     oauth_grants = _count("authorization codes that were deleted.")
     idempotency_records = _count("stored responses that were deleted. Their idempotency keys can be used again.")
     webhook_deliveries = _count("finished deliveries that were deleted from the log.")

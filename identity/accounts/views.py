@@ -113,8 +113,8 @@ class ManagedAccountViewSet(ApiViewSet):
         The account can't log in, and no app or partner can act on its behalf. The API deletes the `email` and `name`
         that you sent. The account's other records stay.
 
-        If the account has an in-flight payment, the API returns 400 `E3004`. If the customer has claimed the account,
-        the account stays active, and only your access to it ends.
+        If the customer has claimed the account, the account stays active, and only your access to it ends. Otherwise,
+        the API returns 400 `E3004` while the account has an in-flight payment.
         """
         managed.disable_account(actor_of(request), account_id, now=timezone.now())
 

@@ -47,7 +47,7 @@ class VerificationSerializer(serializers.ModelResponseSerializer):
     hosted_url = serializers.TextField(
         source="live_url",
         allow_null=True,
-        help_text="The URL of the vendor's page. Null once the applicant can't continue there.",
+        help_text="The URL of the vendor's page. Null unless `status` is `requires_input` or `processing`.",
     )
     attempt = serializers.Int64Field()
     previous_attempt_id = serializers.TextField(

@@ -79,10 +79,10 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
         **serializers.NULLABLE,
-        help_text="Which credit-pricing notice applicants receive before they accept (12 CFR 1022.70 to 1022.75). "
-        "`notice`: a risk-based pricing notice, if the applicant's rate is above the offer's lowest. "
-        "`score_disclosure`: the applicant's credit score, at every rate. `not_applicable`: no notice. Null means "
-        "`notice`. Offers with `jurisdiction` `eu` have no such notices.",
+        help_text="Which credit-pricing notice applicants with a consumer report receive before they accept (12 CFR "
+        "1022.70 to 1022.75). `notice`: a risk-based pricing notice, unless the applicant's rate is the offer's "
+        "`apr_min_percent`. `score_disclosure`: the credit score, at every rate. `not_applicable`: no notice. Null "
+        "means `notice`. Offers with `jurisdiction` `eu` have no such notices.",
     )
     risk_based_pricing_reason = serializers.OneOfField(
         pricing_rules.REASONS,

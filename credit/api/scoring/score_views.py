@@ -46,9 +46,9 @@ class ScoreViewSet(ApiViewSet):
         """Get the score of an application.
 
         The response has the newest score. The offer's scoring model computes a score at the submission. The model
-        computes a new score after a corrected value, and when a reviewer scores the application again. While the first
-        score waits for reports that the offer requests, at most 24 hours, `status` is `waiting`, and the result is
-        null. Without a score, for example with `DECISIONING=off`, the API returns 404 `E4013`.
+        computes a new score after the correction of a value that it reads, and when a reviewer scores the application
+        again. While the first score waits for reports that the offer requests, at most 24 hours, `status` is `waiting`,
+        and the result is null. Without a score, for example with `DECISIONING=off`, the API returns 404 `E4013`.
 
         `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
         reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score`,
