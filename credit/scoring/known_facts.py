@@ -146,7 +146,9 @@ FACTS = (
         "applications",
     ),
     _person(
-        "days_since_rejection", "Whole days since the lender last rejected another application of the same person.",
+        "days_since_rejection",
+        "Whole days since the last rejection of the same person's other applications to the lender with the status "
+        "`rejected`.",
         _DAYS,
     ),
     _report("status", "text", "The status of the newest credit report: `requested`, `received`, `no_file`, `frozen`, "
