@@ -15,7 +15,7 @@ from credit.models.notices import EMAIL, Consent
 def mail_applicant(application: Any, *, now: datetime) -> None:
     """Mail the applicant's confirmed address that the application was decided, or waits for the applicant.
 
-    Applicants who consented to notices by mail get the mail about the notice instead. If the notice can't be created
+    Applicants who consented to electronic notices get the mail about the notice instead. If the notice can't be created
     yet, `issue_notices` sends this mail.
     """
     if not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):

@@ -42,7 +42,7 @@ class Consent(models.Model):
     )
     kind = models.CharField(
         max_length=32,
-        help_text="`bank_link`: a linked bank. `app`: an authorized app. `electronic_notices`: notices by mail. "
+        help_text="`bank_link`: a linked bank. `app`: an authorized app. `electronic_notices`: electronic notices. "
         "`lender_sharing`: data shared with a lender. `credit_report`: a report about the person.",
     )
     reference = models.UUIDField(db_index=True, editable=False)
