@@ -69,7 +69,8 @@ class SandboxAccountViewSet(SandboxViewSet):
         """Advance the clock of your account.
 
         The API moves the deadlines of your account closer, in steps of at most 7 days. After each step, the API
-        processes due expirations, notices, and payments. Access tokens still expire in real time.
+        processes due expirations, notices, and payments. Access tokens, links in mails, and exports still expire in
+        real time. An erasure also starts in real time.
         """
         seconds = body["advance_seconds"]
         return {"advanced_seconds": seconds, "done": clock.advance(request.user.pk, seconds=seconds)}

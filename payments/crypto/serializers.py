@@ -39,8 +39,12 @@ class ConfirmRequestSerializer(serializers.RequestSerializer):
 class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
     """A transaction for a wallet to sign; amounts and fees in wei."""
 
-    to = serializers.TextField(help_text="The address of the USDC contract.")
-    data = serializers.TextField(help_text="The call data of the transfer: 0x and hex digits.")  # type: ignore[assignment]
+    to = serializers.TextField(
+        help_text="The address of the USDC contract. The payee's address if the payment is simulated."
+    )
+    data = serializers.TextField(  # type: ignore[assignment]
+        help_text="The call data of the transfer: 0x and hex digits. A placeholder if the payment is simulated."
+    )
     value = serializers.Int64Field(help_text="The value in wei. Always 0: the transaction moves tokens.")
     chain_id = serializers.Int64Field(help_text="The network's number (EIP-155).")
     nonce = serializers.Int64Field(help_text="The number of the wallet's earlier transactions.")

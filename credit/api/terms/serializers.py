@@ -48,7 +48,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     with_denial = serializers.FlagField(
         default=False,
         help_text="Whether the counteroffer's notice also has the denial of the request and its reasons. If that "
-        "notice is delivered, a later rejection needs no other notice (12 CFR 1002.9, comment 9(a)(1)-6).",
+        "notice is delivered, the rejection at the deadline needs no other notice (12 CFR 1002.9, comment 9(a)(1)-6).",
     )
     report_ids = serializers.ListField(
         child=serializers.IdField(),
