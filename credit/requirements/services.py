@@ -122,9 +122,10 @@ def _inputs_without_requirement(version: ModelVersion) -> list[str]:
         is_active=True,
         application_schema__isnull=False,
     ).order_by("pk")
-    for pk, schema in offers.values_list("pk", "application_schema").iterator(chunk_size=50):
+    schemas: Any = offers.values_list("pk", "application_schema")
+    for pk, schema in schemas.iterator(chunk_size=50):
         for name, path in read.items():
-            if len(path) > 1 or path[0] not in schema["properties"]:  # type: ignore[index]
+            if len(path) > 1 or path[0] not in schema.get("required", ()):
                 lacking[name].append(str(pk))
     return [_sentence(name, where) for name, where in lacking.items() if where]
 

@@ -34,7 +34,8 @@ class TestPublish:
         assert state(version) == ("published", "champion")
 
     def test_publication_warns_of_inputs_that_an_offer_does_not_require(self, api, version):
-        asks = {"type": "object", "properties": {"monthly_income_cents": {"type": "integer"}}}
+        fields = {name: {"type": "integer"} for name in ("monthly_income_cents", "monthly_debt_cents")}
+        asks = {"type": "object", "properties": fields, "required": ["monthly_income_cents"]}
         about = {"provider": version.model.provider, "blockscore_model_id": version.model_id}
         OfferFactory(**about)  # This offer accepts any data.
         OfferFactory(**about, application_schema=asks, is_active=False)
