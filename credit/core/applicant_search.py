@@ -27,10 +27,12 @@ _PARTS_MAX = 40
 # ITU-T E.164 assigns these country codes of one and two digits. All other country codes have three digits.
 _ONE_DIGIT_CODES = "17"
 _TWO_DIGIT_CODES = re.compile(r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]")
+# In Mexico (until 2019) and Argentina, this digit follows the country code of a mobile number in calls from abroad.
+_MOBILE_DIGITS = {"52": "1", "54": "9"}
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
 # Callers dial this prefix before a country code or a national number.
-_DIALED_FIRST = re.compile(r"011|00|0")
+_DIALED_FIRST = ("011", "00", "0")
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:
@@ -60,9 +62,11 @@ def applicant_filter(typed: str) -> Q | None:
         return _has(f"email:{comparable(plain)}")
     if _PHONE.fullmatch(plain):
         digits = re.sub("[^0-9]", "", plain.replace("(0)", ""))
-        if not plain.startswith("+") and (prefix := _DIALED_FIRST.match(digits)):
-            digits = digits[prefix.end() :]
-        return _has(f"phone:{digits}") if len(digits) >= _PHONE_DIGITS_MIN else None
+        prefixes = [] if plain.startswith("+") else [prefix for prefix in _DIALED_FIRST if digits.startswith(prefix)]
+        # 011 can also be 0 and an area code, as in Leeds (0113) and Buenos Aires (011).
+        numbers = [digits.removeprefix(prefix) for prefix in prefixes or [""]]
+        filters = [_has(f"phone:{number}") for number in numbers if len(number) >= _PHONE_DIGITS_MIN]
+        return reduce(or_, filters) if filters else None
     if not compounds_of(typed):
         return None
     return reduce(or_, map(_has_words, spellings_of(typed)))
@@ -114,9 +118,11 @@ def _terms_of(person: Person) -> Iterable[str]:
         yield f"email:{comparable(email)}"
     if phone := person.get("phone"):
         digits = phone.removeprefix("+")
-        national = digits[_country_code_length(digits) :]
+        code, national = digits[: (length := _country_code_length(digits))], digits[length:]
+        without_mobile_digit = national.removeprefix(_MOBILE_DIGITS.get(code, ""))
         # National numbers such as Italy's begin with 0. `applicant_filter` removes this digit from the typed number.
-        yield from (f"phone:{number}" for number in (digits, national, national.removeprefix("0")))
+        numbers = {digits, national, national.removeprefix("0"), code + without_mobile_digit, without_mobile_digit}
+        yield from (f"phone:{number}" for number in numbers)
 
 
 def _country_code_length(digits: str) -> int:

@@ -240,6 +240,16 @@ def test_search_finds_a_national_phone_number_that_begins_with_zero(reviewers_cl
     assert applications_found(reviewers_client, typed) == [application]
 
 
+@pytest.mark.parametrize(("stored", "typed"), [
+    ("+5491112345678", "11 1234-5678"), ("+5491112345678", "011 1234 5678"), ("+5491112345678", "+54 9 11 1234 5678"),
+    ("+5491112345678", "+54 11 1234 5678"), ("+441134960000", "0113 496 0000"),
+    ("+5215512345678", "55 1234 5678"), ("+5215512345678", "+52 55 1234 5678"),
+])  # fmt: skip
+def test_search_finds_a_phone_number_as_dialed_in_its_country(reviewers_client, stored, typed):
+    application = apply_with(UserFactory(), phone=stored)
+    assert applications_found(reviewers_client, typed) == [application]
+
+
 def test_search_index_has_no_plain_text_and_follows_the_first_encryption_key(reviewers_client, settings):
     application = apply_with(UserFactory())
     before = Application.objects.get().applicant_index
