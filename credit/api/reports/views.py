@@ -28,7 +28,7 @@ class ReportViewSet(ApiViewSet):
         application = load_for(application_id, actor_of(request))
         return reports_for(application, request.user)
 
-    @also_answers(200, ReportSerializer, "An unexpired report of the same applicant exists.")
+    @also_answers(200, ReportSerializer, "A received report of the same applicant has not expired.")
     @also_answers(202, ReportSerializer, "The vendor processes the request, or its response is not known yet.")
     @endpoint(
         access=FIRST_PARTY,
@@ -47,7 +47,7 @@ class ReportViewSet(ApiViewSet):
 
         Requires a reviewer who is not the applicant. After a decision, a withdrawal, or an expiry, the API returns 400
         `E3004`. If the vendor's response is late or lost, the API returns 202 with the status `requested`, and the
-        worker gets the report later. A retry never orders a second report.
+        worker gets the report later. Until then, a retry orders no second report.
         """
         report, is_reused = request_report(application_id, **body, actor=actor_of(request), now=timezone.now())
         report.is_reused = is_reused
