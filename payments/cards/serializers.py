@@ -13,7 +13,7 @@ class AmountField(serializers.QueryInt64Field):
 class FeeQuery(serializers.QuerySerializer):
     """The amount to quote for."""
 
-    amount = AmountField(min_value=1, help_text="The amount in cents.")
+    amount = AmountField(min_value=1, help_text="The amount, in the currency's minor unit.")
 
 
 class FeeSerializer(serializers.ResponseSerializer):

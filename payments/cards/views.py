@@ -30,7 +30,7 @@ class FeeViewSet(PaymentsViewSet):
     def quote(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Calculate a processing fee.
 
-        The amount is in cents.
+        The amount and the fee are in the currency's minor unit.
         """
         return quote_fee(query["amount"])
 

@@ -77,7 +77,9 @@ class DecisionProofSerializer(DecisionSerializer):
 
     application_id = TextField()
     decisions = DecisionSerializer(
-        many=True, help_text="The record of each approval, rejection, and reopening, oldest first."
+        many=True,
+        help_text="The record of each approval and rejection, and of each reopening, expiry, and withdrawal of a "
+        "decided application, oldest first.",
     )
     acceptances = AnchorSerializer(
         many=True, help_text="The record of each acceptance of an approval or a counteroffer, oldest first."

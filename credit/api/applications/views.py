@@ -177,7 +177,7 @@ class ApplicationViewSet(ApiViewSet):
         first_payment_on}. A missing amount or term comes from `application_data`. A missing rate is the lowest or only
         rate of the offer at the submission. All values must be within the limits of that offer. An offer without
         `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, and for an
-        unlisted offer, an approval can omit the terms.
+        unlisted offer, an approval without `terms` has no loan.
 
         If the score referred the application and a reviewer's rejection has none of the score's reasons, the response
         contains `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.
@@ -261,7 +261,7 @@ class ApplicationViewSet(ApiViewSet):
         """List decision records with their inclusion proofs.
 
         The top level of the response contains the newest decision record. `decisions` contains the record of each
-        approval, rejection, and reopening, oldest first.
+        approval and rejection, and of each reopening, expiry, and withdrawal of a decided application, oldest first.
 
         `record` is the string whose SHA-256 the ledger anchors. Until then, `status` is `pending`. If a record has a
         score, the operation also requires `score:read`. Decisions have records only if the operator has set
