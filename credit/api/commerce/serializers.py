@@ -401,7 +401,7 @@ class AgentRefusalSerializer(ResponseSerializer):
     """The reason why a request with `UCP-Agent` failed."""
 
     ucp = UcpSerializer()
-    messages = MessageSerializer(many=True)
+    messages = MessageSerializer(many=True, help_text="The errors, at least one.")
 
 
 class ProtocolRefusalSerializer(ResponseSerializer):
@@ -416,7 +416,7 @@ class ProtocolRefusalSerializer(ResponseSerializer):
     )
     doc_url = TextField(required=False, help_text="The page about the error code.")
     ucp = UcpSerializer()
-    messages = MessageSerializer(many=True)
+    messages = MessageSerializer(many=True, help_text="The errors, at least one.")
 
 
 class LinksSerializer(ResponseSerializer):
