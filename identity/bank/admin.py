@@ -1,4 +1,3 @@
-from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
@@ -12,6 +11,7 @@ from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
 from config.backoffice.people import Lines
 from config.backoffice.personal import mask
+from config.core.currencies import to_units
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.providers.choice import PROVIDERS
 
@@ -22,7 +22,7 @@ def _amount_column(field: str, description: str) -> Any:
         cents = getattr(record, field)
         if not isinstance(cents, int):
             return NOTHING if cents is None else str(cents)
-        return f"{Decimal(cents).scaleb(-2):,} {record.currency or ''}".strip()
+        return f"{to_units(cents, record.currency):,} {record.currency or ''}".strip()
 
     return amount
 

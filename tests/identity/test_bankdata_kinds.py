@@ -125,3 +125,10 @@ def test_back_office_displays_bank_amounts_in_dollars(api, user):
     assert "0.05 USD" in backoffice.get(f"/admin/identity/bankaccount/{row.pk}/change/").content.decode()
     assert "-0.05" in backoffice.get("/admin/identity/banktransaction/?q=t-1").content.decode()
     assert backoffice.get(f"/admin/identity/banktransaction/{booking.pk}/change/").status_code == 200
+
+
+def test_back_office_displays_bank_amounts_with_the_decimal_places_of_the_currency(api, user):
+    stage(api, "bank_account", {**ACCOUNT, "current_cents": 1_234_567, "currency": "JPY"})
+    approve_all(api, user)
+    backoffice = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
+    assert "1,234,567 JPY" in backoffice.get("/admin/identity/bankaccount/").content.decode()
