@@ -327,8 +327,9 @@ class CatalogueViewSet(ApiViewSet):
     def items(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List active offers.
 
-        The newest offer is first. If an offer is a variant of an A/B test, the API returns it only to a fixed set of
-        accounts. If the credential can read scores (`score:read`), the caller's scores also exclude offers.
+        The newest offer is first. If an offer has `ab_test_variant` and `ab_test_allocation`, the API returns it only
+        to a fixed set of accounts. If the credential can read scores (`score:read`), the caller's scores also exclude
+        offers.
         """
         limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
         filters = catalogue.CatalogueFilter.of(request.auth, **query)
