@@ -21,7 +21,17 @@ from config.webhooks.events import record_event
 from credit.core.applicants import Applicants, ApplicantsField
 from credit.core.errors import InvalidApplicationTransition
 from credit.core.jurisdictions import DEFAULT_CURRENCY, EU, US
-from credit.core.machine import APPROVED, DECIDED, DRAFT, IN_REVIEW, MACHINE, SUBMITTED, UNDER_REVIEW, WITHDRAWN
+from credit.core.machine import (
+    APPROVED,
+    DECIDED,
+    DRAFT,
+    EXPIRED,
+    IN_REVIEW,
+    MACHINE,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
 from credit.core.reasons import DECLINED_BY_APPLICANT
 from credit.models.decision_rules import DecisionRules
 from credit.models.offers import Offer, Provider, ProviderMember
@@ -213,6 +223,7 @@ class Application(DecisionRules):
         )
         return Q(consumer_id=user_id) | (
             ~Q(status=DRAFT)
+            & ~Q(status__in=(WITHDRAWN, EXPIRED), initial_status=DRAFT, submitted_at__isnull=True)
             & Q(consumer__erased_at__isnull=True)
             & (holds(user_id, REVIEW_PERMISSION) | Q(Exists(members)))
         )

@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import Group
+from django.utils import timezone
 
 from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
@@ -38,6 +39,16 @@ class TestReviewers:
             assert api.read(f"{PATH}/{application.id}{place}").status_code == 200
         draft = ApplicationFactory(consumer=user)
         assert_error(api.read(f"{PATH}/{draft.id}"), 404, "E4002")
+
+    @pytest.mark.parametrize("status", ["withdrawn", "expired"])
+    def test_draft_that_ended_without_a_submission_stays_hidden(self, api, user, status):
+        ended = ApplicationFactory(consumer=user, status=status, initial_status="draft")
+        assert api.read(f"{PATH}/{ended.id}").status_code == 200
+        assert_error(client_of(make_reviewer()).read(f"{PATH}/{ended.id}"), 404, "E4002")
+        submitted = ApplicationFactory(
+            consumer=user, status=status, initial_status="draft", submitted_at=timezone.now()
+        )
+        assert client_of(make_reviewer()).read(f"{PATH}/{submitted.id}").status_code == 200
 
     def test_member_of_the_lender_can_read_an_application(self, application):
         provider = ProviderFactory(id=str(application.provider_id))
