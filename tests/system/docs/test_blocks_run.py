@@ -22,7 +22,7 @@ from django.utils import timezone
 from config.mail.models import OutgoingMail
 from config.ops.logs import JsonLines
 from credit.models import Application, DecisionAnchor, Offer
-from identity.models import ManagedAccount, OAuthClient
+from identity.models import ManagedAccount, OAuthClient, User
 from ledger import witnessing
 from tests.documents import README, ROOT, blocks, page, runnable
 from tests.factories import UserFactory
@@ -109,15 +109,22 @@ def receiver():
 
 def test_blocks_of_the_quickstart_submit_an_application_and_verify_a_webhook(demo, paste, receiver, settings):
     settings.WEBHOOK_ALLOW_PRIVATE = True
-    first, define, apply, submit, subscribe, verify = runnable(page("quickstart.md"))
-    first = replaced(first, ("https://sandbox.example.com/v1", demo["BASE"]), ("ck_test_…", demo["KEY"]))
+    code = runnable(page("quickstart.md"))
+    documented = [json.loads(block) for block in code if block.startswith("{")]
+    first, define, apply, submit, subscribe, verify = (block for block in code if not block.startswith("{"))
+    scopes = re.findall(r"`(\w+:?\w+)`", re.search(r"only the scopes (.+)\. If", page("quickstart.md"))[1])
+    key = issue(User.objects.get(pk=demo["USER_ID"]), scopes=scopes).key
+    first = replaced(first, ("https://sandbox.example.com/v1", demo["BASE"]), ("ck_test_…", key))
     subscribe = replaced(subscribe, ("https://receiver.example.com/hook", receiver.url))
     printed = paste(f"{first}\n{define}\n{apply}\n{submit}\n{subscribe}\necho secret: $SECRET", {})
+    answers = map(json.loads, re.findall(r"^\{.*\}", printed, re.MULTILINE))
+    assert [set(some) - set(answer) for some, answer in zip(documented, answers, strict=True)] == [set()] * 4
     assert "\nsubmitted\n" in printed
     call_command("deliver_webhooks", once=True, stdout=StringIO())
     (delivery,) = [request for request in receiver.received if b'"webhook.test"' in request.body]
-    verify = verify.replace("BODY='…'", f"BODY='{delivery.body.decode()}'")
-    verify = verify.replace("SIGNATURE='…'", f"SIGNATURE='{delivery.headers['X-Service-Signature']}'")
+    names = {"ID": "webhook-id", "TIMESTAMP": "webhook-timestamp", "SIGNATURE": "webhook-signature"}
+    copied = {**{name: delivery.headers[header] for name, header in names.items()}, "BODY": delivery.body.decode()}
+    verify = replaced(verify, *((f"{name}='…'", f"{name}='{value}'") for name, value in copied.items()))
     assert paste(verify, {"SECRET": printed.split("secret: ")[1].strip()}).endswith("verified\n")
 
 
