@@ -1,5 +1,6 @@
-"""Test that the event catalog and the scope table list what the code declares."""
+"""Test that the event catalog, the scope table, and the error pages list what the code declares."""
 
+import json
 import re
 
 import pytest
@@ -9,7 +10,7 @@ from config.docs.source import write_source
 from config.webhooks.catalogue import event_types
 from credit.models import ProviderMember
 from identity.access.scopes import SCOPES
-from tests.documents import page
+from tests.documents import ROOT, page
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,14 @@ def test_event_catalog_lists_every_type_with_its_description(source):
 def test_documented_scope_table_lists_every_scope(source):
     section = (source / "scopes.md").read_text().partition("## Operations by scope\n")[2]
     assert re.findall(r"^\| `([\w:]+)` \| `", section, re.MULTILINE) == sorted(SCOPES)
+
+
+def test_fixes_on_error_pages_refer_to_existing_operations(source):
+    paths = json.loads((ROOT / "tests/openapi.json").read_text())["paths"]
+    fixes = [re.search(r"^\*\*Fix:\*\* (.+)$", file.read_text(), re.M)[1] for file in source.parent.glob("errors/*.md")]
+    operations = re.findall(r"`([A-Z]+) (/v1/\S+)`", "\n".join(fixes))
+    assert operations
+    assert [path for method, path in operations if method.lower() not in paths.get(path, {})] == []
 
 
 def test_documented_role_tables_list_every_role_and_group(db):
