@@ -266,7 +266,7 @@ def _withdrawal_words(content: dict[str, Any]) -> dict[str, str]:
         return {}
     interest = facts["interest_a_day_cents"]
     return {
-        "concluded_on": _day_of(facts["concluded_at"], content),
+        "concluded_on": _deadline(facts["concluded_at"], content),
         "last_day": day_in_words(facts["last_day"]),
         "interest_a_day": "" if interest is None else amount_in_words(interest, facts["currency"]),
     }

@@ -1,4 +1,4 @@
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -39,10 +39,12 @@ _decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope co
 def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
     """Render the agreement as a page to read and print; `request` is None for a file.
 
-    With the members of an EU agreement, which are in the first borrower's language, the whole page is.
+    With the members of an EU agreement, which are in the first borrower's language, the whole page is. The times are in
+    UTC, because the date of the agreement is a day in UTC, and part of the hashed terms.
     """
     is_eu = agreement.members is not None
-    with translation.override(language_of(agreement.borrower.applicants) if is_eu else translation.get_language()):
+    language = language_of(agreement.borrower.applicants) if is_eu else translation.get_language()
+    with translation.override(language), timezone.override(UTC):
         page = {
             **in_words(agreement, agreement.borrower.offer_snapshot),
             "agreement": agreement,

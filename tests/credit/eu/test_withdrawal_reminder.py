@@ -88,7 +88,7 @@ def test_withdrawal_reminder_has_the_local_conclusion_day_of_the_borrower():
     world = accepted(PERSON, start=datetime(2026, 12, 1, 11, 30, tzinfo=UTC))
     world.issue(1.6)
     text, _language = read(reminders_of(world)[0].html)
-    assert "You concluded the credit agreement on December 2, 2026." in text
+    assert "You concluded the credit agreement on December 2, 2026, 12:30 a.m. CET." in text
     assert "until the end of December 16, 2026" in text
     assert "submitted on December 1, 2026" in text
 

@@ -2,16 +2,21 @@
 
 import json
 import re
+from datetime import UTC, datetime, time
 from hashlib import sha256
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from config.core.json_text import canonical_json
+from credit.api.terms.views import agreement_page
 from credit.core.applicants import Applicants
 from credit.core.figures import money
 from credit.export import rendered_agreements
 from credit.models import Provider
+from credit.terms.agreement import agreement_of
 from tests.api import assert_error, client_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit, verify
 from tests.credit.support import key_of
@@ -63,6 +68,16 @@ def test_agreement_omits_a_lender_created_after_the_application(agreed, offer):
     offer.provider.name, offer.provider.created_at = "Late Bank", timezone.now()
     offer.provider.save()
     assert read(client_of(agreed.consumer), agreed).json()["lender"] == {"provider_id": offer.provider_id, "name": ""}
+
+
+def test_agreement_page_names_the_day_of_the_acceptance_once_in_every_time_zone(agreed):
+    agreement = agreement_of(agreed)
+    day = agreed.loan_terms.as_of
+    agreement.acceptance.accepted_at = datetime.combine(day, time(7, 53), tzinfo=UTC)
+    with timezone.override(ZoneInfo("America/Los_Angeles")):
+        page = agreement_page(None, agreement).content.decode()
+    assert f"{date_format(day, 'F j, Y')}</time> (UTC)" in page
+    assert f"{date_format(day, 'F j, Y')}, 07:53 UTC</time>" in page
 
 
 def test_agreement_page_has_the_same_figures_as_the_json(agreed):
