@@ -21,6 +21,7 @@ class CreditConfig(Declarations, AppConfig):
         "record": "credit.decisionanchor",
     }
     invitation_roles = "offers.member_roles.ROLES"
+    account_time_zone = ("my.pages.tzinfo_of_user",)
     account_not_acted_for = ("offers.providers.delegation_refusal",)
     erasure_steps = ("erasure.delete_files",)
     erasure_grounds = "erasure.GROUNDS"

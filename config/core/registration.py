@@ -43,6 +43,7 @@ class Declarations:
     erasure_grounds: ClassVar[Places] = ()
     # Functions that yield each reason against an account's erasure, with its end, or None if the end is unknown.
     account_not_erased: ClassVar[Places] = ()
+    account_time_zone: ClassVar[Places] = ()  # functions that return the time zone of the dates for an account
     mail_addresses: ClassVar[Places] = ()  # functions that return an account's own mail addresses
     # Maps the kind of a consent to the function that ends it, which is called with the consent, `actor`, and `now`.
     consent_endings: ClassVar[Places] = ()

@@ -15,6 +15,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext
 from holidays import country_holidays
 
+from config.core.time_zones import label_of
 from credit.core.applicants import Applicants
 from credit.core.figures import date_in_words
 
@@ -132,17 +133,12 @@ def in_words(moment: datetime, zone: str) -> str:
     local = moment.astimezone(_zone(zone))
     # Translators: a time of day as Django's `date` filter writes it.
     time = formats.date_format(local, gettext("g:i a"))
-    return f"{day_in_words(moment, zone)}, {time} {_label(local)}"
+    return f"{day_in_words(moment, zone)}, {time} {label_of(local)}"
 
 
 def day_in_words(moment: datetime, zone: str) -> str:
     """Format the day of an aware datetime in a time zone, in the active language."""
     return date_in_words(moment.astimezone(_zone(zone)))
-
-
-def zone_label(moment: datetime) -> str:
-    """Return the label of the active time zone at an aware datetime, such as `EST` or `UTC-03:00`."""
-    return _label(timezone.localtime(moment))
 
 
 def _zone(name: str) -> tzinfo:
@@ -151,9 +147,3 @@ def _zone(name: str) -> tzinfo:
     except ZoneInfoNotFoundError:
         # The machine has no time zone database.
         return UTC
-
-
-def _label(local: datetime) -> str:
-    """Return the abbreviation of the time zone, or its UTC offset, such as `UTC-05:00`, if it has none."""
-    name = local.tzname() or ""
-    return name if name.isalpha() else f"UTC{local:%z}"[:6] + ":" + f"{local:%z}"[3:5]

@@ -154,7 +154,7 @@ def _store(request: HttpRequest, offer: Offer, application: Application | None, 
 
 def _latest_person(request: HttpRequest) -> Any:
     """Return the first applicant of the user's latest application with applicants, or None."""
-    return next((applicants.persons[0] for applicants, _status in latest_applicants(request)), None)
+    return next((applicants.persons[0] for applicants, _status in latest_applicants(request.user)), None)
 
 
 class ApplyPage(_FormPage):

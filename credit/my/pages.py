@@ -27,6 +27,7 @@ from config.core.digest import digest_of
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
+from config.core.time_zones import zone_label
 from credit.api.documents.parsers import take_one_file
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
@@ -65,7 +66,10 @@ def actor_on(request: HttpRequest) -> Actor:
 
 
 def own_applications(request: HttpRequest) -> QuerySet[Application]:
-    user: Any = request.user
+    return _applications_of(request.user)
+
+
+def _applications_of(user: Any) -> QuerySet[Application]:
     return Application.objects.filter(consumer=user)
 
 
@@ -96,7 +100,7 @@ def localized(request: HttpRequest) -> Iterator[None]:
     Applications without applicants don't count. If the latest one has no supported language, the browser's language is
     used. If the time zone is unknown, UTC is used.
     """
-    latest = latest_applicants(request) if request.user.is_authenticated else []
+    latest = latest_applicants(request.user) if request.user.is_authenticated else []
     language = language_of(latest[0][0] if latest else None, otherwise=get_language_from_request(request))
     # Django's error page uses this attribute.
     request.LANGUAGE_CODE = language
@@ -104,13 +108,18 @@ def localized(request: HttpRequest) -> Iterator[None]:
         yield
 
 
-def latest_applicants(request: HttpRequest) -> list[tuple[Applicants, str]]:
+def latest_applicants(user: Any) -> list[tuple[Applicants, str]]:
     """Return the applicants and the status of the user's latest applications, newest first.
 
     The list has no applications without readable applicants.
     """
-    rows = own_applications(request).only("applicants", "status").order_by("-id")[:_LATEST]
+    rows = _applications_of(user).only("applicants", "status").order_by("-id")[:_LATEST]
     return [(persons, row.status) for row in rows if (persons := row.readable_applicants)]
+
+
+def tzinfo_of_user(user: Any) -> tzinfo:
+    """Return the time zone of the user's dates on `/my` and `/account`."""
+    return _tzinfo_of(latest_applicants(user))
 
 
 def _tzinfo_of(latest: list[tuple[Applicants, str]]) -> tzinfo:
@@ -145,7 +154,7 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
         rows = [(application, _heading(application)) for application in context["object_list"]]
-        return context | {"rows": rows, "zone": deadlines.zone_label(timezone.now())}
+        return context | {"rows": rows, "zone": zone_label(timezone.now())}
 
 
 def _heading(application: Any) -> dict[str, Any]:

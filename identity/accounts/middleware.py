@@ -6,6 +6,7 @@ address do equal work for known and unknown addresses (`identity.accounts.forms`
 
 import logging
 from collections.abc import Callable
+from datetime import UTC, tzinfo
 from typing import Any
 
 from django.contrib.auth.views import redirect_to_login
@@ -14,12 +15,14 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import get_language_from_request, gettext, override
 
 from config.api.rate_limits import RateLimited, consume_by_address
 from config.core.errors import ApiError
 from config.core.json_text import is_deeper
 from config.core.log_in import gave_second_factor
+from config.core.registration import declared
 from identity.access.second_factor import has_one
 from identity.accounts.links import LinkEnded
 
@@ -47,6 +50,10 @@ _PASSKEY_DEPTH_MAX = 8  # about twice the depth in browsers' requests
 _UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 
+# These pages display dates in the time zone of the account.
+_DATED = frozenset({"/account/sessions", "/account/privacy", "/account/second-factor", "/oauth/grants"})
+
+
 class AccountPages:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -54,7 +61,7 @@ class AccountPages:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if not request.path_info.startswith((PREFIX, "/oauth/grants", "/oauth/authorize")):
             return self.get_response(request)
-        with override(get_language_from_request(request)):
+        with override(get_language_from_request(request)), timezone.override(None):
             response = self.get_response(request)
         response.headers["Cache-Control"] = "no-store"
         response.headers.pop("Expires", None)  # the header is redundant, because its value is the time of the response
@@ -62,6 +69,8 @@ class AccountPages:
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         """Require the account's second factor for sensitive forms. Count a form before its view runs."""
+        if request.path_info in _DATED and request.user.is_authenticated:
+            timezone.activate(_tzinfo_of(request.user))
         if not request.path_info.startswith(PREFIX):
             return None
         name = getattr(request.resolver_match, "url_name", None) or ""
@@ -91,6 +100,10 @@ class AccountPages:
         if isinstance(error, IntegrityError):
             return _error_page(request, gettext("Another request completed this step first."), 409)
         return _refused(request, error) if isinstance(error, ApiError) else None
+
+
+def _tzinfo_of(user: Any) -> tzinfo:
+    return next((tzinfo_of(user) for tzinfo_of in declared("account_time_zone")), UTC)
 
 
 def _error_page(request: HttpRequest, text: str, status: int) -> HttpResponse:

@@ -74,7 +74,7 @@ def _kept_records(user_id: int) -> list[dict[str, Any]]:
     treatments = (treatment for table in register().values() for treatment in table.fields.values())
     rules = {treatment.keep.ground: treatment.keep.rule for treatment in treatments if treatment.keep is not None}
     return [
-        {"rule": gettext(rules[kept.ground]), "rows": kept.rows, "until": kept.until and kept.until.date()}
+        {"rule": gettext(rules[kept.ground]), "rows": kept.rows, "until": kept.until}
         for kept in kept_rows(user_id, now=timezone.now())
     ]
 
