@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from config.webhooks.models import Event
 from credit.core import deadlines
@@ -12,6 +13,7 @@ from credit.models import Counteroffer
 from tests.api import client_of
 from tests.credit.terms.lending import LINE, applied, approve, lender_of, listed
 from tests.credit.terms.test_counteroffers import counter
+from tests.credit.test_my_content import living_in, written
 from tests.credit.test_my_pages import browser_of, page_of, press_button
 from tests.factories import ApplicationFactory, UserFactory
 
@@ -292,3 +294,23 @@ class TestAgreement:
         assert after == before
         assert "You have not accepted" not in page
         assert "Accepted by" in page
+
+    def test_date_and_acceptance_of_an_agreement_have_the_same_zone(self, committed, offer):
+        application = written(applied(offer), living_in("OR"))
+        assert approve(lender_of(offer), application, TERMS).status_code == 200
+        application.refresh_from_db()
+        decide(application, "accept", terms_sha256=application.loan_terms.terms_sha256)
+        page = browser_of(application.consumer).get(f"/my/applications/{application.pk}/agreement").content.decode()
+        day = date_format(application.loan_terms.as_of, "F j, Y")
+        assert f"{day}</time> (UTC)" in page
+        assert len(re.findall(rf"{day}, \d\d:\d\d UTC</time>", page)) == 2
+        assert re.search(r"\d [ap]\.m\. P[SD]T", page_of(application))
+
+    def test_agreement_before_the_acceptance_names_the_zone_of_its_date(self, approved):
+        page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
+        assert f"{date_format(approved.loan_terms.as_of, 'F j, Y')}</time> (UTC)" in page
+
+    def test_page_of_terms_has_all_payments_without_a_scroll_box(self, approved):
+        page = terms_page(approved)
+        assert page.count("<tr><td>") == 36
+        assert '<div class="scrolls" ' in page
