@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReviewAdmin, TransitionForm
+from config.backoffice.bases import ReviewAdmin
 from config.backoffice.consoles import VIEW, console_of, may
 from config.backoffice.html import NOTHING, chip, clock, code, column, details, moment, record_link, table, words
 from config.backoffice.people import person_name
@@ -339,11 +339,6 @@ class ApplicationAdmin(
     def seen_state(self, record: Application) -> str:
         """Return the state to which a decision is bound. It includes the application's data."""
         return record.reviewed_state
-
-    def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
-        """Require a reason in the form if the decision differs from the score's proposal."""
-        form.fields["reason"].required |= form.to in states.DECIDED and record.goes_against_score(form.to)
-        return super().beside_form(record, form)
 
     def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:
         """Yield timeline entries: creation, transitions, revisions, files, counteroffers, acceptance, and anchors.

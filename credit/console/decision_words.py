@@ -69,7 +69,7 @@ def _lines_of_score(record: Application, to: str) -> Iterator[str]:
         proposal = PROPOSALS.get(score.outcome, score.outcome)
         different = "a counteroffer requires a reason, which colleagues read on the case."
         if to != states.COUNTEROFFER:
-            different = "a different decision requires a reason, and counts as an override."
+            different = "a different decision requires a reason, which colleagues read, and counts as an override."
         yield f"The score, {score.total}, proposes to {proposal} it: {different}"
     if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
         yield (

@@ -20,7 +20,7 @@ from credit.core.figures import money
 from credit.core.loan_words import display, months_in_words
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
 from credit.core.quotes import AMOUNT_MAX_CENTS
-from credit.core.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason, faults_of, in_words, text_of
+from credit.core.reasons import APPROVED_TEXT, OTHER, OTHER_TEXT_MAX, REASONS, Reason, faults_of, in_words, text_of
 from credit.models.documents import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
 from credit.models.terms import number
 
@@ -212,13 +212,10 @@ class ApplicationTransitionForm(TransitionForm):
                 "reason"
             ].help_text = "Optional. The applicant reads it. If it is empty, the applicant reads the principal reasons."
             self.order_fields([*LOAN_FIELDS, "expires_on", *_CODES, "other", "reason", "seen"])
-        if to == COUNTEROFFER and self.initial.get("against_score"):
-            self.fields["reason"] = ReasonField(
-                max_length=4_000, widget=forms.Textarea(attrs={"rows": 3}), label="Why you deviate from the score",
-                help_text="Colleagues read it on the case. The applicant's pages don't show it.",
-            )  # fmt: skip
         if to == APPROVED:
             self.order_fields([*LOAN_FIELDS, "reason", "seen"])
+        if self.initial.get("against_score"):
+            self.add_score_reason()
         if reports := self.initial.get("reports"):
             self.fields["report_ids"] = forms.MultipleChoiceField(
                 choices=reports, required=False, widget=forms.CheckboxSelectMultiple,
@@ -226,6 +223,24 @@ class ApplicationTransitionForm(TransitionForm):
                 help_text="The notice contains the agency, score, and factors of each. If you select none, it contains "
                 "those that the score read.",
             )  # fmt: skip
+
+    def add_score_reason(self) -> None:
+        """Require an internal reason against the score's proposal. Counteroffers have no reason for the applicant."""
+        internal = ReasonField(
+            max_length=4_000, widget=forms.Textarea(attrs={"rows": 3}), label="Why you deviate from the score",
+            help_text="Colleagues read it on the case. The applicant's pages don't show it.",
+        )  # fmt: skip
+        if self.to == COUNTEROFFER:
+            self.fields["reason"] = internal
+            return
+        if self.to == APPROVED:
+            self.fields["reason"].label = "Reason in your words"
+            self.fields[
+                "reason"
+            ].help_text = f"Optional. The applicant reads it. If it is empty, the applicant reads “{APPROVED_TEXT}”"
+        names = [*self.fields]
+        self.fields["score_reason"] = internal
+        self.order_fields([*names[: names.index("reason")], "score_reason"])
 
     def offer_templates(self, uses: Collection[str], field: str, *, label: str) -> None:
         """Add a choice of the templates for these uses, which can replace the text of `field`."""
@@ -307,8 +322,19 @@ class ApplicationTransitionForm(TransitionForm):
         return [other if code == OTHER else code for code in chosen if code]
 
     def reason_given(self) -> str | None:
-        """Return the reason. For a rejection without a reason, return the text of the principal reasons."""
-        return super().reason_given() or in_words(self.reasons())
+        """Return the reason, which applicants read, except for a counteroffer.
+
+        The default of a rejection is the text of the principal reasons. The default of an approval against the score's
+        proposal is a sentence without the internal reason, because the API requires a reason.
+        """
+        default = APPROVED_TEXT if self.to == APPROVED and self.score_reason() else in_words(self.reasons())
+        return super().reason_given() or default
+
+    def score_reason(self) -> str:
+        """Return the internal reason against the score's proposal, or "" if the form does not require one."""
+        if self.to == COUNTEROFFER and self.initial.get("against_score"):
+            return str(self.cleaned_data["reason"])
+        return str(self.cleaned_data.get("score_reason", ""))
 
     def metadata(self) -> Any:
         reports = self.cleaned_data.get("report_ids")

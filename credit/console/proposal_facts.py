@@ -15,7 +15,7 @@ from credit.core.loan_words import LOAN, in_words, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED
 from credit.core.reasons import reasons_of, text_of
 from credit.models import Application, LoanTerms, Proposal
-from credit.models.review import RETURN_REASON, as_members
+from credit.models.review import RETURN_REASON, SCORE_REASON, as_members
 from credit.terms.loans import compute, loan_of
 
 _NOUNS = {APPROVED: "approval", REJECTED: "rejection", COUNTEROFFER: "a counteroffer"}
@@ -82,10 +82,12 @@ def proposal_entries(record: Application) -> Iterator[TimelineEntry]:
     for proposal in proposals_of(record):
         reasons = "; ".join(text_of(reason) for reason in reasons_of(proposal.metadata))
         terms = in_words(proposal.terms) if proposal.terms else ""
+        against = as_members(proposal.metadata).get(SCORE_REASON)
+        against = f"Against the score's proposal: {against}" if against else ""
         yield TimelineEntry(
             at=proposal.proposed_at,
             title=f"{proposal.proposer} proposed {decision_in_words(proposal.to)}",
-            text="\n".join(filter(None, (terms, proposal.reason or reasons))),
+            text="\n".join(filter(None, (terms, proposal.reason or reasons, against))),
             id=str(proposal.pk),
         )
         if proposal.closed_at is None or (proposal.outcome == Proposal.CONFIRMED and proposal.to != COUNTEROFFER):

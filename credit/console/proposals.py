@@ -18,11 +18,13 @@ from config.backoffice.records import Button, within_list
 from config.core.casework import Assignment, named
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from credit.console.forms import ApplicationTransitionForm
 from credit.console.next_case import NextCase
 from credit.console.proposal_facts import facts_of, proposals_of
 from credit.core.errors import AlreadyProposed
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED
 from credit.models import Application, Proposal
+from credit.models.review import SCORE_REASON, as_members
 from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
 
 PROPOSED = {APPROVED: "Propose approval", REJECTED: "Propose rejection", COUNTEROFFER: "Propose a counteroffer"}
@@ -90,6 +92,8 @@ class TwoReviewers(NextCase):
         if pending_decision(record) is not None:
             raise AlreadyProposed
         decision = {"reason": form.reason_given(), "metadata": form.metadata()}
+        if form.to != COUNTEROFFER and isinstance(form, ApplicationTransitionForm) and (why := form.score_reason()):
+            decision["metadata"] = {**as_members(decision["metadata"]), SCORE_REASON: why}
         self.make_transition(record, form.to, actor=self.actor_of(request), **decision)
         self.log_change(request, record, f"Proposed: {form.to}.")
         return f"Proposed: {words(form.to)}. Another reviewer must confirm it."

@@ -38,6 +38,7 @@ from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of, proposed_terms, requested_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
+_NOUNS = {APPROVED: "Approval", REJECTED: "Rejection", COUNTEROFFER: "Counteroffer"}
 # By default, the applicant has this number of days to accept a counteroffer.
 COUNTEROFFER_DAYS = 14
 
@@ -55,12 +56,13 @@ class LoanConsole(WithdrawalConsole):
         The fields of a counteroffer are empty, because a counteroffer changes the requested loan.
         """
         initial = {**super().initial_of(record, to), "currency": record.shown_currency}
+        initial["against_score"] = record.goes_against_score(to)
         if to == COUNTEROFFER:
             initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
         if to in {REJECTED, COUNTEROFFER} and (score := record.decision_score) and score.outcome != APPROVE:
             initial |= chosen_reasons(score.reasons)
         if to == COUNTEROFFER:
-            return {**initial, "requested": requested_terms(record), "against_score": record.goes_against_score(to)}
+            return {**initial, "requested": requested_terms(record)}
         if to != APPROVED or record.offer_snapshot is None:
             return initial
         return {**initial, **initial_terms(proposed_terms(record), record.shown_currency)}
@@ -110,11 +112,11 @@ class LoanConsole(WithdrawalConsole):
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
         message = super().decide_locked(request, record, form)
-        if form.to != COUNTEROFFER or takes_two(form.to):
+        if takes_two(form.to):
             return message
-        if reason := form.reason_given() if form.initial.get("against_score") else None:
-            self.add_note(request, record, f"Counteroffer against the score's proposal: {reason}")
-        return "The counteroffer was sent to the applicant."
+        if isinstance(form, ApplicationTransitionForm) and (reason := form.score_reason()):
+            self.add_note(request, record, f"{_NOUNS[form.to]} against the score's proposal: {reason}")
+        return "The counteroffer was sent to the applicant." if form.to == COUNTEROFFER else message
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
         if to != COUNTEROFFER:

@@ -48,6 +48,8 @@ REASONS = {
 OTHER = "other"
 # A withdrawal has this reason code if the applicant declined the approved terms.
 DECLINED_BY_APPLICANT = "declined_by_applicant"
+# The default reason of an approval against the score's proposal. The internal reason is not for the applicant.
+APPROVED_TEXT = gettext_noop("A reviewer approved the application.")
 DECLINED_TEXT = gettext_noop("The applicant declined the approved terms.")
 COUNTEROFFER_ACCEPTED_TEXT = gettext_noop("The counteroffer was accepted.")
 IDLE_TEXT = gettext_noop("Idle for {days} days.")

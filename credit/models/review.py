@@ -14,6 +14,9 @@ from credit.models.closable import ClosableModel
 
 # The member of a returned proposal's metadata with the second reviewer's reason.
 RETURN_REASON = "return_reason"
+# The member of a proposal's metadata with the first reviewer's internal reason against the score's proposal. The
+# metadata of the confirmed decision does not contain it.
+SCORE_REASON = "reason_against_the_score"
 
 
 def as_members(metadata: Any) -> dict[str, Any]:
@@ -97,6 +100,7 @@ class Proposal(ClosableModel):
         If both have the same key, the confirming reviewer's value is used. Loan terms always come from the proposal.
         """
         merged = {**as_members(self.metadata), **as_members(metadata)}
+        merged.pop(SCORE_REASON, None)
         four_eyes = {
             "proposed_by": self.proposer,
             "proposed_at": self.proposed_at.isoformat(),

@@ -14,7 +14,15 @@ from credit.core import errors
 from credit.core import machine as states
 from credit.core.due import REQUIRED, Due
 from credit.core.figures import date_in_words
-from credit.core.reasons import COUNTEROFFER_ACCEPTED_TEXT, DECLINED_TEXT, IDLE_TEXT, in_words, reasons_of, text_of
+from credit.core.reasons import (
+    APPROVED_TEXT,
+    COUNTEROFFER_ACCEPTED_TEXT,
+    DECLINED_TEXT,
+    IDLE_TEXT,
+    in_words,
+    reasons_of,
+    text_of,
+)
 from credit.models import ApplicationHistory
 
 
@@ -96,7 +104,7 @@ def error_message(refusal: ApiError) -> str:
 
 def reason_in_words(move: ApplicationHistory) -> str:
     """Return the reason of a transition in the active language. Texts that people entered are unchanged."""
-    if move.reason in {DECLINED_TEXT, COUNTEROFFER_ACCEPTED_TEXT}:
+    if move.reason in {APPROVED_TEXT, DECLINED_TEXT, COUNTEROFFER_ACCEPTED_TEXT}:
         return gettext(move.reason)
     days = IDLE_DAYS.get(move.previous_status or "")
     if move.status == states.EXPIRED and days is not None and move.reason == IDLE_TEXT.format(days=days):

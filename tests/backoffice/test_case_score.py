@@ -6,13 +6,17 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 from django.utils import timezone
 
-from credit.models import ApplicationRevision
+from config.core.casework import Note
+from credit.models import ApplicationRevision, Proposal
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import store_score
-from tests.backoffice.pages import seen_value, text_of
+from tests.api import client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
@@ -116,9 +120,68 @@ def test_override_without_a_reason_shows_a_field_error(reviewers_client, champio
     sent = {"seen": seen_value(page), "terms_seen": page.context.get("terms_seen", ""), "reason": ""}
     answer = reviewers_client.post(address, sent)
     assert answer.status_code == 200
-    assert answer.context["form"].errors == {"reason": ["This field is required."]}
+    assert answer.context["form"].errors == {"score_reason": ["This field is required."]}
     application.refresh_from_db()
     assert application.status == "under_review"
+
+
+@pytest.mark.parametrize(("facts", "to", "fields", "default"), [
+    (POOR, "approved", {"amount": "10000", "rate_percent": "8"}, "A reviewer approved the application."),
+    (GOOD, "rejected", {"code_1": "income_insufficient"}, "Income insufficient for amount of credit requested."),
+])  # fmt: skip
+class TestReasonAgainstTheScore:
+    def test_form_requires_only_the_internal_reason(self, reviewers_client, champion, facts, to, fields, default):
+        address = move_of(case(champion, facts), to)
+        page = reviewers_client.get(address)
+        shown = page.context["form"].fields
+        assert shown["score_reason"].required
+        assert not shown["reason"].required
+        assert "Optional. The applicant reads it." in shown["reason"].help_text
+        assert "Why you deviate from the score Colleagues read it on the case." in text_of(page)
+        answer = send_form(reviewers_client, address, **fields, reason="Welcome.")
+        assert list(answer.context["form"].errors) == ["score_reason"]
+
+    def test_internal_reason_becomes_a_note(self, reviewers_client, champion, facts, to, fields, default):
+        application = case(champion, facts)
+        confirm(reviewers_client, move_of(application, to), **fields, score_reason="Known to us.")
+        noun = {"approved": "Approval", "rejected": "Rejection"}[to]
+        assert Note.objects.get().text == f"{noun} against the score's proposal: Known to us."
+        application.refresh_from_db()
+        row = application.history.get(status=to)
+        assert (application.status, application.status_reason, row.reason) == (to, default, default)
+        assert "Known to us." not in str(row.metadata)
+        assert "Known to us." in text_of(reviewers_client.get(page_of(application)))
+
+    def test_applicant_reads_the_text_for_the_applicant(self, reviewers_client, champion, facts, to, fields, default):
+        application = case(champion, facts)
+        texts = {"score_reason": "Known to us.", "reason": "Thank you for your patience."}
+        confirm(reviewers_client, move_of(application, to), **fields, **texts)
+        answer = client_of(application.consumer).read(f"/applications/{application.pk}/history")
+        assert "Thank you for your patience." in answer.content.decode()
+        assert "Known to us." not in answer.content.decode()
+
+    def test_proposal_has_the_internal_reason(self, reviewers_client, champion, facts, to, fields, default, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        application = case(champion, facts)
+        confirm(reviewers_client, move_of(application, to), **fields, score_reason="Known to us.")
+        proposal = Proposal.objects.get()
+        assert (proposal.reason, Note.objects.exists()) == (default, False)
+        colleague = backoffice_client(staff_of("Reviewer"))
+        address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
+        assert "Reason against the score Known to us." in text_of(colleague.get(address))
+        send_form(colleague, address)
+        row = application.history.get(status=to)
+        assert row.reason == default
+        assert "Known to us." not in str(row.metadata)
+        timeline = text_of(reviewers_client.get(page_of(application)))
+        assert "Against the score's proposal: Known to us." in timeline
+
+    def test_form_that_follows_the_score_has_no_internal_reason(
+        self, reviewers_client, champion, facts, to, fields, default
+    ):
+        follows = {"approved": "rejected", "rejected": "approved"}[to]
+        form = reviewers_client.get(move_of(case(champion, facts), follows)).context["form"]
+        assert "score_reason" not in form.fields
 
 
 def test_a_decision_after_a_referral_is_not_an_override(reviewers_client, champion):

@@ -110,10 +110,14 @@ class TestTwoReviewers:
     def test_proposal_against_the_score_requires_a_reason_in_the_back_office(self, application):
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(confirm(backoffice, move_of(application, "approved")))
-        assert "Reason: This field is required." in page
+        assert "Why you deviate from the score: This field is required." in page
         assert not Proposal.objects.exists()
-        send_form(backoffice, move_of(application, "approved"), reason="Known to us")
+        send_form(backoffice, move_of(application, "approved"), score_reason="Known to us")
         assert Proposal.objects.get().to == "approved"
+        assert decide(client_of(make_reviewer()), application, "approved").json()["status"] == "approved"
+        moved = client_of(application.consumer).read(f"/applications/{application.pk}/history").content.decode()
+        assert "A reviewer approved the application." in moved
+        assert "Known to us" not in moved
 
 
 class TestOverrideCounts:
