@@ -28,9 +28,10 @@ def test_doctor_creates_no_file(migrated, tmp_path):
 
 
 def test_doctor_of_the_ledger_checks_static_files_and_skips_mail(migrated, tmp_path):
+    shutil.copyfile(migrated, tmp_path / "own.sqlite3")
     environment = SERVED | {
         "ENVIRONMENT": "production", "SERVICE": "ledger", "VAR_DIR": str(tmp_path), "ALLOW_SANDBOX": "1",
-        "DATABASE_URL": f"sqlite:///{migrated}",
+        "DATABASE_URL": f"sqlite:///{tmp_path}/own.sqlite3",
     }  # fmt: skip
 
     def outcomes():
