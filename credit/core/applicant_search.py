@@ -1,8 +1,9 @@
 """Search for applicants, who are stored encrypted, by name, e-mail address, or phone number.
 
 Each application has a blind index of keyed digests. The index covers the words of each name, each e-mail address, and
-each phone number with and without its country code. It covers no other part of a number. Without the key, a digest does
-not reveal its text. Equal names have equal digests, so a stolen dump shows which applications share a name.
+each phone number with and without its country code, and without a digit that only calls from abroad need. It covers no
+other part of a number. Without the key, a digest does not reveal its text. Equal names have equal digests, so a stolen
+dump shows which applications share a name.
 """
 
 import re
@@ -25,8 +26,7 @@ _BATCH_ROWS = 500
 _WORDS_MAX = 10
 _PARTS_MAX = 40
 # ITU-T E.164 assigns these country codes of one and two digits. All other country codes have three digits.
-_ONE_DIGIT_CODES = "17"
-_TWO_DIGIT_CODES = re.compile(r"2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]")
+_SHORT_CODES = re.compile(r"[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]")
 # In Mexico (until 2019) and Argentina, this digit follows the country code of a mobile number in calls from abroad.
 _MOBILE_DIGITS = {"52": "1", "54": "9"}
 _PHONE_DIGITS_MIN = 6
@@ -118,17 +118,18 @@ def _terms_of(person: Person) -> Iterable[str]:
         yield f"email:{comparable(email)}"
     if phone := person.get("phone"):
         digits = phone.removeprefix("+")
-        code, national = digits[: (length := _country_code_length(digits))], digits[length:]
+        code = _country_code_of(digits)
+        national = digits.removeprefix(code)
         without_mobile_digit = national.removeprefix(_MOBILE_DIGITS.get(code, ""))
         # National numbers such as Italy's begin with 0. `applicant_filter` removes this digit from the typed number.
         numbers = {digits, national, national.removeprefix("0"), code + without_mobile_digit, without_mobile_digit}
         yield from (f"phone:{number}" for number in numbers)
 
 
-def _country_code_length(digits: str) -> int:
-    if digits[:1] in _ONE_DIGIT_CODES:
-        return 1
-    return 2 if _TWO_DIGIT_CODES.match(digits) else 3
+def _country_code_of(digits: str) -> str:
+    """Return the country code of a phone number in international format without `+`."""
+    known = _SHORT_CODES.match(digits)
+    return known[0] if known else digits[:3]
 
 
 def _has_words(name: str) -> Q:
