@@ -54,6 +54,13 @@ class LogInForm(LoginForm):  # type: ignore[misc]
             field.widget.attrs.pop("placeholder", None)
 
 
+def _name_fields() -> dict[str, forms.Field]:
+    return {
+        "first_name": _name_field(gettext("First name"), "given-name"),
+        "last_name": _name_field(gettext("Last name"), "family-name", required=False),
+    }
+
+
 def _name_field(label: str, autocomplete: str, *, required: bool = True) -> forms.CharField:
     widget = forms.TextInput(attrs={"autocomplete": autocomplete})
     return forms.CharField(label=label, max_length=PERSON_NAME_MAX, required=required, widget=widget)
@@ -92,8 +99,7 @@ class _PersonName:
 class NameForm(_PersonName, forms.Form):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["first_name"] = _name_field(gettext("First name"), "given-name")
-        self.fields["last_name"] = _name_field(gettext("Last name"), "family-name", required=False)
+        self.fields.update(_name_fields())
 
 
 class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
@@ -108,8 +114,7 @@ class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
             self.invited = {**words_of(self.invitation), "link": invitations.link_of_session(request)}
             self.fields["email"].widget.attrs["readonly"] = True
         if self.invitation is not None and invitations.requires_name(self.invitation):
-            self.fields["first_name"] = _name_field(gettext("First name"), "given-name")
-            self.fields["last_name"] = _name_field(gettext("Last name"), "family-name", required=False)
+            self.fields.update(_name_fields())
             self.order_fields(["email", "first_name", "last_name"])
         for field in self.fields.values():  # it would repeat the label
             field.widget.attrs.pop("placeholder", None)
