@@ -23,6 +23,7 @@ from credit.core.rights import ALONE, APPROVAL, ASSISTED, DUTIES, NONE
 from credit.models import Application, Offer, Score
 from credit.models.scoring import ModelVersion
 from credit.scoring.changes import changes
+from credit.scoring.corrections import correctable_facts
 from credit.scoring.evaluator import Evaluation, evaluate
 from credit.scoring.scores import LiveVersion, champion_of
 
@@ -86,7 +87,8 @@ def _explain(application: Application) -> dict[str, Any]:
     after = [*duty.after] if outcome else []
     reasons = reasons_of(move.metadata) if move is not None and move.status == REJECTED else []
     can_review = application.is_reconsiderable and application.open_review_request is None
-    ways_on = [text for text, is_open in ((_REVIEWABLE, can_review), (_CORRECTABLE, score is not None)) if is_open]
+    can_correct = bool(correctable_facts(application))
+    ways_on = [text for text, is_open in ((_REVIEWABLE, can_review), (_CORRECTABLE, can_correct)) if is_open]
     return {
         "application_id": str(application.pk),
         "language": translation.get_language(),

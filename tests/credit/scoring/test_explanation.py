@@ -80,6 +80,19 @@ class TestExplanation:
         assert body["decided_by"] == "A reviewer of the lender decided."
         assert body["reasons"] == ["No credit file"]
 
+    def test_report_of_a_wrong_value_is_listed_while_the_application_accepts_corrections(self, api, offer, user):
+        verify(user)
+        application = draft_for(offer, user, SAYS_SO_SO)
+        submit(api, application)
+        assert any(sentence.startswith("Report a wrong value.") for sentence in read(api, application)["can_do"])
+        assert move(api, application, "withdrawn").status_code == 200
+        assert Score.objects.filter(application=application).exists()
+        assert read(api, application)["can_do"] == []
+
+    def test_report_of_a_wrong_value_is_listed_without_a_score(self, api, user):
+        application = ApplicationFactory(consumer=user, status="submitted", application_data={"income": 5})
+        assert [sentence[:20] for sentence in read(api, application)["can_do"]] == ["Report a wrong value"]
+
     def test_explanation_of_an_undecided_application_has_neither_outcome_nor_rights(self, api, offer, user):
         verify(user)
         application = draft_for(offer, user, SAYS_SO_SO)
