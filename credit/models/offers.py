@@ -221,7 +221,7 @@ class Offer(models.Model):
         max_length=255, null=True, help_text="The variant of an A/B test. Null if none."
     )
     ab_test_allocation = models.IntegerField(
-        null=True, help_text="The share of customers that get the tested offer, in percent. Null for all."
+        null=True, help_text="The share of accounts that get the tested offer, in percent. Null for all."
     )
     # Applications to the offer must meet these requirements (`credit.requirements`).
     application_schema = JsonTextField(null=True, help_text="The JSON Schema of `application_data`. Null for any data.")
@@ -232,7 +232,7 @@ class Offer(models.Model):
         null=True,
         choices=[(method, method) for method in pricing_rules.METHODS],
         help_text="The notice before the acceptance of a price that is based on a consumer report: `notice`, "
-        "`score_disclosure`, or `not_applicable`. Null means `notice`.",
+        "`score_disclosure`, or `not_applicable`. Null means `notice`. With `jurisdiction` `eu`, there is no notice.",
     )
     risk_based_pricing_reason = models.CharField(  # noqa: DJ001
         max_length=32,
@@ -241,7 +241,9 @@ class Offer(models.Model):
         help_text="Why `risk_based_pricing` is `not_applicable`. Otherwise null.",
     )
     reports = JsonTextField(
-        null=True, help_text="The kinds of reports that the platform requests at the submission. Null if none."
+        null=True,
+        help_text="The kinds of reports that the platform requests at the submission, if the scoring model reads "
+        "`report.…`. Null if none.",
     )
     min_age = models.IntegerField(
         null=True,

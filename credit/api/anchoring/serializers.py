@@ -64,7 +64,7 @@ class AnchorSerializer(ModelResponseSerializer):
 
 
 class DecisionSerializer(AnchorSerializer):
-    """The record of an approval, a rejection, or a reopening, and its state in the ledger."""
+    """The record of a decision, or of a reopening, expiry, or withdrawal after it, and its state in the ledger."""
 
     position = Int64Field(source="history.position", help_text="The number of the status change, from 1.")
 

@@ -426,7 +426,7 @@ class LinksSerializer(ResponseSerializer):
     jwks = TextField(help_text="The URL of the public keys that verify access tokens (RFC 7517).")
     oauth_metadata = TextField(help_text="The URL of the authorization server's metadata (RFC 8414).")
     catalog = TextField(help_text="The URL of the catalog of offers.")
-    ledger = TextField(help_text="The base URL of the ledger that anchors decision records.")
+    ledger = TextField(help_text="The base URL of the ledger (service B).")
 
 
 class BusinessProfileSerializer(ResponseSerializer):

@@ -154,7 +154,8 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     reports = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The kinds of reports that the platform requests at the submission. Null if none.",
+        help_text="The kinds of reports that the platform requests at the submission, if the scoring model reads "
+        "`report.…`. Null if none.",
     )
     jurisdiction = serializers.TextField(
         source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."

@@ -123,7 +123,7 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
 
 
 class ExplanationSerializer(serializers.JsonPartSerializer):
-    """The explanation of a decision. Texts are in `language`."""
+    """The explanation of a decision. Texts are in `language`, except the names and reasons that the lender wrote."""
 
     application_id = serializers.TextField(help_text="The application's id.")
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the texts.")
@@ -165,7 +165,9 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
         "facts.",
     )
     can_do = serializers.ListField(
-        child=serializers.TextField(), help_text="The actions that the applicant can take now."
+        child=serializers.TextField(),
+        help_text="A sentence for each of these actions that is possible now: request reconsideration, and report a "
+        "wrong value.",
     )
     rights = RightSerializer(many=True, help_text="The rights after the decision. Empty before a decision.")
     notice_days = serializers.Int32Field(
