@@ -32,7 +32,8 @@ class RequestedDocument(models.Model):
     reason = models.TextField(
         blank=True,
         default="",
-        help_text="Why a reviewer of the back office requested the document again. Otherwise empty.",
+        help_text="Why a reviewer requested the document again, in the back office or the lender console. Otherwise "
+        "empty.",
     )
     requested_at = models.DateTimeField(help_text="When the document was last requested (UTC).")
     received_at = models.DateTimeField(

@@ -285,7 +285,7 @@ class Offer(models.Model):
         help_text="Whether the lender deducts the fee from the payout. If false, the borrower pays it separately. Null "
         "with `jurisdiction` `us`.",
     )
-    example = JsonTextField(null=True, help_text="The loan of the representative example. Null if none.")
+    example = JsonTextField(null=True, help_text="The credit of the representative example. Null if none.")
     apr_cap = models.FloatField(
         null=True, help_text="The highest annual percentage rate that the law allows. Null if none."
     )

@@ -91,9 +91,9 @@ class AccountConsentViewSet(ApiViewSet):
 
         The effect depends on `kind`. For an app, the API revokes its tokens and disables its webhook endpoints. For a
         bank, the API unlinks the bank and removes it at the vendor. For electronic notices, the lender delivers later
-        notices by post or by its own channel. For data shared with a lender, the API stops the sharing. If you end a
-        consent to a credit report, the lender can't request this report for the application with `written_instructions`
-        again. The data of earlier decisions remain. Idempotent.
+        notices by post or by its own channel, except risk-based pricing notices. For data shared with a lender, the API
+        stops the sharing. If you end a consent to a credit report, the lender can't request this report for the
+        application with `written_instructions` again. The data of earlier decisions remain. Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 

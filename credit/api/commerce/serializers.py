@@ -344,7 +344,8 @@ class ProductSerializer(ResponseSerializer):
     variants = VariantSerializer(
         many=True,
         help_text="The variants, one per term. A search returns all terms. A lookup returns the requested terms, and "
-        "the first term for the id of a product. A single product has the selected terms.",
+        "the first term for the id of a product. `POST /v1/ucp/catalog/product` describes the variants of a single "
+        "product.",
     )
     metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
     selected = SelectedOptionSerializer(

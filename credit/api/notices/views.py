@@ -50,7 +50,7 @@ class NoticeViewSet(ApiViewSet):
         page as a PDF, if the operator has installed weasyprint.
 
         If a notice is only for another applicant (`applicant`), the account that applies can't get it. The lender's
-        members and reviewers can get it, and must deliver it.
+        members and reviewers can get it. The lender must deliver it.
 
         `sha256` is the hash of the page. The notice's record in `proof` contains this hash. If the applicant has
         consented to electronic notices, a notice counts as delivered (`portal`) when they first get it with an
@@ -197,6 +197,7 @@ class ConsentViewSet(ApiViewSet):
     def withdraw(self, request: ApiRequest) -> None:
         """Withdraw the consent to electronic notices.
 
-        The lender then delivers notices by other means, except risk-based pricing notices. Idempotent.
+        The lender then delivers notices by other means. Only risk-based pricing notices can still be electronic.
+        Idempotent.
         """
         services.withdraw_consent(actor=actor_of(request), now=timezone.now())

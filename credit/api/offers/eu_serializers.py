@@ -52,7 +52,7 @@ class TextsField(serializers.DictField):
 
 
 class ExampleRequestSerializer(Whole):
-    """The loan of a representative example."""
+    """The credit of a representative example."""
 
     amount_cents = serializers.Int64Field(
         min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The amount, in the currency's minor unit."
@@ -105,7 +105,7 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     )
     example = ExampleRequestSerializer(
         **serializers.NULLABLE,
-        help_text="The loan of the representative example. Required with `ccd2` and `ccd2_small`, null with `us`.",
+        help_text="The credit of the representative example. Required with `ccd2` and `ccd2_small`, null with `us`.",
     )
     apr_cap = serializers.NumberField(
         min_value=0,
@@ -137,7 +137,7 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
 
 
 class ExampleSerializer(serializers.JsonPartSerializer):
-    """The loan of a representative example."""
+    """The credit of a representative example."""
 
     amount_cents = serializers.Int64Field(help_text="The amount, in the currency's minor unit.")
     months = serializers.Int32Field(help_text="The duration in months.")
@@ -146,7 +146,7 @@ class ExampleSerializer(serializers.JsonPartSerializer):
 
 
 class RepresentativeExampleSerializer(ExampleSerializer):
-    """A representative example: a loan and its cost. All amounts are in the currency's minor unit."""
+    """A representative example: the credit and its cost. All amounts are in the currency's minor unit."""
 
     currency = serializers.TextField(help_text="The ISO 4217 code of the currency of all amounts.")
     fee_financed = serializers.FlagField(help_text="Whether the lender deducts the fee from the payout.")
@@ -157,7 +157,7 @@ class RepresentativeExampleSerializer(ExampleSerializer):
         allow_null=True, help_text="The amount of each payment except the last. Null for a line of credit."
     )
     apr_percent = serializers.NumberField(help_text="The annual percentage rate, with up to four decimal places.")
-    text = serializers.TextField(help_text="The example as one sentence to display.")
+    text = serializers.TextField(help_text="The example as a text to display.")
 
 
 ADVERTISING = ("warning", "representative_example", "personalized")

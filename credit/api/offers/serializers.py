@@ -164,7 +164,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
         source="conventions.currency",
         help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit.",
     )
-    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example. Null if none.")
+    example = ExampleSerializer(allow_null=True, help_text="The credit of the representative example. Null if none.")
     texts = serializers.DictField(
         child=serializers.TextField(),
         allow_null=True,

@@ -139,7 +139,7 @@ class OverridesPageSerializer(serializers.ResponseSerializer):
 
     decisions = serializers.Int64Field(
         help_text="The number of applications that the version scored `approve` or `decline` in the window, and that a "
-        "reviewer decided."
+        "reviewer decided. An accepted counteroffer counts as an approval."
     )
     overrides = serializers.Int64Field(
         help_text="The number of these applications whose last decision by a reviewer differs from the proposal."

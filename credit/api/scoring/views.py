@@ -262,7 +262,7 @@ class ScoringCatalogueViewSet(ApiViewSet):
         """List the facts for scorecards.
 
         If a name ends in `*`, a path replaces the asterisk, such as in `application_data.income.monthly_cents`. Use a
-        JSON pointer for field names with other characters: `application_data#/monthly income`. A number is the position
-        of an item in a list.
+        JSON pointer for field names with other characters: `application_data#/monthly income`. In a list, a number
+        is the position of an item, from 0.
         """
         return {"facts": [*catalogue().values(), *PATHS]}

@@ -316,7 +316,7 @@ class OfferFormSerializer(serializers.ResponseSerializer):
     """The European information form of an offer."""
 
     language = serializers.TextField(help_text="The language of the form.")
-    terms = serializers.FreeField(help_text="The loan that the form is about, with its figures.")
+    terms = serializers.FreeField(help_text="The credit that the form is about, with its figures.")
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = InstalmentSerializer(many=True, help_text="All payments, in order. Empty for a line of credit.")
 
