@@ -160,8 +160,9 @@ class ProviderViewSet(ApiViewSet):
 
         The API assigns the `id`.
 
-        Requires the group `Lender`, to which staff add or invite accounts. If the account has a second factor, you must
-        have logged in with it. With `BACKOFFICE_SECOND_FACTOR`, the default in production, staff need a second factor.
+        Requires the group `Lender`. A superuser or an invitation adds an account to the group. If the account has a
+        second factor, you must have logged in with it. With `BACKOFFICE_SECOND_FACTOR`, the default in production,
+        staff need a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
