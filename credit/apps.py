@@ -44,7 +44,7 @@ class CreditConfig(Declarations, AppConfig):
     console_pages = "console.people.PAGES"
     queues = (
         "console.queues.REVIEW", "console.queues.DOCUMENTS", "console.queues.COUNTEROFFERS", "console.queues.ANCHORS",
-        "console.notices.TO_TELL", "console.notices.RECONSIDERATIONS", "console.facts.QUEUE",
+        "console.notices.NOTICE_DEADLINES", "console.notices.RECONSIDERATIONS", "console.facts.QUEUE",
         "console.proposal_list.QUEUE",
     )  # fmt: skip
     consoles = ("console.lender_console.seats_of",)

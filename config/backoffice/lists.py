@@ -1,6 +1,6 @@
 """Admin lists whose speed does not depend on the size of the table."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property, wraps
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from django.urls import path
 from django.utils.text import capfirst
 
 from config.backoffice.consoles import console_of, has_rule, narrowed
+from config.backoffice.html import words
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
@@ -34,6 +35,17 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
         return min(counted, self.COUNT_MAX)
 
 
+class WordsFilter(admin.ChoicesFieldListFilter):
+    """A filter of a column with choices, whose labels are in words: “under review” for `under_review`."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        for choice in super().choices(changelist):
+            yield {**choice, "display": words(str(choice["display"]))}
+
+
+admin.FieldListFilter.register(lambda field: bool(field.choices), WordsFilter, take_priority=True)
+
+
 def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.FieldListFilter]:
     """Return a filter with fixed values for a column without choices: `("status", among(MACHINE.statuses))`.
 
@@ -41,7 +53,7 @@ def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.Fie
     be a function for values that are only complete after all apps are ready.
     """
 
-    class Among(admin.ChoicesFieldListFilter):
+    class Among(WordsFilter):
         def __init__(self, field: Any, *arguments: Any, **named: Any) -> None:
             super().__init__(field, *arguments, **named)
             self.field = copy(field)

@@ -34,7 +34,7 @@ class Queue:
     waiting_since: str  # if `ends` is True, this is the column of a row's deadline
     address: str | Callable[[Any], str]
     calm: str
-    urgent_days: int | None = None
+    urgent_days: int | None = None  # the wait, or if `ends` is True, the remaining time, at which the card is red
     rank: int = 50  # lower ranks are higher on the page
     ends: bool = False
     take: str = ""  # the URL whose POST opens the oldest row
@@ -59,13 +59,18 @@ class QueueState:
     def note(self) -> str:
         if not self.count or self.oldest is None:
             return "" if self.count else self.queue.calm
+        if self.queue.ends and self.waits >= timedelta():
+            return f"The first deadline passed {duration(self.waits)} ago."
         if self.queue.ends:
             return f"The first deadline is in {duration(-self.waits)}."
         return f"The oldest has waited {duration(self.waits)}."
 
     @property
     def is_urgent(self) -> bool:
-        return bool(self.queue.urgent_days and self.waits.days >= self.queue.urgent_days)
+        if self.queue.urgent_days is None or self.oldest is None:
+            return False
+        limit = timedelta(days=-self.queue.urgent_days if self.queue.ends else self.queue.urgent_days)
+        return self.waits >= limit
 
 
 def states_of(user: Any) -> list[QueueState]:

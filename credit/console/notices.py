@@ -35,6 +35,7 @@ from config.backoffice.records import Button
 from config.backoffice.transitions import actor_of
 from credit.console.records import OfApplication, WithCase
 from credit.core.applicant_words import translated_language
+from credit.core.figures import reference_of
 from credit.models import Application, Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
@@ -64,19 +65,59 @@ class RunningFilter(ConditionFilter):
     }
 
 
+class DutyFilter(ConditionFilter):
+    title, parameter_name = "deadline for", "duty"
+    conditions = {
+        "notice": ("Notices", Q(kind__in=Clock.TO_NOTIFY)),
+        "answer": ("Answers to requests for reconsideration", Q(kind=Clock.REVIEW)),
+    }
+
+
+# The queue and the list have the same title.
+DEADLINES = "Deadlines for notices"
+_DUTIES = {
+    Clock.APPLICATION: "Notice of the decision on the application",
+    Clock.ACTION: "Notice of the action taken",
+    Clock.COUNTEROFFER: "Notice of denial after the counteroffer",
+    Clock.REVIEW: "Answer to the request for reconsideration",
+}
+_ENDS = {
+    Clock.TOLD: "The notice was delivered",
+    Clock.TOLD_WHAT_IS_MISSING: "The notice of missing documents was delivered",
+    Clock.TAKEN_UP: "The applicant accepted the loan",
+    Clock.WITHDRAWN: "The application was withdrawn",
+    Clock.NOT_COMPLETED: "The application was not completed",
+    Clock.ANSWERED: "The request was answered",
+    Clock.ENDED: "The counteroffer ended",
+}
+
+
 @admin.register(Clock)
 class ClockAdmin(OfApplication):
-    """The admin of notice clocks, sorted by deadline."""
+    """The admin of the deadlines of notices and of answers to requests, earliest first."""
 
-    list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
-    list_filter = (RunningFilter, "kind")
+    list_title = DEADLINES
+    list_display = ("duty", "about", "left", "waits", "started", "due", "end")
+    list_filter = (RunningFilter, DutyFilter)
     ordering = ("due_at", "id")
-    fields = ("about", "kind", "started", "due", "left", "waits", "stopped", "why", "announced")
+    fields = ("about", "duty", "started", "due", "left", "waits", "stopped", "end", "announced")
 
+    duty = column(_DUTIES.__getitem__, "kind", "deadline for")
+    end = column(lambda why: _ENDS.get(why, NOTHING), "why", "end")
     started = column(moment, "started_at", "started")
     due = column(moment, "due_at", "due", ordering="due_at")
     stopped = column(moment, "stopped_at", "stopped")
     announced = column(moment, "overdue_told_at", "overdue event sent")
+
+    @property
+    def kind(self) -> str:
+        return "deadline"
+
+    def page_of(self, request: HttpRequest, record: Clock) -> dict[str, Any]:
+        return {**super().page_of(request, record), "title": self.title_of(record)}
+
+    def title_of(self, record: Clock) -> str:
+        return f"{_DUTIES[record.kind]}: {reference_of(record.application_id)}"
 
     @admin.display(description="left", ordering="due_at")
     def left(self, record: Clock) -> SafeString | str:
@@ -235,15 +276,16 @@ class ReviewRequestAdmin(WithCase):
         return NOTHING if record.answered_at else days_left(record.due_at, now=timezone.now())
 
 
-TO_TELL = Queue(
+NOTICE_DEADLINES = Queue(
     name="notices",
-    title="Applicants to notify",
+    title=DEADLINES,
     permission="credit.view_clock",
     rows=lambda _user: Clock.objects.filter(stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY),
-    waiting_since="started_at",
-    address="/admin/credit/clock/?state=running",
+    waiting_since="due_at",
+    ends=True,
+    address="/admin/credit/clock/?state=running&duty=notice",
     calm="No notices are waiting.",
-    urgent_days=28,
+    urgent_days=OVER.days,
     rank=12,
 )
 RECONSIDERATIONS = Queue(

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from credit.console.notices import days_left
-from credit.models import ReviewRequest
+from credit.models import Clock, ReviewRequest
 from credit.notices import services
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, send_form, text_of
@@ -47,11 +47,52 @@ def test_notice_deadline_is_yellow_from_day_20_and_red_from_day_28(day, tone):
     assert f"clock-{tone}" in days_left(due_at, now=NOW + timedelta(days=day))
 
 
-def test_notice_queue_lists_running_clocks(world, reviewers):
-    shown = page(reviewers, "clock_changelist", query="?state=running")
-    assert "clock-late" in shown
-    assert "adverse action: ready" in shown
-    assert "Applicants to notify" in reviewers.get("/admin/").content.decode()
+def test_notice_queue_and_its_list_have_one_title(world, reviewers):
+    shown = text_of(reviewers.get("/admin/"))
+    assert "1 Deadlines for notices The first deadline is in 8 days." in shown
+    listed = page(reviewers, "clock_changelist", query="?state=running&duty=notice")
+    assert "<h1>Deadlines for notices</h1>" in listed
+    assert "clock-late" in listed
+    assert "adverse action: ready" in listed
+
+
+def test_notice_queue_counts_the_rows_of_its_list(world, reviewers):
+    Clock.start(world.application, Clock.REVIEW, now=world.at(6))
+    [card] = [card for card in reviewers.get("/admin/").context["cards"] if card.queue.name == "notices"]
+    assert card.count == len(reviewers.get(card.address).context["cl"].result_list) == 1
+
+
+@pytest.mark.parametrize(
+    ("days", "note", "is_urgent"),
+    [
+        (30, "The first deadline is in 8 days.", False),
+        (23, "The first deadline is in 1 day.", True),
+        (20, "The first deadline passed 1 day ago.", True),
+    ],
+)
+def test_notice_queue_is_urgent_in_the_last_two_days(world, reviewers, days, note, is_urgent):
+    Clock.stop(world.pk, Clock.TOLD, now=world.at(1))
+    Clock.start(world.application, Clock.APPLICATION, now=world.start, days=days)
+    [card] = [card for card in reviewers.get("/admin/").context["cards"] if card.queue.name == "notices"]
+    assert (card.note, card.is_urgent) == (note, is_urgent)
+
+
+@pytest.mark.parametrize("why", [Clock.TOLD, Clock.TOLD_WHAT_IS_MISSING, Clock.TAKEN_UP, Clock.NOT_COMPLETED])
+@pytest.mark.parametrize("kind", Clock.KINDS)
+def test_deadline_pages_have_words_instead_of_codes(world, reviewers, kind, why):
+    Clock.stop(world.pk, why, now=world.at(20))
+    clock = Clock.start(world.application, kind, now=world.at(5))
+    Clock.stop(world.pk, why, now=world.at(20), kinds=Clock.KINDS)
+    for shown in (page(reviewers, "clock_changelist"), page(reviewers, "clock_change", clock.pk)):
+        assert f">{kind}<" not in shown
+        assert f">{why}<" not in shown
+        assert "clock of" not in shown
+
+
+def test_filters_of_a_list_have_words_instead_of_codes(world, reviewers):
+    shown = page(reviewers, "notice_changelist", query="?kind__exact=adverse_action")
+    assert "<strong>adverse action</strong>" in shown
+    assert ">adverse_action<" not in shown
 
 
 def test_notice_page_shows_the_notice_next_to_its_source_data(world, reviewers):
