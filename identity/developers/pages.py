@@ -177,7 +177,7 @@ def _consent_url(client: OAuthClient) -> str:
     }
     if client.is_public:
         query |= {"code_challenge_method": "S256"}
-    return f"{settings.HOST_ROOT}/oauth/authorize?{urlencode(query, quote_via=quote)}"
+    return f"{settings.APP_URL}/oauth/authorize?{urlencode(query, quote_via=quote)}"
 
 
 class ClientsPage(DeveloperPage):

@@ -186,6 +186,12 @@ class TestClients:
         assert "requests to act on your behalf" in consent
         assert f"<code>POST {settings.BASE_URL}/oauth/token</code>" in page
 
+    def test_address_of_the_consent_page_is_below_app_url(self, browser, settings):
+        settings.APP_URL = "https://app.example"
+        press_button(browser, "/clients", "make", **self.FIELDS)
+        page = read_page(browser, f"/clients/{OAuthClient.objects.get().client_id}")
+        assert "https://app.example/oauth/authorize?response_type=code" in page
+
     def test_public_oauth_client_page_requires_a_code_challenge(self, browser):
         press_button(browser, "/clients", "make", **self.FIELDS, public="yes")
         page = read_page(browser, f"/clients/{OAuthClient.objects.get().client_id}")
