@@ -5,8 +5,8 @@ integers below 2^53, and for thresholds with at most 15 digits. PMML can't expre
 range of the total, or changeable inputs. An `Extension` contains the complete definition with all of these.
 
 Each field has its JSON type, so callers of an engine must omit values of other types. The caller computes
-`months_since` as a number, because PMML counts days only from a fixed year. Claims of a verified card have no field, so
-inputs that read only claims are missing.
+`months_since` as a number, because PMML counts days only from a fixed year. Claims of a verified card have no field,
+because the card reads every claim as missing.
 """
 
 import json
