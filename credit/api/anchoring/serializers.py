@@ -146,6 +146,6 @@ class RecordKeySerializer(ModelResponseSerializer):
 
 
 class RecordKeysSerializer(ResponseSerializer):
-    """The published keys that sign records."""
+    """The published keys of the records' signatures."""
 
     keys = RecordKeySerializer(many=True, help_text="The past, current, and next keys, oldest first.")

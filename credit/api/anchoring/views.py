@@ -9,7 +9,7 @@ from credit.api.anchoring.serializers import RecordKeysSerializer
 
 
 class RecordKeyViewSet(ApiViewSet):
-    """The public keys that sign the platform's records."""
+    """The public keys that verify the signatures of the platform's records."""
 
     @endpoint(access=PUBLIC, answer=RecordKeysSerializer)
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002

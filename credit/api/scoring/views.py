@@ -122,7 +122,8 @@ class ModelVersionViewSet(ApiViewSet):
 
         An engine for PMML scorecards computes the same points and reasons from it, with two conditions. Compute the
         values of `months_since`, and omit facts whose JSON type differs from the type of the input. Engines round sums
-        of fractions, so results that depend on such a sum can differ.
+        of fractions, and numbers with more than 15 digits. Results that depend on such numbers can differ. An engine
+        can also list reasons without lost points.
 
         PMML can't express knockouts, outcomes, segments, the range of the total, and inputs that an applicant can
         change. An `Extension` has these parts, and the complete definition.
