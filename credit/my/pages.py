@@ -5,7 +5,6 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from urllib.parse import quote
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import transaction
@@ -17,9 +16,7 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.decorators import method_decorator
 from django.utils.translation import get_language, get_language_from_request, gettext, override
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.generic import ListView, View
 
 from config.api.rate_limits import consume
@@ -28,7 +25,6 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from config.core.time_zones import zone_label
-from credit.api.documents.parsers import take_one_file
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
@@ -36,7 +32,7 @@ from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
-from credit.documents.services import add_file, documents_of, receive_file
+from credit.documents.services import documents_of
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.documents import RequestedDocument
@@ -245,12 +241,13 @@ def run_action(request: HttpRequest, limit: str, do: Callable[[], Any], to: str,
         consume(limit, str(request.user.pk))
         done = do()
     except ApiError as refusal:
-        return _refused(request, refusal, to, field)
+        return refuse(request, refusal, to, field)
     messages.success(request, done or gettext("Nothing was changed. Reload the page, and try again."))
     return HttpResponseRedirect(to)
 
 
-def _refused(request: HttpRequest, refusal: ApiError, to: str, field: str) -> HttpResponse:
+def refuse(request: HttpRequest, refusal: ApiError, to: str, field: str) -> HttpResponse:
+    """Redirect to the URL `to` with an error. `field` is the HTML ID for the error."""
     messages.error(request, error_message(refusal), extra_tags=field)
     return HttpResponseRedirect(f"{to}#{quote(field)}" if field else to)
 
@@ -291,39 +288,6 @@ def _ask_again(request: HttpRequest, application_id: str) -> str:
 
 
 _BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw}
-
-
-@method_decorator(csrf_exempt, name="dispatch")
-class UploadPage(View):
-    """Accept a file for a document. The CSRF check reads the body, so the upload limit must be set before the check."""
-
-    def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
-        with localized(request):
-            to, field = reverse("my_application", args=[application_id]), f"file-{document_id}"
-            try:
-                with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
-                    return self._checked(request, application_id, document_id, to, field)
-            except ApiError as refusal:
-                return _refused(request, refusal, to, field)
-
-    @method_decorator(csrf_protect)
-    def _checked(
-        self, request: HttpRequest, application_id: str, document_id: str, to: str, field: str
-    ) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return redirect("my")
-
-        def upload() -> str:
-            file = request.FILES.get("file")
-            if file is None:
-                raise ValidationFailed(gettext("Choose a file first."))
-            actor, now = actor_on(request), timezone.now()
-            received = receive_file(application_id, document_id, file, actor=actor, now=now)
-            with transaction.atomic():
-                add_file(application_id, document_id, received, actor=actor, now=now)
-            return gettext("The file was uploaded.")
-
-        return run_action(request, "upload", upload, to, field=field)
 
 
 class NoticePage(MyPage):

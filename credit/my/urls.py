@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from credit.my import apply, pages, proof_page, rights_pages, terms_pages
+from credit.my import apply, document_pages, pages, proof_page, rights_pages, terms_pages
 
 urlpatterns = [
     path("", pages.ApplicationsPage.as_view(), name="my"),
@@ -29,6 +29,8 @@ urlpatterns = [
     path("/applications/<str:application_id>/agreement", terms_pages.AgreementPage.as_view(), name="my_agreement"),
     path("/applications/<str:application_id>/withdrawal", terms_pages.WithdrawalPage.as_view(), name="my_withdrawal"),
     path(
-        "/applications/<str:application_id>/documents/<str:document_id>", pages.UploadPage.as_view(), name="my_document"
+        "/applications/<str:application_id>/documents/<str:document_id>",
+        document_pages.UploadPage.as_view(),
+        name="my_document",
     ),
 ]

@@ -183,28 +183,22 @@ TRANSLATED = [
     ROOT.parent / "identity" / "templates" / "account" / "privacy.html",
 ]
 MODULES = [
-    ROOT / item
-    for item in (
-        "notices/content.py",
-        "my/apply.py",
-        "my/content.py",
-        "my/estimate.py",
-        "my/forms.py",
-        "my/person_form.py",
-        "my/pages.py",
-        "my/rights_pages.py",
-        "my/terms_pages.py",
-        "my/words.py",
-        "core/loan_words.py",
-        "core/reasons.py",
-        "core/lines.py",
-        "terms/agreement.py",
-        "terms/members.py",
-        "../identity/accounts/error_pages.py",
-        "../identity/accounts/erasure.py",
-        "../identity/accounts/privacy_pages.py",
-        "erasure.py",
-    )
+    *(ROOT / "my").glob("*.py"),
+    *(
+        ROOT / item
+        for item in (
+            "notices/content.py",
+            "core/loan_words.py",
+            "core/reasons.py",
+            "core/lines.py",
+            "terms/agreement.py",
+            "terms/members.py",
+            "../identity/accounts/error_pages.py",
+            "../identity/accounts/erasure.py",
+            "../identity/accounts/privacy_pages.py",
+            "erasure.py",
+        )
+    ),
 ]
 BLOCK = r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}"
 
