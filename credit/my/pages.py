@@ -32,12 +32,10 @@ from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
-from credit.documents.services import documents_of
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
-from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
-from credit.my import content
+from credit.my import checklist, content
 from credit.my.forms import missing_figures
 from credit.my.words import describe_missing, error_message, of_status, reason_in_words, standing_of
 from credit.notices import services as notices
@@ -181,8 +179,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     due = (
         of_application(application, is_own=True, now=now)["currently_due"] if application.status == states.DRAFT else []
     )
-    documents = list(documents_of(application))
-    missing = [document for document in documents if document.status == RequestedDocument.REQUESTED]
+    documents = checklist.describe(application)
     terms = acceptance.describe(application, now=now)
     asked_again = application.open_review_request
     zone = timezone.get_current_timezone_name()
@@ -203,12 +200,11 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "application": application,
         "heading": _heading(application),
         "due": missing_words,
-        "documents": documents,
+        **documents,
         "edits": offer is not None,
-        "uploads": application.status not in states.FROZEN,
         "sent": content.describe(application),
         "lender": lender_of(application),
-        "sends": application.status in _SENDS and not due and not missing and not missing_words,
+        "sends": application.status in _SENDS and not due and not documents["missing"] and not missing_words,
         "withdraws": states.WITHDRAWN in application.requestable() and not declines,
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",

@@ -1,0 +1,35 @@
+"""The requested documents on the application page: which are missing, which arrived, and the last day."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from credit.applications.services import IDLE_DAYS
+from credit.core import deadlines
+from credit.core import machine as states
+from credit.documents.services import documents_of
+from credit.models import Application, RequestedDocument
+
+
+def describe(application: Application) -> dict[str, Any]:
+    """Return the template context of the section. Missing documents are first.
+
+    `upload_by` is when the application expires without the missing documents. It is empty if none is missing, or if the
+    application can't expire.
+    """
+    zone, uploads = timezone.get_current_timezone_name(), application.status not in states.FROZEN
+    documents = sorted(documents_of(application), key=lambda document: document.status != RequestedDocument.REQUESTED)
+    missing = sum(document.status == RequestedDocument.REQUESTED for document in documents)
+    days = IDLE_DAYS.get(application.status)
+    ends_at = application.updated_at + timedelta(days=days) if missing and uploads and days is not None else None
+    return {
+        "documents": [
+            (document, [(file, deadlines.in_words(file.received_at, zone)) for file in document.kept_files])
+            for document in documents
+        ],
+        "missing": missing,
+        "received": len(documents) - missing,
+        "upload_by": deadlines.in_words(ends_at, zone) if ends_at else "",
+        "uploads": uploads,
+    }

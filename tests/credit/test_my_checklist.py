@@ -1,0 +1,144 @@
+"""Test the section of the requested documents: the missing ones, the received files, and the last day."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
+
+from credit.applications.services import IDLE_DAYS, expire_idle
+from credit.core import deadlines
+from credit.core.applicants import Applicants
+from credit.documents.requests import mark_document
+from credit.models import DocumentFile
+from tests.credit.document_support import PDF, with_documents
+from tests.credit.test_my_language import german, spanish, speaking
+from tests.credit.test_my_pages import browser_of, page_of
+from tests.factories import UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+NAMES = ("Payslip", "Lease", "Bank statement")
+
+
+@pytest.fixture
+def application():
+    return with_documents(UserFactory(), *NAMES)
+
+
+def upload(application, name, filename="scan.pdf", content=PDF):
+    document = application.requested_documents.get(name=name)
+    path = f"/my/applications/{application.pk}/documents/{document.pk}"
+    answer = browser_of(application.consumer).post(path, {"file": SimpleUploadedFile(filename, content)}, follow=True)
+    return " ".join(answer.content.decode().split())
+
+
+def section_of(page):
+    return re.search(r'<section id="documents">.*?</section>', page)[0]
+
+
+def documents_in(page):
+    """Return (name, status, has an open field) of each document, in the order of the page."""
+    parts = section_of(page).split('<div class="document">')[1:]
+    return [
+        (
+            re.search(r"<h3>.*?<bdi>(.*?)</bdi>", part)[1],
+            re.search(r'<span class="standing (?:due|done)">(.*?)</span>', part)[1],
+            'type="file"' in part and "<details" not in part,
+        )
+        for part in parts
+    ]
+
+
+def test_received_document_shows_its_file_and_time_below_the_missing_documents(application):
+    assert documents_in(page_of(application)) == [(name, "Missing", True) for name in NAMES]
+    page = upload(application, "Payslip", "payslip <May>.pdf")
+    assert documents_in(page) == [
+        ("Lease", "Missing", True), ("Bank statement", "Missing", True), ("Payslip", "Received", False),
+    ]  # fmt: skip
+    moment = deadlines.in_words(DocumentFile.objects.get().received_at, "UTC")
+    assert f'<bdi>payslip &lt;May&gt;.pdf</bdi><br><span class="hint">received on {moment}</span>' in page
+    assert 'Add another file<span class="unseen">: <bdi>Payslip</bdi></span>' in page
+
+
+def test_section_counts_received_documents_and_shows_the_last_day(application):
+    page = page_of(application)
+    assert "0 of 3 received" in page
+    for number, name in enumerate(NAMES[:2], start=1):
+        page = upload(application, name)
+        assert f"{number} of 3 received" in page
+        assert "Send to the lender" not in page
+    application.refresh_from_db()
+    last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
+    assert f"Upload the missing documents by {deadlines.in_words(last, 'UTC')}." in page
+    expire_idle(now=last - timedelta(seconds=1))
+    application.refresh_from_db()
+    assert application.status == "pending_documents"
+    page = upload(application, NAMES[2])
+    assert "3 of 3 received" in page
+    assert "missing documents" not in page
+    assert "Send to the lender" in page
+
+
+def test_application_expires_at_the_last_day_of_the_section(application):
+    expire_idle(now=application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"]))
+    application.refresh_from_db()
+    assert application.status == "expired"
+    page = section_of(page_of(application))
+    assert "0 of 3 received" in page
+    assert "Upload" not in page
+
+
+def test_last_day_is_in_the_time_zone_of_the_applicant(application):
+    address = {"line1": "1 Main St", "city": "Portland", "region": "OR", "postal_code": "97201", "country": "US"}
+    application.applicants = Applicants.of([{"legal_name": "Ada Example", "address": address}])
+    application.save()
+    last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
+    assert f"by {deadlines.in_words(last, 'America/Los_Angeles')}." in page_of(application)
+
+
+def test_another_file_can_be_added_to_a_received_document(application):
+    upload(application, "Payslip", "page-1.pdf")
+    page = upload(application, "Payslip", "page-2.pdf", PDF + b"%2")
+    assert page.index("page-1.pdf") < page.index("page-2.pdf")
+    assert "1 of 3 received" in page
+
+
+def test_rejected_other_file_opens_the_field_with_the_error(application):
+    upload(application, "Payslip")
+    page = section_of(upload(application, "Payslip", "x.pdf", b"MZ"))
+    assert "<details open>" in page
+    assert "must be a PDF, JPEG, or PNG" in page.partition("<details open>")[2]
+    assert "<details>" in section_of(page_of(application))
+
+
+def test_document_that_is_requested_again_is_missing_and_shows_earlier_files(application):
+    upload(application, "Payslip", "blurred.pdf")
+    document = application.requested_documents.get(name="Payslip")
+    mark_document(application, document.pk, "requested", by=UserFactory(), now=timezone.now(), reason="It is blurred.")
+    page = page_of(application)
+    assert documents_in(page)[0] == ("Payslip", "Missing", True)
+    assert "0 of 3 received" in page
+    assert "It is blurred." in page
+    assert "blurred.pdf" in page
+
+
+def test_accepted_document_has_no_field(application):
+    upload(application, "Payslip")
+    document = application.requested_documents.get(name="Payslip")
+    mark_document(application, document.pk, "accepted", by=UserFactory(), now=timezone.now())
+    page = page_of(application)
+    assert documents_in(page)[-1] == ("Payslip", "Accepted", False)
+    assert "Add another file" not in page
+
+
+def test_section_of_documents_is_available_in_spanish_and_german(application):
+    upload(application, "Payslip")
+    speaking(application)
+    text = spanish(page_of(application))
+    assert "1 de 3 recibidos" in text
+    assert "Falta" in text
+    speaking(application, "de")
+    text = german(page_of(application))
+    assert "1 von 3 eingegangen" in text
+    assert "Weitere Datei hinzufügen" in text
