@@ -35,11 +35,10 @@ from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED
-from credit.my import checklist, content
+from credit.my import checklist, content, reconsideration
 from credit.my.forms import missing_figures
 from credit.my.words import describe_missing, error_message, of_status, reason_in_words, standing_of
 from credit.notices import services as notices
-from credit.notices.services import STATEMENT_MAX
 from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
@@ -181,7 +180,6 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     )
     documents = checklist.describe(application)
     terms = acceptance.describe(application, now=now)
-    asked_again = application.open_review_request
     zone = timezone.get_current_timezone_name()
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
     # The page of the terms has a button to decline the approval, so this page needs no button to withdraw.
@@ -217,9 +215,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "notices": notices_made.values("pk", "kind", "made_at"),
         "pricing": pricing,
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
-        "asked_again": asked_again,
-        "answered_by": asked_again and deadlines.in_words(asked_again.due_at, zone),
-        "may_ask_again": asked_again is None and application.is_reconsiderable,
+        **reconsideration.describe(application),
         "by_post": not Consent.is_given_by(application.consumer_id),
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
         "moves": [
@@ -276,11 +272,7 @@ def _move(request: HttpRequest, application_id: str, to: str, message: str) -> s
 
 
 def _ask_again(request: HttpRequest, application_id: str) -> str:
-    statement = request.POST.get("statement", "").strip()
-    if not 0 < len(statement) <= STATEMENT_MAX:
-        raise ValidationFailed(gettext("Enter your reasons for reconsideration, at most 4,000 characters."))
-    notices.request_review(application_id, statement=statement, actor=actor_on(request), now=timezone.now())
-    return gettext("A reviewer who had no part in the decision will reconsider it.")
+    return reconsideration.ask_again(request, application_id, actor_on(request))
 
 
 _BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw}

@@ -21,6 +21,7 @@ from credit.core.figures import date_in_words
 from credit.models import Application, DocumentFile
 from credit.my.content import Row, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications, run_action
+from credit.my.words import read_lines
 from credit.scoring import corrections
 from credit.scoring.explanation import explain
 
@@ -58,7 +59,7 @@ class ExplanationPage(MyPage):
 
 
 def _report(request: HttpRequest, application: Application) -> str:
-    typed = {name: request.POST.get(name, "").strip() for name in ("fact", "claimed", "statement", "file")}
+    typed = {name: read_lines(request.POST.get(name, "")) for name in ("fact", "claimed", "statement", "file")}
     if not 0 < len(typed["statement"]) <= corrections.STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
         raise ValidationFailed(gettext("Enter the right value, and why the other is wrong, at most 4,000 characters."))
     fact, before = typed["fact"], corrections.correctable_value(str(application.pk), typed["fact"])

@@ -102,6 +102,11 @@ def error_message(refusal: ApiError) -> str:
     return gettext(str(next(known, refusal)))
 
 
+def read_lines(text: str) -> str:
+    """Return the text of a form's field of several lines. Browsers count a line end as a single character."""
+    return text.replace("\r\n", "\n").strip()
+
+
 def reason_in_words(move: ApplicationHistory) -> str:
     """Return the reason of a transition in the active language. Texts that people entered are unchanged."""
     if move.reason in {APPROVED_TEXT, DECLINED_TEXT, COUNTEROFFER_ACCEPTED_TEXT}:
