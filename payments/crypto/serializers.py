@@ -47,7 +47,9 @@ class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
     )
     value = serializers.Int64Field(help_text="The value in wei. Always 0: the transaction moves tokens.")
     chain_id = serializers.Int64Field(help_text="The network's number (EIP-155).")
-    nonce = serializers.Int64Field(help_text="The number of the wallet's earlier transactions.")
+    nonce = serializers.Int64Field(
+        help_text="The number of the wallet's earlier transactions. 0 if the payment is simulated."
+    )
     gas = serializers.Int64Field(help_text="The gas limit.")
     max_fee_per_gas = serializers.Int64Field(help_text="The maximum total fee per unit of gas, in wei.")
     max_priority_fee_per_gas = serializers.Int64Field(help_text="The maximum priority fee per unit of gas, in wei.")

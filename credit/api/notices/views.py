@@ -77,7 +77,7 @@ class NoticeViewSet(ApiViewSet):
     def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: dict[str, Any]) -> Delivery:
         """Record the delivery of a notice.
 
-        Use the operation for a notice that the lender delivered by mail or through its own channel. The operator must
+        Use the operation for a notice that the lender delivered by post or through its own channel. The operator must
         have enabled the channel (`NOTICE_CHANNELS`). Requires a reviewer.
         """
         return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())

@@ -13,7 +13,7 @@ class LanguageQuery(serializers.QuerySerializer):
     """The language of the response."""
 
     language = serializers.OneOfField(
-        LANGUAGES, default=None, help_text="The language of the texts. Default: the applicant's."
+        LANGUAGES, default=None, help_text="The language of the texts. Default: the applicant's, or `en`."
     )
 
 
