@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from config.api.docs import OpenapiViewSet
-from config.docs.views import reference, reference_section, root, try_page
+from config.docs.views import reference, reference_section, root, try_document, try_page
 from config.mail.development import mail_page
 from config.ops.health import HealthViewSet
 from config.ops.requests import RequestViewSet
@@ -31,6 +31,7 @@ v1: list[URLPattern | URLResolver] = [
     path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),
     path("docs", reference, name="docs"),
     path("docs/try", try_page, name="try"),
+    path("docs/try.json", try_document, name="try_document"),
     path("docs/<slug:name>", reference_section, name="docs_section"),
     path("", include("payments.urls")),
     path("", include("identity.urls")),

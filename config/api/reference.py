@@ -59,6 +59,10 @@ def paragraphs(text: str) -> SafeString:
     return mark_safe("\n".join(blocks))  # noqa: S308  each part is escaped by `inline`
 
 
+def title_of(tag: str) -> str:
+    return _TITLES.get(tag, tag.replace("-", " ").capitalize())
+
+
 def inline(text: str) -> SafeString:
     text = _CODE.sub(r"<code>\1</code>", escape(text))
     text = _LINK.sub(r'<a href="\2">\1</a>', text)
@@ -112,7 +116,7 @@ class Reference:
         objects: dict[str, list[Content]] = {}
         return {
             "name": name,
-            "title": _TITLES.get(name, name.replace("-", " ").capitalize()),
+            "title": title_of(name),
             "description": paragraphs(text),
             "operations": [self._operation(name, *operation, objects) for operation in operations],
             "objects": [{"title": title, "fields": fields} for title, fields in sorted(objects.items())],

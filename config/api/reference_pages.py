@@ -40,10 +40,5 @@ def section(tag: str, **frame: Any) -> HttpResponse:
     return HttpResponse(shown.rendered[key], headers=_HEADERS)
 
 
-def titles() -> dict[str, str]:
-    """Return the title of each tag."""
-    return {tag: page["title"] for tag, page in reference(settings.ROOT_URLCONF).pages.items()}
-
-
 def _render(template: str, frame: dict[str, Any], **content: Any) -> str:
     return render_to_string(template, {**frame, **content, "overview": reverse("docs")})

@@ -19,11 +19,12 @@ from django.utils.translation import get_language_from_request, override
 from django.views.decorators.gzip import gzip_page
 
 from config.api.docs import reading
-from config.api.reference_pages import overview, section, titles
+from config.api.reference_pages import overview, section
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import NotFound
 from config.core.media_types import prefers
 from config.core.proxies import client_address
+from config.docs.viewer import viewer_bytes
 
 MAX_AGE_SECONDS = 300
 BUILD_SECONDS = 10  # the `Retry-After` while the documentation is being built
@@ -139,9 +140,19 @@ def try_page(request: HttpRequest) -> HttpResponse:
 
     The page's viewer needs inline styles.
     """
-    frame = _frame(("Reference", reverse("docs"))) | {"demo": _demo(request), "titles": json.dumps(titles())}
+    facts = {"demo": _demo(request), "viewer_document": reverse("try_document")}
+    frame = _frame(("Reference", reverse("docs"))) | facts
     headers = {"Content-Security-Policy": POLICY_WITH_STYLES, "Cache-Control": "no-store"}
     return HttpResponse(render_to_string("docs/try.html", frame), headers=headers)
+
+
+@gzip_page
+@conditional
+@reading
+def try_document(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    """Return the OpenAPI document of the page that can call operations."""
+    headers = {"Cache-Control": f"public, max-age={MAX_AGE_SECONDS}"}
+    return HttpResponse(viewer_bytes(settings.ROOT_URLCONF), content_type="application/json", headers=headers)
 
 
 def root(request: HttpRequest) -> HttpResponse:

@@ -22,27 +22,26 @@ new MutationObserver(name).observe(place, { childList: true, subtree: true });
 
 // Show the titles of the reference, and the path of an operation as text, because a button must not contain a link. Hide
 // Swagger UI's header and its list of servers, because this page has its own header and a single server.
-const titles = JSON.parse(place.dataset.titles);
-function adaptation({ React }) {
+function adaptation(titles) {
   const nothing = () => () => null;
-  return {
+  return ({ React }) => ({
     wrapComponents: {
       DeepLink: () => ({ text }) => React.createElement("span", null, titles[text] ?? text),
       InfoContainer: nothing,
       ServersContainer: nothing,
     },
-  };
+  });
 }
 
 async function show() {
   const answer = await fetch(place.dataset.document);
+  if (!answer.ok) throw new Error(answer.statusText);
   const spec = { ...(await answer.json()), servers: [{ url: window.location.origin }] };
-  delete spec.webhooks; // users can't send events
   const ui = SwaggerUIBundle({
     spec,
     domNode: place,
     presets: [SwaggerUIBundle.presets.apis],
-    plugins: [adaptation],
+    plugins: [adaptation(Object.fromEntries(spec.tags.map((tag) => [tag.name, tag["x-displayName"]])))],
     layout: "BaseLayout",
     deepLinking: true,
     docExpansion: "none",
@@ -57,4 +56,6 @@ async function show() {
   });
 }
 
-show();
+show().catch(() => {
+  place.querySelector("[role=status]").textContent = "The operations could not be loaded. Reload the page.";
+});
