@@ -21,7 +21,7 @@ class OtpField(serializers.TextField):
 
 
 class LoginRequestSerializer(serializers.RequestSerializer):
-    """A user name and password, with `otp` for an account with an authenticator. Staff with single sign-on send only
+    """A user name and password, with `otp` for an account with a second factor. Staff with single sign-on send only
     `code`.
     """
 
@@ -32,8 +32,8 @@ class LoginRequestSerializer(serializers.RequestSerializer):
     otp = OtpField(
         max_length=16,
         **serializers.NULLABLE,
-        help_text="The authenticator's current code, or a recovery code. Required for an account with an "
-        "authenticator.",
+        help_text="The current code of an authenticator app, or a recovery code. Required for an account with a second "
+        "factor.",
     )
     code = serializers.TextField(
         min_length=1,

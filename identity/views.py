@@ -20,8 +20,8 @@ from identity.errors import NothingToCollect
 from identity.oidc.services import exchange_code
 
 WRONG_LOG_IN = (
-    "The user name, the password, or the code is wrong. For an account with an authenticator, send its current "
-    "code or a recovery code as `otp`."
+    "The user name, the password, or the code is wrong. For an account with a second factor, send the current code of "
+    "an authenticator app or a recovery code as `otp`."
 )
 
 WRONG_CODE = (
@@ -42,8 +42,8 @@ class AuthViewSet(ApiViewSet):
     def token(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:
         """Exchange a user name and password for tokens.
 
-        An account with an authenticator requires `otp`: its current code, or a recovery code. Each code works once. A
-        wrong user name, password, or `otp`, and a missing `otp`, return the same 401.
+        An account with a second factor requires `otp`: the current code of an authenticator app, or a recovery code.
+        Each code works once. A wrong user name, password, or `otp`, and a missing `otp`, return the same 401.
 
         The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also returns
         429 after 100 failures from all addresses within 1 hour. A correct `otp` passes the second limit.

@@ -104,7 +104,7 @@ class ReviewerRequired(ApiError):
 class SecondFactorRequired(ApiError):
     status, error, code = 403, "second_factor_required", "E2012"
     message = (
-        "This operation requires a log-in with a second factor. Add an authenticator at /account/second-factor, "
+        "This operation requires a log-in with a second factor. Add an authenticator app at /account/second-factor, "
         "and send its code as `otp` to POST /v1/auth/token. Or use an API key that you created, or an app "
         "that you authorized, in a log-in with a second factor. A key from the command `create_api_key` is not "
         "sufficient."
@@ -138,7 +138,8 @@ class StatusHistory(models.Model):
     previous_status = models.CharField(max_length=32, help_text="The status before the change.")
     changed_by = models.CharField(
         max_length=255,
-        help_text="The `updated_by` of the request. Without one, the account, the scoring model, or `system`.",
+        help_text="The `updated_by` of the request, or the user name for a change in the back office or the lender "
+        "console. Otherwise the account's `user_id`, `model:<id>@<version>`, or `system`.",
     )
     changed_at = models.DateTimeField(help_text="When the status was entered (UTC).")
     reason = models.TextField(null=True, help_text="A human-readable reason. Null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface

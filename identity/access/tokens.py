@@ -170,7 +170,7 @@ def use_refresh_token(
     if client is None and not is_from_issuer and not may_use_password(token.family.user):
         raise InvalidToken("Staff must log in with single sign-on.")
     if client is None and not token.family.second_factor and has_one(token.family.user):
-        raise InvalidToken("The account has added an authenticator. Log in again with its code.")
+        raise InvalidToken("The account has added a second factor. Log in again with it.")
     if not RefreshToken.objects.filter(pk=token.pk, used_at__isnull=True).update(used_at=now):
         raise ReusedToken(token.family_id)
     refresh = issue_refresh_token(family=token.family, now=now)

@@ -57,7 +57,9 @@ def obstacles(user: User) -> list[dict[str, Any]]:
             (gettext("The account belongs to staff or a business. Contact an operator to end its roles."), None)
         )
     elif any(why_not(user.pk) for why_not in declared("account_not_acted_for")):
-        reasons.append((gettext("The account is a member of a lender. Leave the lender first."), None))
+        reasons.append(
+            (gettext("The account is a member of a lender. Ask an owner of the lender to remove it first."), None)
+        )
     for find in declared("account_not_erased"):
         reasons += find(user.pk)
     return [{"reason": reason, "until": None if until is None else rfc3339(until)} for reason, until in reasons]

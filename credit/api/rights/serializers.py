@@ -72,7 +72,7 @@ class ExplainedScoreSerializer(serializers.JsonPartSerializer):
     """The score of the decision."""
 
     total = serializers.Int64Field(
-        allow_null=True, help_text="The total of the points. Null if the score used `person.…` facts."
+        allow_null=True, help_text="The total of the score. Null if the score used `person.…` facts."
     )
     range = serializers.ListField(child=serializers.Int64Field(), help_text="The lowest and the highest total.")
     outcome = serializers.TextField(

@@ -236,7 +236,9 @@ class ChangeSerializer(serializers.JsonPartSerializer):
 class EvaluationSerializer(serializers.ResponseSerializer):
     """The result of a version for the facts in the request."""
 
-    total = serializers.Int64Field(help_text="The sum of the points, limited to the definition's range.")
+    total = serializers.Int64Field(
+        help_text="`base_points` plus the points of each characteristic, limited to the definition's range."
+    )
     outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome. If it is `refer`, reviewers decide.")
     segment = serializers.TextField(allow_null=True, help_text="The segment of the total. Null if there is none.")
     points = PointsPageSerializer(many=True, help_text="The points of each characteristic.")
@@ -290,7 +292,7 @@ class ScorePageSerializer(serializers.ResponseSerializer):
         "fields except `model_id` are null or empty.",
     )
     score = serializers.Int64Field(
-        allow_null=True, help_text="The total of the points. Null for the applicant if the model reads `person.…`."
+        allow_null=True, help_text="The total of the score. Null for the applicant if the model reads `person.…`."
     )
     range = serializers.ListField(
         child=serializers.Int64Field(), allow_null=True, help_text="The lowest and the highest possible score."
