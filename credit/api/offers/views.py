@@ -125,8 +125,8 @@ class MatchViewSet(ApiViewSet):
 
         The champion of each offer's scoring model scores the facts in the request and the caller's other facts. If the
         credential has a list of scopes, the score uses only the other facts that the scopes cover. With the account's
-        own log-in or an unrestricted API key, the API stores the last result of each model. The catalog then excludes
-        the offers whose model declined.
+        own log-in or an unrestricted API key, the API stores the last result of each model. For credentials that can
+        read scores (`score:read`), the catalog then excludes the offers whose model declined.
         """
         with heavy.slot(request):
             return matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
