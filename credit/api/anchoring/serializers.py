@@ -64,7 +64,7 @@ class AnchorSerializer(ModelResponseSerializer):
 
 
 class DecisionSerializer(AnchorSerializer):
-    """The record of a decision, or of a reopening, expiry, or withdrawal after it, and its state in the ledger."""
+    """The record of a decision or of its reopening, and its state in the ledger."""
 
     position = Int64Field(source="history.position", help_text="The number of the status change, from 1.")
 
@@ -78,8 +78,8 @@ class DecisionProofSerializer(DecisionSerializer):
     application_id = TextField()
     decisions = DecisionSerializer(
         many=True,
-        help_text="The record of each approval and rejection, and of each reopening, expiry, and withdrawal of a "
-        "decided application, oldest first.",
+        help_text="The record of each approval, each rejection, and each reopening of a decided application, oldest "
+        "first.",
     )
     acceptances = AnchorSerializer(
         many=True, help_text="The record of each acceptance of an approval or a counteroffer, oldest first."

@@ -261,7 +261,7 @@ class ApplicationViewSet(ApiViewSet):
         """List decision records with their inclusion proofs.
 
         The top level of the response contains the newest decision record. `decisions` contains the record of each
-        approval and rejection, and of each reopening, expiry, and withdrawal of a decided application, oldest first.
+        approval, each rejection, and each reopening of a decided application, oldest first.
 
         `record` is the string whose SHA-256 the ledger anchors. Until then, `status` is `pending`. If a record has a
         score, the operation also requires `score:read`. Decisions have records only if the operator has set
