@@ -50,7 +50,7 @@ class ClockDone(serializers.ResponseSerializer):
 
 
 class ClockSerializer(serializers.ResponseSerializer):
-    """Work that became due."""
+    """The result of an advance of the clock."""
 
     advanced_seconds = serializers.Int64Field(help_text="The number of seconds by which the clock advanced.")
     done = ClockDone(help_text="Counts of the workers' results, by kind.")

@@ -51,7 +51,10 @@ class ExchangeRequestSerializer(serializers.RequestSerializer):
     """The result of Plaid Link, and its user."""
 
     public_token = serializers.TextField(
-        min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="The public token that Plaid Link returned in the browser."
+        min_length=1,
+        max_length=TOKEN_MAX_LENGTH,
+        help_text="The public token that Plaid Link returned in the browser. The sandbox vendor accepts "
+        "`public-sandbox-<text>`.",
     )
     user_id = serializers.IdField()
 
@@ -72,7 +75,9 @@ class TransactionsQuery(serializers.PageQuery, AccountsQuery):
 class LinkTokenPageSerializer(serializers.ResponseSerializer):
     """A token that opens Plaid Link."""
 
-    link_token = serializers.TextField(help_text="The token that opens Plaid Link in the browser.")
+    link_token = serializers.TextField(
+        help_text="The token that opens Plaid Link in the browser. The sandbox vendor needs no token."
+    )
     expiration = serializers.DateTimeField(help_text="When the token expires (UTC).")
 
 
