@@ -15,14 +15,14 @@ from credit.models import Application, RequestedDocument
 def describe(application: Application) -> dict[str, Any]:
     """Return the template context of the section. Missing documents are first.
 
-    `upload_by` is when the application expires without the missing documents. It is empty if none is missing, or if the
-    application can't expire.
+    `due_by` is when the application expires without the missing documents, or without being sent again. It is empty if
+    the application can't expire.
     """
     zone, uploads = timezone.get_current_timezone_name(), application.status not in states.FROZEN
     documents = sorted(documents_of(application), key=lambda document: document.status != RequestedDocument.REQUESTED)
     missing = sum(document.status == RequestedDocument.REQUESTED for document in documents)
-    days = IDLE_DAYS.get(application.status)
-    ends_at = application.updated_at + timedelta(days=days) if missing and uploads and days is not None else None
+    days = IDLE_DAYS.get(application.status) if uploads else None
+    due_by = "" if days is None else deadlines.in_words(application.updated_at + timedelta(days=days), zone)
     return {
         "documents": [
             (document, [(file, deadlines.in_words(file.received_at, zone)) for file in document.kept_files])
@@ -30,6 +30,6 @@ def describe(application: Application) -> dict[str, Any]:
         ],
         "missing": missing,
         "received": len(documents) - missing,
-        "upload_by": deadlines.in_words(ends_at, zone) if ends_at else "",
+        "due_by": due_by,
         "uploads": uploads,
     }

@@ -78,6 +78,9 @@ def test_section_counts_received_documents_and_shows_the_last_day(application):
     assert "3 of 3 received" in page
     assert "missing documents" not in page
     assert "Send to the lender" in page
+    application.refresh_from_db()
+    last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
+    assert f"Send the application to the lender by {deadlines.in_words(last, 'UTC')}." in page
 
 
 def test_application_expires_at_the_last_day_of_the_section(application):
