@@ -21,14 +21,16 @@ from credit.core.applicants import FIRST
 
 APPLICATION = Keep(
     "application_records",
-    "12 CFR 1002.12(b)(1): 25 months from a notice; 12 CFR 1026.25(a): 24 months from an acceptance; "
-    "Colorado SB 26-189: 36 months from a score; the term of a loan; a litigation hold",
+    "applications and their records: 25 months from a notice, 24 months from an acceptance, 36 months from a score, "
+    "the term of a loan, or longer for a court case",
+    "12 CFR 1002.12(b)(1); 12 CFR 1026.25(a); Colorado SB 26-189",
 )
 
 # The hash of a record is anchored, so the proof can only be verified while the record is stored.
 DECISION_RECORD = Keep(
     "decision_records",
-    "signed records of decisions; those of versions 1 to 3 also contain the text of the reason: GDPR Article 17(3)(e)",
+    "signed records of decisions, without an end; those of versions 1 to 3 also contain the text of the reason",
+    "GDPR Article 17(3)(e)",
     is_permanent=True,
 )
 

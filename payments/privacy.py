@@ -2,7 +2,7 @@
 
 from config.core.privacy import REPLACE, Keep, about_staff, none, personal, table
 
-MONEY = Keep("money_in_flight", "until the payment ends")
+MONEY = Keep("money_in_flight", "payments in progress: until they end")
 
 TABLES = {
     "payments.Payment": table(

@@ -76,7 +76,8 @@ def test_personal_data_command_prints_the_record_of_processing(capsys):
     fields = {row["field"]: row for row in json.loads(capsys.readouterr().out)["fields"]}
     statement = fields["credit.ReviewRequest.statement"]
     assert (statement["subject"], statement["keep"]) == ("application__consumer", "application_records")
-    assert "12 CFR 1002.12(b)(1): 25 months" in statement["retention"]
+    assert "25 months from a notice" in statement["retention"]
+    assert "12 CFR 1002.12(b)(1)" in statement["retention"]
     assert "credit.Application.status" not in fields
 
 

@@ -31,14 +31,23 @@ EVERY_ROW = Q()
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A ground to retain personal data after an erasure: the ground's name, and a description of its rule."""
+    """A ground to retain personal data after an erasure.
+
+    `rule` describes the records and their retention in plain words. `law` cites the laws, which pages show in small
+    print.
+    """
 
     ground: str
     rule: str
+    law: str = ""
     is_permanent: bool = False  # True if the values are retained forever, because proofs of them were issued
 
 
-AUDIT_LOG = Keep("audit_log", "5 years from the erasure, for legal claims: 15 U.S.C. 1691e(f); GDPR Article 17(3)(e)")
+AUDIT_LOG = Keep(
+    "audit_log",
+    "history of the account: 5 years from the erasure, for legal claims",
+    "15 U.S.C. 1691e(f); GDPR Article 17(3)(e)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +216,7 @@ def record_of_processing(*, with_all: bool) -> Iterator[dict[str, Any]]:
                 "subject": declaration.subject,
                 "purpose": declaration.purpose,
                 "ground": declaration.ground,
-                "retention": declaration.retention if keep is None else f"{declaration.retention}; {keep.rule}",
+                "retention": "; ".join(filter(None, (declaration.retention, keep and keep.rule, keep and keep.law))),
                 "erase": treatment.erase,
                 "keep": None if keep is None else keep.ground,
             }

@@ -1,5 +1,6 @@
 """The page that explains a decision, with the form that reports a wrong value."""
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -41,7 +42,7 @@ class ExplanationPage(MyPage):
         facts = {
             "application": application,
             "explained": explanation,
-            "rights": [(right["text"], _law_in_words(right["law"])) for right in explanation["rights"]],
+            "laws": _laws_in_words(right["law"] for right in explanation["rights"]),
             "inputs": inputs,
             "correctable": [(name, _title(name)) for name in corrections.correctable_facts(application)],
             "corrections": [
@@ -119,13 +120,15 @@ _TITLES = {
 }
 
 
-_LAWS = {"CCD2": _("CCD2"), "GDPR": _("GDPR"), "AI Act": _("AI Act")}
+_LAWS = {"CCD2": _("Directive (EU) 2023/2225"), "GDPR": _("GDPR"), "AI Act": _("AI Act")}
 
 
-def _law_in_words(citation: str) -> str:
+def _laws_in_words(citations: Iterable[str]) -> str:
+    """Return the citations of several rights as one text, without repetitions."""
+    laws = "; ".join(dict.fromkeys(law for citation in citations for law in citation.split("; ")))
     for name, words in _LAWS.items():
-        citation = citation.replace(name, str(words))
-    return citation
+        laws = laws.replace(name, str(words))
+    return laws
 
 
 def _title(name: str) -> str:

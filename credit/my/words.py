@@ -56,6 +56,7 @@ _CHANGED = _("The application has changed. Check its current status.")
 # Texts of errors for applicants, whose page may be outdated. The first matching class determines the text.
 _REFUSALS: dict[type[ApiError], Any] = {
     errors.RequirementsDue: _("Something is still missing."),
+    errors.PricingNoticeDue: _("First open the notice about your credit report, or wait until the lender delivers it."),
     errors.TermsChanged: _("The terms have changed. Check them again before you accept."),
     errors.DocumentClosed: _("The document accepts no more files."),
     errors.InfectedFile: _("The file is infected. It was not stored."),

@@ -8,6 +8,7 @@ from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import capfirst
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.generic import TemplateView, View
@@ -16,7 +17,7 @@ from config.core.erasure import kept_rows
 from config.core.errors import NotFound
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.log_in import gave_second_factor
-from config.core.privacy import register
+from config.core.privacy import CONSENT, CONTRACT, LEGAL_OBLIGATION, LEGITIMATE_INTEREST, register
 from identity.access import consents as kinds
 from identity.access.models import User
 from identity.access.scopes import SCOPES
@@ -33,6 +34,14 @@ KINDS = {
     kinds.ELECTRONIC_NOTICES: _("Notices by e-mail and on this site"),
     kinds.LENDER_SHARING: _("Data shared with a lender"),
     kinds.CREDIT_REPORT: _("Credit report"),
+}
+
+
+_GROUNDS = {
+    CONTRACT: _("For your account, your applications, and your loans"),
+    CONSENT: _("With your consent"),
+    LEGAL_OBLIGATION: _("Because a law requires it"),
+    LEGITIMATE_INTEREST: _("To protect and operate the service, and for legal claims"),
 }
 
 
@@ -58,23 +67,38 @@ _DONE = {
 
 
 def _data_we_hold() -> list[dict[str, str]]:
-    """Return the declarations of the register, one per purpose, by ground, in the language of the page."""
+    """Return the declarations of the register, one per purpose, by ground, in the language of the page.
+
+    `law` is the citation of the ground (GDPR Article 13(1)(c)).
+    """
     tables = {
         table.purpose: table
         for table in register().values()
         if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values())
     }
-    names = ("ground", "purpose", "source", "recipients", "retention")
-    lines = [{name: gettext(getattr(table, name)) for name in names} for table in tables.values()]
-    return sorted(lines, key=itemgetter(*names))
+    names = ("purpose", "source", "recipients", "retention")
+    lines = [
+        {
+            "ground": str(_GROUNDS[table.ground]),
+            "law": gettext(table.ground).partition(": ")[2],
+            **{name: gettext(getattr(table, name)) for name in names},
+        }
+        for table in tables.values()
+    ]
+    return sorted(lines, key=itemgetter("ground", *names))
 
 
 def _kept_records(user_id: int) -> list[dict[str, Any]]:
     """Return the number of rows that an erasure would retain now, by legal ground. `until` is None if unknown."""
     treatments = (treatment for table in register().values() for treatment in table.fields.values())
-    rules = {treatment.keep.ground: treatment.keep.rule for treatment in treatments if treatment.keep is not None}
+    rules = {treatment.keep.ground: treatment.keep for treatment in treatments if treatment.keep is not None}
     return [
-        {"rule": gettext(rules[kept.ground]), "rows": kept.rows, "until": kept.until}
+        {
+            "rule": capfirst(gettext(rules[kept.ground].rule)),
+            "law": (law := rules[kept.ground].law) and gettext(law),
+            "rows": kept.rows,
+            "until": kept.until,
+        }
         for kept in kept_rows(user_id, now=timezone.now())
     ]
 

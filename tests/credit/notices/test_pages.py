@@ -252,7 +252,8 @@ def template_texts():
     for table in register().values():
         if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values()):
             yield from (table.purpose, table.ground, table.source, table.recipients, table.retention)
-        yield from {treatment.keep.rule for treatment in table.fields.values() if treatment.keep is not None}
+        kept = [treatment.keep for treatment in table.fields.values() if treatment.keep is not None]
+        yield from {text for keep in kept for text in (keep.rule, keep.law) if text}
     for module in MODULES:
         yield from re.findall(r'\b(?:gettext|gettext_noop|_)\(\s*"(.*?)"\s*\)', module.read_text())
 
