@@ -394,7 +394,7 @@ class CatalogProductSerializer(ResponseSerializer):
     """A product, or `ucp.status` `error` with a message."""
 
     ucp = UcpSerializer()
-    product = ProductSerializer(required=False, help_text="The product. Absent for an unknown id.")
+    product = ProductSerializer(required=False, help_text="The product. Absent if `ucp.status` is `error`.")
     messages = MessageSerializer(many=True, required=False)
 
 
