@@ -21,7 +21,14 @@ from config.core.figure_fields import AmountField, FigureField
 from credit.api.offers.serializers import DESCRIPTION_MAX_LENGTH, OfferRequestSerializer
 from credit.console.forms import preview
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
-from credit.core.eu_credit import DOES_NOT_APPLY, REGIMES, REQUIRED_TEXTS, TEXT_MAX_LENGTH, TEXTS_OF_LINE
+from credit.core.eu_credit import (
+    DOES_NOT_APPLY,
+    REGIMES,
+    REQUIRED_TEXTS,
+    TERMS_TEXT_MAX_LENGTH,
+    TEXT_MAX_LENGTH,
+    TEXTS_OF_LINE,
+)
 from credit.core.figures import money
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, EU, US, Conventions
 from credit.core.loan_words import months_in_words
@@ -33,19 +40,20 @@ TITLE = "Credit in the European Union"
 _EXAMPLE = {"amount_cents": "example_amount", "months": "example_months", "rate_percent": "example_rate"}
 _EXAMPLE["fee_cents"] = "example_fee"
 _FEE = {"yes": True, "no": False}
-_PLAIN = ("regime", "regime_reason", "day_count", "terms_text")
+_PLAIN = ("regime", "regime_reason", "day_count")
 _TERMS = (*_PLAIN, "jurisdiction", "currency", "fee_financed", "apr_cap", "example", "texts")
 _TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE)
 _SECTIONS = {
     "Offer": ("name", "product_type", "description"),
     "Amounts": ("amount_min", "amount_max"),
     "Rates and terms": ("rate_min", "rate_max", "terms"),
+    "Agreement": ("terms_text",),
 }
 _EU_SECTIONS = {
     "Law and currency": ("jurisdiction", "currency", "regime", "regime_reason"),
     "Costs": ("day_count", "fee_financed", "apr_cap"),
     "Representative example": tuple(_EXAMPLE.values()),
-    "Information for applicants": ("terms_text", *(f"text_{name}" for name in _TEXTS)),
+    "Information for applicants": tuple(f"text_{name}" for name in _TEXTS),
 }
 LAWS = {US: "United States", EU: "European Union"}
 _LONG = forms.Textarea(attrs={"rows": 2})
@@ -76,9 +84,6 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
         "example_months": FigureField(label="Months of the example", **months),
         "example_rate": FigureField(label="Interest rate of the example", max_value=RATE_MAX_PERCENT, **rate),
         "example_fee": AmountField(currency, label="Fee of the example", **amount),
-        "terms_text": forms.CharField(
-            label="Explanation of the terms (Article 12)", max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG
-        ),
         **{
             f"text_{name}": forms.CharField(
                 label=capfirst(words(name)), max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG,
@@ -181,6 +186,15 @@ class OfferForm(SeenForm):
         help_text="Separated by commas, as in 12, 24, 36. If empty, the offer is a line of credit.",
     )
 
+    terms_text = forms.CharField(
+        label="Terms of the lender",
+        max_length=TERMS_TEXT_MAX_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="For example, about late payments, early repayment, and governing law. Applicants read them before "
+        "they accept. The agreement of a US offer contains them. An EU offer requires them (Article 12).",
+    )
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.currency = self._currency()
@@ -235,6 +249,7 @@ class OfferForm(SeenForm):
             **{member: int(to_minor_units(facts[field], self.currency)) for field, member in _AMOUNTS.items()},
             **{member: float(facts[field]) for field, member in _RATES.items()},
             "term_options_months": facts["terms"],
+            "terms_text": facts["terms_text"] or None,
             **eu_terms(facts, before, self.currency),
         }
         try:
@@ -257,6 +272,7 @@ def initial_of(offer: Offer) -> dict[str, Any]:
         **{field: to_units(getattr(offer, member), currency) for field, member in _AMOUNTS.items()},
         **{field: getattr(offer, member) for field, member in _RATES.items()},
         "terms": ", ".join(map(str, offer.term_options_months or ())),
+        "terms_text": offer.terms_text or "",
         **eu_initial(offer.terms(), currency),
     }
 

@@ -1,6 +1,8 @@
 """Names of countries and languages from the Unicode CLDR, and the values of an applicant's fields in words."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from babel import Locale, UnknownLocaleError
 from django.utils.translation import get_language, get_language_info
@@ -38,3 +40,9 @@ def translated_language(tag: str) -> str:
         return str(get_language_info(re.split("[-_]", tag)[0].lower())["name_translated"])
     except KeyError:
         return tag
+
+
+def address_lines(where: Mapping[str, Any]) -> list[str]:
+    """Return the lines of an applicant's postal address. The country is in the active language."""
+    town = " ".join(filter(None, (where.get("city"), where.get("region"), where.get("postal_code"))))
+    return [*filter(None, (where["line1"], where.get("line2"), town, country_name(where["country"])))]

@@ -17,6 +17,7 @@ RENOVATION = "renovation"
 DOES_NOT_APPLY = "does not apply"
 AMOUNT_MAX_EUR = 100_000
 TEXT_MAX_LENGTH = 2_000
+TERMS_TEXT_MAX_LENGTH = 10_000
 
 REQUIRED_TEXTS = ("drawdown", "late_payment", "default", "sureties", "ancillary", "early_repayment", "ombudsman")
 # Open-end credit also requires these texts (Art. 21(1)).
@@ -40,7 +41,7 @@ LENDER_FIELDS = {
 }
 TITLES = {"name": "name", "address": "postal address", **LENDER_FIELDS}
 _INFORMATION = ("example", "terms_text")
-_EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "terms_text", "texts")
+_EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "texts")
 # These are rounded exchange rates to the euro on October 18, 2023, the date of the directive.
 _PER_EURO = {
     "EUR": 1, "CHF": 0.95, "CZK": 24.7, "DKK": 7.46, "GBP": 0.87, "HUF": 385, "ISK": 147, "NOK": 11.6, "PLN": 4.45,

@@ -50,7 +50,7 @@ class Acceptance(_SignedRecord):
     )
     accepted_at = models.DateTimeField()
     members: Any = JsonTextField(
-        null=True, help_text="The agreement's items of Directive (EU) 2023/2225, Art. 21; null under other law."
+        null=True, help_text="The agreement's items in words; null for an older agreement under other law than EU."
     )
 
     def __str__(self) -> str:

@@ -290,7 +290,7 @@ class Offer(models.Model):
         null=True, help_text="The highest annual percentage rate that the law allows. Null if none."
     )
     terms_text = models.TextField(  # noqa: DJ001
-        null=True, help_text="The adequate explanations of the terms, for applicants. Null if none."
+        null=True, help_text="The lender's terms in words, for applicants. Null if none."
     )
     texts = JsonTextField(
         null=True, help_text="The lender's texts for the rows of the European information form. Null if none."

@@ -28,9 +28,9 @@ from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications,
 from credit.my.words import error_message
 from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable, form_of_link, provide
-from credit.terms.agreement import agreement_of, agreement_of_link, lender_of
+from credit.terms.agreement import agreement_of, agreement_of_link, lender_of, parties_of
 from credit.terms.agreement import in_words as agreement_in_words
-from credit.terms.members import is_complete, members_of
+from credit.terms.members import members_of
 from credit.terms.precontract import form_of_acceptable
 
 # The page shows these figures in this order.
@@ -76,7 +76,7 @@ class AcceptPage(MyPage):
         if terms.as_of is not None and follows_directive(application.offer_snapshot):
             form = form_of_acceptable(application, terms, language=get_language(), now=now)
             provide(application, form, medium=form.PORTAL, is_opened=False, now=now)
-            page |= {"form": form, "explanations": (application.offer_snapshot or {}).get("terms_text")}
+            page["form"] = form
         return render(request, "credit/my/accept.html", page)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
@@ -107,6 +107,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
         "loan": in_words(terms.terms) if is_loan else "",
         "figures": figures_of(terms, costs) if is_loan else [],
         "assumptions": costs.get("assumptions"),
+        "terms_text": (application.offer_snapshot or {}).get("terms_text"),
         "schedule": agreement_in_words(terms, application.offer_snapshot)["schedule"] if is_loan else [],
         **({} if is_loan else _without_loan(application)),
         "offered": counteroffers.acceptable_of(application, now=now),
@@ -183,12 +184,14 @@ class AgreementPage(MyPage):
         application = get_by_uuid(own_applications(request), application_id, Http404)
         terms = acceptance.describe(application, now=timezone.now())
         if terms.acceptable and terms.as_of is not None:
-            lender, page = lender_of(application), agreement_in_words(terms, application.offer_snapshot)
-            agreement = {"lender": lender, "borrower": application, "starts_on": terms.as_of}
-            page |= {"agreement": agreement, "is_proposed": True}
-            loan = acceptance.offered_terms(application, now=timezone.now())
-            page["members"] = loan and members_of(application, loan, lender)
-            page["is_incomplete"] = bool(page["members"]) and not is_complete(page["members"])
+            lender, loan = lender_of(application), acceptance.offered_terms(application, now=timezone.now())
+            members = loan and members_of(application, loan, lender)
+            page = {
+                **agreement_in_words(terms, application.offer_snapshot, members=members),
+                **parties_of(lender, application),
+                "agreement": {"lender": lender, "borrower": application, "starts_on": terms.as_of},
+                "is_proposed": True,
+            }
             return render(request, "credit/agreement.html", page)
         try:
             return agreement_page(request, agreement_of(application))

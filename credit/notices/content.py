@@ -19,7 +19,7 @@ from credit.applications import withdrawal_right
 from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines
 from credit.core.agencies import agency_text
-from credit.core.applicant_words import country_name
+from credit.core.applicant_words import address_lines
 from credit.core.applicants import FIRST, language_of
 from credit.core.consumer_reports import reports_of
 from credit.core.figures import date_in_words, reference_of
@@ -226,12 +226,8 @@ def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list
 
 def _person(person: dict[str, Any], language: str) -> dict[str, Any]:
     """Return an applicant's name and address lines. The name of the country is in the language of the notice."""
-    where = person["address"]
-    town = " ".join(filter(None, (where.get("city"), where.get("region"), where.get("postal_code"))))
     with translation.override(language):
-        country = country_name(where["country"])
-    lines = filter(None, (where["line1"], where.get("line2"), town, country))
-    return {"name": person["legal_name"], "address": list(lines)}
+        return {"name": person["legal_name"], "address": address_lines(person["address"])}
 
 
 def render(content: dict[str, Any], profile: str) -> str:

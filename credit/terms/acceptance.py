@@ -177,10 +177,9 @@ def _store_acceptance(
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
-    members: Any = None
-    if terms is not None and follows_directive(application.offer_snapshot):
-        members = members_of(application, terms, lender_of(application))
-    informed = conclude(application, is_informed=members is not None, is_complete=is_complete(members))
+    members = None if terms is None else members_of(application, terms, lender_of(application))
+    is_eu = terms is not None and follows_directive(application.offer_snapshot)
+    informed = conclude(application, is_informed=is_eu, is_complete=is_eu and is_complete(members))
     application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *informed])
     Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     acceptance = Acceptance.objects.create(
@@ -198,7 +197,7 @@ def _store_acceptance(
         record = record_about(application, record_version=3, **accepted, **agreed_terms)
         about: dict[str, Any] = {"acceptance": acceptance, "application": application}
         record_keys.queue(record.text, openings=record.openings, now=now, **about)
-    if members is not None:
+    if is_eu:
         mail_links(application, now=now)
     if form is not None and was_provided_late(form, now=now):
         clocks.create_reminders(application, now=now)

@@ -14,14 +14,16 @@ from config.core.errors import NotFound
 from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
 from config.mail.outbox import queue_mail
+from credit.core.applicant_words import address_lines
 from credit.core.applicants import other_borrowers
+from credit.core.eu_credit import follows_directive
 from credit.core.figures import money
 from credit.core.loan_words import COST, LOAN, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED
 from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, DecisionAnchor, LoanTerms, Provider
 from credit.terms.loans import schedule_of
-from credit.terms.members import is_complete
+from credit.terms.members import is_complete, lender_in_words
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Agreement:
 
     @property
     def members(self) -> Any:
-        """Return the accepted items of Directive (EU) 2023/2225, Art. 21, or None under another law."""
+        """Return the accepted items of the agreement, or None for an agreement of version 1.0 outside the EU."""
         return self.acceptance.members
 
     @property
@@ -98,11 +100,11 @@ def lender_of(application: Application) -> Provider:
     return Provider(pk=provider_id, name="") if provider is None else provider
 
 
-def in_words(agreement: Any, offer: Mapping[str, Any] | None) -> dict[str, Any]:
+def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = None) -> dict[str, Any]:
     """Return the context of the printed page, with the figures as text.
 
     `agreement` is an `Agreement`, or before the acceptance the `Acceptable` terms. Both classes have `terms` and
-    `schedule`. `offer` is the pinned terms of the offer.
+    `schedule`. `offer` is the pinned terms of the offer, and `members` the items of `members_of`.
     """
     starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     terms = with_costs_of_line(agreement.terms, offer, start=starts_on)
@@ -135,15 +137,27 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None) -> dict[str, Any]:
         )
         for row in agreement.schedule or ()
     ]
-    members = getattr(agreement, "members", None)
+    is_eu = follows_directive(offer)
     return {
         "loan": rows_of(terms, LOAN + COST[4:], start=starts_on),
         "disclosed": disclosed,
         "schedule": schedule,
         "day": day_of(starts_on),
-        "members": members,
+        "is_line": terms.get("term_months") is None,
+        "members": members if is_eu else None,
+        # The page of an agreement under other law has these items in sections of their own.
+        "items": {} if is_eu else {member["name"]: member for member in members or ()},
         "is_incomplete": members is not None and not is_complete(members),
     }
+
+
+def parties_of(lender: Provider, borrower: Application) -> dict[str, Any]:
+    """Return the parties in words: the lender's name, and the name and address lines of each borrower."""
+    borrowers = []
+    for person in borrower.applicants or ():
+        address = person.get("address")
+        borrowers.append("\n".join((person["legal_name"], *(address_lines(address) if address else ()))))
+    return {"lender_name": lender_in_words(lender), "borrowers": borrowers}
 
 
 LINK_LIVES = timedelta(days=90)

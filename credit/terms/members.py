@@ -1,7 +1,8 @@
-"""The items of a credit agreement under Directive (EU) 2023/2225, Art. 21(1): texts, figures, or "does not apply".
+"""The items of a credit agreement: texts, figures, or "does not apply".
 
-The lender's texts come from the offer (`texts`), in the offer's language. Titles and figures are in the borrower's
-language.
+Under Directive (EU) 2023/2225, they are the items of Art. 21(1). Under other law, they are the lender with its contact
+data, the type of credit, and the lender's terms. The lender's texts come from the offer (`texts`, `terms_text`), in the
+offer's language. Titles and figures are in the borrower's language.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,21 +53,25 @@ TITLES = {
     "supervisor": gettext_noop("Supervisory authority"),
     "debt_advice": gettext_noop("Debt advice"),
 }
+TITLES_OF_OTHER_LAW = {
+    "parties": gettext_noop("Lender"),
+    "credit_type": gettext_noop("Type of credit"),
+    "other_terms": gettext_noop("Terms of the lender"),
+}
 # Article 21 requires these items only if they apply.
 _CONDITIONAL = frozenset({"goods", "interest_and_charges", "charges", "notary", "linked_credit", "other_terms"})
 
 
-def members_of(application: Application, terms: LoanTerms, lender: Provider | None) -> list[dict[str, Any]] | None:
-    """Return the items of the agreement in the first borrower's language, or None if the directive does not apply.
+def members_of(application: Application, terms: LoanTerms, lender: Provider) -> list[dict[str, Any]]:
+    """Return the items of the agreement in the first borrower's language.
 
     Each item has a `name`, a `title`, and a `text`. The text is None if it is missing.
     """
-    if not follows_directive(application.offer_snapshot):
-        return None
+    is_eu = follows_directive(application.offer_snapshot)
     with translation.override(language_of(application.applicants)):
-        texts = _texts_of(application, terms, lender)
+        texts = (_texts_of if is_eu else _texts_of_other_law)(application, terms, lender)
         members = []
-        for name, title in TITLES.items():
+        for name, title in (TITLES if is_eu else TITLES_OF_OTHER_LAW).items():
             text = texts.get(name) or (gettext("Does not apply.") if name in _CONDITIONAL else None)
             members.append({"name": name, "title": gettext(title), "text": text})
     return members
@@ -76,7 +81,25 @@ def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
     return members is not None and all(member["text"] for member in members)
 
 
-def _texts_of(application: Application, terms: LoanTerms, lender: Provider | None) -> dict[str, str]:
+def lender_in_words(lender: Provider) -> str:
+    return lender.name or gettext("Lender %s") % lender.pk
+
+
+def _texts_of_other_law(application: Application, terms: LoanTerms, lender: Provider) -> dict[str, str]:
+    contact = filter(None, (lender_in_words(lender), lender.address, lender.phone, lender.email))
+    lenders_terms = (application.offer_snapshot or {}).get("terms_text")
+    return {
+        "parties": "\n".join(contact),
+        "credit_type": _credit_type(terms),
+        "other_terms": lenders_terms or gettext("The lender has set no other terms."),
+    }
+
+
+def _credit_type(terms: LoanTerms) -> str:
+    return gettext("Line of credit") if terms.term_months is None else gettext("Loan")
+
+
+def _texts_of(application: Application, terms: LoanTerms, lender: Provider) -> dict[str, str]:
     offer: Mapping[str, Any] = application.offer_snapshot or {}
     offer_texts: Mapping[str, str] = offer.get("texts") or {}
     words = {name: text if applies(text) else gettext("Does not apply.") for name, text in offer_texts.items()}
@@ -89,7 +112,7 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
 
     kept_back = terms.fee_cents if conventions.is_fee_kept_back else 0
     texts = {
-        "credit_type": words.get("credit_type") or (gettext("Line of credit") if is_line else gettext("Loan")),
+        "credit_type": words.get("credit_type") or _credit_type(terms),
         "parties": _contact(lender, words.get("intermediary")),
         "total_credit": show(terms.amount_cents - kept_back),
         "drawdown": words.get("drawdown"),
@@ -118,21 +141,21 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
         "termination": words.get("termination") or (None if is_line else gettext("Does not apply.")),
         "redress": _redress(lender, words.get("ombudsman")),
         "other_terms": words.get("other_terms"),
-        "supervisor": lender and lender.supervisor and join(lender.supervisor["name"], lender.supervisor["address"]),
-        "debt_advice": lender and lender.debt_advice,
+        "supervisor": lender.supervisor and join(lender.supervisor["name"], lender.supervisor["address"]),
+        "debt_advice": lender.debt_advice,
     }
     return {name: str(text) for name, text in texts.items() if text}
 
 
-def _contact(lender: Provider | None, intermediary: str | None) -> str | None:
-    parts = [] if lender is None else [lender.name, lender.address, lender.phone, lender.email]
-    if not parts or not all(parts):
+def _contact(lender: Provider, intermediary: str | None) -> str | None:
+    parts = [lender.name, lender.address, lender.phone, lender.email]
+    if not all(parts):
         return None
     return "\n".join([*map(str, parts), gettext("Intermediary: %s") % (intermediary or gettext("Does not apply."))])
 
 
-def _redress(lender: Provider | None, words: str | None) -> str | None:
-    body = None if lender is None else lender.redress
+def _redress(lender: Provider, words: str | None) -> str | None:
+    body = lender.redress
     return "\n".join([body["name"], body["url"], words]) if body and words else None
 
 

@@ -179,6 +179,18 @@ def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
     assert offer.apr_min_percent == 6.9
 
 
+def test_terms_of_the_lender_are_saved_with_a_us_offer_and_kept_by_a_change(owner, lender):
+    send_form(owner, make_of(lender), **FIELDS, terms_text="A late payment costs $15.\r\nOregon law governs.")
+    offer = Offer.objects.get(name="Harbor loan")
+    assert (offer.jurisdiction, offer.terms_text) == ("us", "A late payment costs $15.\nOregon law governs.")
+    form = owner.get(action_of(offer)).context["form"]
+    assert "terms_text" in [field.name for _, fields in form.sections for field in fields]
+    shown = {field.name: str(field.value() or "") for field in form.visible_fields()}
+    send_form(owner, action_of(offer), **{**shown, "rate_min": "5"})
+    offer.refresh_from_db()
+    assert (offer.version, offer.terms_text) == (2, "A late payment costs $15.\nOregon law governs.")
+
+
 EU_FIELDS = {
     **FIELDS, "amount_min": "1,000", "amount_max": "9,000.50", "jurisdiction": "eu", "regime": "ccd2",
     "currency": "eur", "day_count": "act_365", "fee_financed": "no", "apr_cap": "25", "example_amount": "5,000.00",

@@ -67,6 +67,16 @@ class TestPage:
         until = approved.updated_at + timedelta(days=30)
         assert f"Decide by {deadlines.in_words(until, 'UTC')}." in page
 
+    def test_terms_page_and_its_agreement_have_the_lenders_terms(self):
+        offer = listed(terms_text="A late payment costs $15.")
+        application = written(applied(offer), living_in("OR"))
+        assert approve(lender_of(offer), application, TERMS).status_code == 200
+        assert "A late payment costs $15." in terms_page(application)
+        page = browser_of(application.consumer).get(f"/my/applications/{application.pk}/agreement").content.decode()
+        for words in ("Bank 700", "A late payment costs $15.", "You have not accepted this agreement.", "OR"):
+            assert words in page
+        assert "provider 700" not in page
+
     def test_accept_and_decline_buttons_have_equal_style_in_separate_forms(self, approved):
         forms = re.findall(r"<form method=\"post\">(.*?)</form>", terms_page(approved))
         fields = [FIELD.findall(form) for form in forms]

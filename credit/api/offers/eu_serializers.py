@@ -7,7 +7,16 @@ from config.api import serializers
 from config.core.currencies import currencies_in_use
 from credit.api.applications.applicant_serializers import Whole
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
-from credit.core.eu_credit import REGIMES, RENOVATION, REQUIRED_TEXTS, TEXT_MAX_LENGTH, TEXTS, TEXTS_OF_LINE, faults_of
+from credit.core.eu_credit import (
+    REGIMES,
+    RENOVATION,
+    REQUIRED_TEXTS,
+    TERMS_TEXT_MAX_LENGTH,
+    TEXT_MAX_LENGTH,
+    TEXTS,
+    TEXTS_OF_LINE,
+    faults_of,
+)
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, JURISDICTIONS, US
 from credit.core.quotes import AMOUNT_MAX_CENTS
 
@@ -27,8 +36,8 @@ class LongTextField(serializers.TextField):
 
     default_error_messages = {"blank_text": "Must have visible text.", "unprintable": "Must have printable text."}
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_length=1, max_length=TEXT_MAX_LENGTH, **options)
+    def __init__(self, *, max_length: int = TEXT_MAX_LENGTH, **options: Any) -> None:
+        super().__init__(min_length=1, max_length=max_length, **options)
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data).replace("\r\n", "\n").strip()
@@ -114,9 +123,11 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
         help_text="The highest annual percentage rate that the law allows. Null if none.",
     )
     terms_text = LongTextField(
+        max_length=TERMS_TEXT_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The adequate explanations of the terms, for applicants (Article 12). Required with `ccd2` and "
-        "`ccd2_small`, null with `us`.",
+        help_text="The lender's terms in words, which applicants read before they accept. The agreement of an offer "
+        "outside the directive contains them. With `ccd2` and `ccd2_small`, they are the explanations that Article 12 "
+        "requires.",
     )
     texts = TextsField(
         **serializers.NULLABLE,

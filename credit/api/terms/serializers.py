@@ -161,7 +161,7 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
 
 
 class AgreementMemberSerializer(serializers.JsonPartSerializer):
-    """One item of the information that Directive (EU) 2023/2225, Article 21 requires."""
+    """An item of the agreement in words."""
 
     name = serializers.TextField(help_text="The item's name, such as `withdrawal`.")
     title = serializers.TextField(help_text="The item's title, in the first borrower's language.")
@@ -201,8 +201,9 @@ class AgreedSerializer(serializers.ResponseSerializer):
     members = AgreementMemberSerializer(
         many=True,
         required=False,
-        help_text="The information that Directive (EU) 2023/2225, Article 21 requires. Absent for an agreement under "
-        "another law.",
+        help_text="The items of the agreement in words, as of the acceptance. Under Directive (EU) 2023/2225, they are "
+        "the items of Article 21. Otherwise they are the lender with its contact data (`parties`), `credit_type`, and "
+        "the lender's terms (`other_terms`). Absent for an agreement of version 1.0 outside the directive.",
     )
 
 

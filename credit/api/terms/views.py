@@ -26,7 +26,7 @@ from credit.offers.services import load_offer
 from credit.review.services import change_status
 from credit.terms import counteroffers, withdrawals
 from credit.terms.acceptance import form_to_read, provide
-from credit.terms.agreement import Agreement, agreement_of, in_words
+from credit.terms.agreement import Agreement, agreement_of, in_words, parties_of
 from credit.terms.precontract import Form, form_of_offer
 
 SHOWN_MAX = 100
@@ -39,14 +39,15 @@ _decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope co
 def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
     """Render the agreement as a page to read and print; `request` is None for a file.
 
-    With the members of an EU agreement, which are in the first borrower's language, the whole page is. The times are in
-    UTC, because the date of the agreement is a day in UTC, and part of the hashed terms.
+    The items of an agreement are in the first borrower's language, so the whole page is. The times are in UTC, because
+    the date of the agreement is a day in UTC, and part of the hashed terms.
     """
-    is_eu = agreement.members is not None
-    language = language_of(agreement.borrower.applicants) if is_eu else translation.get_language()
+    has_items = agreement.members is not None
+    language = language_of(agreement.borrower.applicants) if has_items else translation.get_language()
     with translation.override(language), timezone.override(UTC):
         page = {
-            **in_words(agreement, agreement.borrower.offer_snapshot),
+            **in_words(agreement, agreement.borrower.offer_snapshot, members=agreement.members),
+            **parties_of(agreement.lender, agreement.borrower),
             "agreement": agreement,
             "agreement_sha256": serializers.AgreementSerializer(agreement).data["agreement_sha256"],
             "provider_name": settings.PROVIDER_NAME,

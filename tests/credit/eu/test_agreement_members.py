@@ -14,7 +14,7 @@ from config.mail.models import OutgoingMail
 from credit.core.applicants import Applicants
 from credit.models import Acceptance, Provider
 from credit.terms.agreement import agreement_of_link
-from credit.terms.members import TITLES, is_complete
+from credit.terms.members import TITLES, TITLES_OF_OTHER_LAW, is_complete
 from tests.api import client_of
 from tests.credit.eu.offers import EU_TERMS, TEXTS, eu_offer
 from tests.credit.eu.test_contract_withdrawal import OTHER, PERSON
@@ -104,7 +104,7 @@ def test_us_agreement_has_no_items_of_article_21():
     approve(lender_of(offer), application, LOAN)
     accept_terms(client_of(application.consumer), application)
     shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
-    assert "members" not in shown
+    assert [member["name"] for member in shown["members"]] == [*TITLES_OF_OTHER_LAW]
 
 
 def test_overdraft_agreement_has_the_apr_of_the_precontract_form():

@@ -15,7 +15,8 @@ from credit.api.terms.views import agreement_page
 from credit.core.applicants import Applicants
 from credit.core.figures import money
 from credit.export import rendered_agreements
-from credit.models import Provider
+from credit.models import Offer, Provider
+from credit.terms import acceptance
 from credit.terms.agreement import agreement_of
 from tests.api import assert_error, client_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit, verify
@@ -57,9 +58,9 @@ def test_credit_agreement_contains_every_part_and_its_hash(agreed, offer):
     assert shown["schedule_sha256"] == sha256(canonical_json(shown["schedule"])).hexdigest()
     four = ("apr_percent", "finance_charge_cents", "amount_financed_cents", "total_of_payments_cents")
     assert shown["disclosure"] == {name: shown["terms"][name] for name in four}
-    decision, acceptance = (json.loads(shown[part]["proof"]["record"]) for part in ("decision", "acceptance"))
-    assert decision["terms_sha256"] == acceptance["terms_sha256"] == shown["terms_sha256"]
-    assert acceptance["schedule_sha256"] == shown["schedule_sha256"]
+    decision, accepted = (json.loads(shown[part]["proof"]["record"]) for part in ("decision", "acceptance"))
+    assert decision["terms_sha256"] == accepted["terms_sha256"] == shown["terms_sha256"]
+    assert accepted["schedule_sha256"] == shown["schedule_sha256"]
     assert shown["acceptance"]["accepted_by"] == str(agreed.consumer_id)
     assert read(lender_of(offer), agreed).json() == {**shown, "agreement_sha256": digest}
 
@@ -96,10 +97,89 @@ def test_agreement_page_has_the_same_figures_as_the_json(agreed):
     times = re.findall(r'<time datetime="([^"]*)">', text)
     assert len(times) == len(shown["schedule"]) + 3
     assert all(HTML_DATE.fullmatch(time) for time in times)
-    assert "Lender: <bdi>Bank 700</bdi>" in text
-    Provider.objects.update(name="Harbour")
-    page = read(consumer, agreed, accept="text/html").content.decode()
-    assert "Lender: <bdi>Harbour</bdi> (provider 700)<br>" in page
+
+
+TERMS_TEXT = "Late payments: 5% of the payment after 15 days.\nThe law of Oregon governs the agreement."
+RESIDENT = {
+    "legal_name": "Ada Example", "email": None,
+    "address": {"line1": "2 Main St", "city": "Bend", "region": "OR", "postal_code": "97701", "country": "US"},
+}  # fmt: skip
+CONTACT = {"name": "Cedar Bank", "address": "1 Bank Street\nPortland, OR 97201", "phone": "+15035550100"}
+
+
+def agreed_in_us(person=RESIDENT, **terms):
+    """Return an accepted application to a US offer with the lender's terms."""
+    offer = listed(terms_text=TERMS_TEXT, **terms)
+    Provider.objects.filter(pk=offer.provider_id).update(**CONTACT)
+    application = applied(offer, applicants=Applicants.of([person]))
+    assert approve(lender_of(offer), application, GIVEN).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
+    application.refresh_from_db()
+    return application
+
+
+def test_us_agreement_names_both_parties_with_addresses_and_has_the_lenders_terms():
+    application = agreed_in_us()
+    consumer = client_of(application.consumer)
+    shown = read(consumer, application).json()
+    assert {member["name"]: member["text"] for member in shown["members"]} == {
+        "parties": "Cedar Bank\n1 Bank Street\nPortland, OR 97201\n+15035550100",
+        "credit_type": "Loan",
+        "other_terms": TERMS_TEXT,
+    }
+    page = read(consumer, application, accept="text/html").content.decode()
+    for text in (*shown["members"][0]["text"].split("\n"), *TERMS_TEXT.split("\n"), "2 Main St", "Bend OR 97701"):
+        assert text in page
+    assert "This is an agreement between the lender and the borrower about a loan." in page
+    assert "(provider" not in page
+    assert "incomplete" not in page
+    assert "Information required by law" not in page
+
+
+def test_us_agreement_keeps_the_lender_and_the_terms_of_the_acceptance():
+    application = agreed_in_us()
+    consumer = client_of(application.consumer)
+    before = read(consumer, application).json()
+    Provider.objects.update(address="9 New Street", phone="+15035550199")
+    Offer.objects.update(terms_text="Other terms.")
+    assert read(consumer, application).json() == before
+    page = read(consumer, application, accept="text/html").content.decode()
+    assert "1 Bank Street" in page
+    assert "9 New Street" not in page
+
+
+def test_us_agreement_is_in_the_borrowers_language_except_for_the_lenders_text():
+    application = agreed_in_us(person={**RESIDENT, "language": "es"})
+    page = read(client_of(application.consumer), application, accept="text/html").content.decode()
+    for text in ("Partes", "Condiciones del prestamista", "Estados Unidos", *TERMS_TEXT.split("\n")):
+        assert text in page
+
+
+def test_older_us_agreement_has_no_items_and_the_same_hash(monkeypatch):
+    monkeypatch.setattr(acceptance, "members_of", lambda *_about: None)
+    application = agreed_in_us()
+    consumer = client_of(application.consumer)
+    shown = read(consumer, application).json()
+    digest = shown.pop("agreement_sha256")
+    assert digest == sha256(canonical_json(shown)).hexdigest()
+    assert list(shown) == [
+        "application_id", "offer_id", "offer_version", "offer_terms_sha256", "lender", "borrower", "terms",
+        "terms_sha256", "starts_on", "schedule", "schedule_sha256", "disclosure", "decision", "acceptance",
+    ]  # fmt: skip
+    assert list(shown["lender"]) == ["provider_id", "name"]
+    page = read(consumer, application, accept="text/html").content.decode()
+    assert '<bdi class="lines">Cedar Bank</bdi>' in page
+    assert TERMS_TEXT.splitlines()[0] not in page
+
+
+def test_line_of_credit_agreement_without_terms_states_both():
+    offer = listed(term_options_months=None)
+    application = applied(offer, data={"amount_cents": 500_000})
+    assert approve(lender_of(offer), application, {"rate_percent": 9.9}).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
+    page = read(client_of(application.consumer), application, accept="text/html").content.decode()
+    assert "about a line of credit" in page
+    assert "The lender has set no other terms." in page
 
 
 def test_data_copy_of_a_borrower_contains_the_agreement_page(agreed):
