@@ -27,7 +27,6 @@ from credit.scoring.versions import add_version, create_model, publish
 from credit.terms import counteroffers
 from credit.terms.acceptance import accept
 
-_NOTHING = dict.fromkeys(models.Offer.TERMS)
 _LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.OWN_PROVIDER): "Cedar Lending"}
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
 Move = tuple[str, str, str | None]
@@ -88,7 +87,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     for pk, name in _LENDERS.items():
         _create_lender(pk, name, consumer if pk == str(demo_ids.OWN_PROVIDER) else staff, begun)
     lender = Actor(user=staff, credential="demo", second_factor=True)
-    *terms_of_others, scored_terms, free_terms = ({**_NOTHING, **terms} for terms in book.DATA["offers"])
+    *terms_of_others, scored_terms, free_terms = ({**book.UNSET, **terms} for terms in book.DATA["offers"])
     offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
     scored = _lend(consumer, staff, scored_terms, begun)
     create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=begun)
@@ -131,6 +130,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 def _create_lender(pk: str, name: str, owner: Any, now: datetime) -> None:
     agency = "ncua" if name.endswith("Credit Union") else None
     described = {"name": name, "name_key": name_key(name), "address": "1 Bank Street\nAmes, IA 50010", "agency": agency}
+    described |= {"phone": "+15155550142", "email": f"loans@{name.partition(' ')[0].lower()}.example"}
     provider = models.Provider.objects.create(pk=pk, owner=owner, created_at=now, **described)
     models.ProviderMember.objects.create(provider=provider, user=owner, role=models.ProviderMember.OWNER)
 
