@@ -25,6 +25,8 @@ from credit.my.content import Row, offer_to_edit
 from credit.my.estimate import installments_of, rates_of
 from credit.my.forms import ApplicationForms
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, latest_applicants, own_applications
+from credit.my.sharing import areas_with_data
+from credit.my.steps import groups_of
 from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
@@ -88,6 +90,9 @@ def _show(
         "forms": typed,
         "offer": typed.offer,
         "application": application,
+        "steps": typed.steps(),
+        "first": groups_of(typed.first),
+        "second": groups_of(typed.second),
         "has_errors": has_errors,
         "errors": typed.errors_by_field(),
         "prefilled_from": prefilled_from,
@@ -103,7 +108,7 @@ class _FormPage(MyPage):
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
         is_complete = request.POST.get("do") == _CHECK
-        typed = ApplicationForms(offer, request.POST, application=application, language=_language())
+        typed = _forms_of(request, offer, request.POST, application=application)
         if request.POST.get("do") == _ESTIMATE:
             typed.require_loan()
             return _show(request, typed, application)
@@ -121,8 +126,9 @@ class _FormPage(MyPage):
         return redirect("my_application", stored.pk)
 
 
-def _language() -> str:
-    return (get_language() or "")[:2]
+def _forms_of(request: HttpRequest, offer: Offer, typed: Any = None, **options: Any) -> ApplicationForms:
+    language = (get_language() or "")[:2]
+    return ApplicationForms(offer, typed, language=language, areas=areas_with_data(request.user), **options)
 
 
 def _has(draft: Application, changes: dict[str, Any]) -> bool:
@@ -162,7 +168,7 @@ class ApplyPage(_FormPage):
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         offer, person = self._offer(offer_id), _latest_person(request)
-        typed = ApplicationForms(offer, person=person, language=_language())
+        typed = _forms_of(request, offer, person=person)
         return _show(request, typed, prefilled_from="application" if person else "")
 
     def post(self, request: HttpRequest, offer_id: str) -> HttpResponse:
@@ -193,7 +199,7 @@ class LinkPage(InTheirLanguage):
             may_sign_up = get_adapter(request).is_open_for_signup(request)
             facts = {"offer": offer, "rows": rows_of(offer), "may_sign_up": may_sign_up}
             return render(request, "credit/my/link.html", facts)
-        return _show(request, ApplicationForms(offer, prefill=prefill, language=_language()), prefilled_from="link")
+        return _show(request, _forms_of(request, offer, prefill=prefill), prefilled_from="link")
 
 
 class EditPage(_FormPage):
@@ -206,7 +212,7 @@ class EditPage(_FormPage):
             return redirect("my_application", application_id)
         if request.method == "POST":
             return self.answer(request, offer, application)
-        return _show(request, ApplicationForms(offer, application=application, language=_language()), application)
+        return _show(request, _forms_of(request, offer, application=application), application)
 
     post = get
 

@@ -1,6 +1,6 @@
 """Build the forms of an application from the offer's JSON Schema, limits, and required applicant fields."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django import forms
@@ -16,8 +16,10 @@ from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
 from credit.models import Offer
-from credit.my.content import SHARED, title_of, value_in_words
+from credit.my.content import title_of, value_in_words
 from credit.my.person_form import DraftForm, PersonForm
+from credit.my.sharing import ShareForm
+from credit.my.steps import OPTIONAL, WRONG, Step, number_steps, state_of
 from credit.my.words import describe_missing
 from credit.offers.links import Prefill
 
@@ -161,15 +163,6 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
     return int(value) if member["type"] == "integer" or value == int(value) else float(value)
 
 
-class ShareForm(DraftForm):
-    """The form of the additional data that the applicant shares with the lender."""
-
-    share = forms.MultipleChoiceField(
-        choices=list(SHARED.items()), required=False, widget=forms.CheckboxSelectMultiple,
-        label=_("The lender may also see"),
-    )  # fmt: skip
-
-
 class ApplicationForms:
     """The forms of an application: data, two applicants, and shared data."""
 
@@ -182,6 +175,7 @@ class ApplicationForms:
         prefill: Prefill | None = None,
         person: Mapping[str, Any] | None = None,
         language: str,
+        areas: Collection[str] = (),
     ) -> None:
         stored = None if application is None else application.application_data
         persons = [] if application is None or application.applicants is None else application.applicants.persons
@@ -195,8 +189,7 @@ class ApplicationForms:
         about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
-        share = {} if application is None else {"share": application.share}
-        self.share = ShareForm(typed, prefix="share", initial=share, label_suffix="")
+        self.share = ShareForm(typed, stored=() if application is None else application.share, areas=areas)
         self.has_second = second is not None or (
             typed is not None and (self.second.is_valid() is False or not self.second.is_empty)
         )
@@ -205,6 +198,28 @@ class ApplicationForms:
         """Return the invalid fields of all forms, with their error messages."""
         bound = [form for form in (self.data, self.first, self.second) if form.is_bound]
         return [(field, [str(text) for text in field.errors]) for form in bound for field in form if field.errors]
+
+    def loan_fields(self) -> list[forms.BoundField]:
+        return [self.data[name] for name in self.data.fields if name in _LOAN]
+
+    def other_fields(self) -> list[forms.BoundField]:
+        return [self.data[name] for name in self.data.fields if name not in _LOAN]
+
+    def steps(self) -> list[Step]:
+        """Return the sections of the form with their progress. An offer without fields of its own has no answers."""
+        required = {*_LOAN, *(self.offer.application_schema or {}).get("required", ())}
+        loan, others = ([name for name in self.data.fields if (name in _LOAN) is is_loan] for is_loan in (True, False))
+        states = {"loan": state_of(self.data, loan, required)}
+        if others:
+            states["answers"] = state_of(self.data, others, required)
+        country = {"address": {"country": self.first["address.country"].value() or None}}
+        due = (*applicant_schema.DUE, *self.requirements.applicant)
+        first = [path for path in due if applicant_schema.is_required(country, path)]
+        states["applicant"] = state_of(self.first, [*self.first.fields], first)
+        if self.second.is_bound and self.second.errors:
+            states["applicant"] = WRONG
+        states["sharing"] = OPTIONAL
+        return number_steps(states)
 
     def loan(self) -> Any:
         """Return the data with the amount and the term: the valid entered values, or the stored data."""

@@ -147,7 +147,7 @@ class TestForm:
     def test_application_form_has_a_field_for_each_data_and_applicant_field(self, full_offer, user):
         page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
         names = set(re.findall(r'name="((?:data|first|share)-[^"]+)"', page))
-        assert names == {*ANSWERS, *ADA, "share-share"}
+        assert names == {*ANSWERS, *ADA}
         for title in ("Income a year", "Do you own your home?", "Employed since", "Date of birth", "Country"):
             assert title in page
         assert 'for="id_data-owns_home"' not in page  # A group of radio buttons has a legend.

@@ -1,0 +1,148 @@
+"""Test the sections of the application form: their order, their progress, and the data to share."""
+
+import re
+
+import pytest
+from django.utils import timezone
+
+from identity.bank.models import BankAccount, BankItem
+from tests.api import client_of
+from tests.credit.terms.lending import applied, listed
+from tests.credit.test_my_apply import ADA, ANSWERS, SCHEMA, TYPED, draft_of, send
+from tests.credit.test_my_language import german, spanish
+from tests.credit.test_my_pages import browser_of
+from tests.factories import UserFactory
+from tests.identity.banking import read, start, submit_outcome
+from tests.identity.test_account_consents import link_bank
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+NOTHING = "You have no other data to share."
+
+
+@pytest.fixture
+def full_offer():
+    return listed(application_schema=SCHEMA, applicant_requires=["date_of_birth"])
+
+
+def form_of(offer, user, **headers):
+    return " ".join(browser_of(user).get(f"/my/apply/{offer.pk}", headers=headers).content.decode().split())
+
+
+def steps_in(page):
+    """Return (anchor, title, progress) of each step."""
+    steps = re.search(r'<ol class="steps">(.*?)</ol>', page)[1]
+    return re.findall(r'<a href="#(\w+)">(.*?)</a> <span class="standing[ \w]*">(.*?)</span>', steps)
+
+
+def states_in(page):
+    return {anchor: state for anchor, _title, state in steps_in(page)}
+
+
+def shared_in(page):
+    return set(re.findall(r'name="share-share" value="(\w+)"', page))
+
+
+def check_identity(user):
+    finish(client_of(user), start(client_of(user)))
+
+
+def finish(api, shown):
+    submit_outcome(shown, "pass")
+    assert read(api, shown["verification_id"]).json()["status"] == "verified"
+
+
+class TestSteps:
+    def test_form_has_a_numbered_section_for_each_step(self, full_offer, user):
+        page = form_of(full_offer, user)
+        assert [anchor for anchor, _title, _state in steps_in(page)] == [
+            "loan", "answers", "applicant", "sharing", "sending",
+        ]  # fmt: skip
+        sections = re.findall(r'<section id="(\w+)"> <h2><span class="number">(\d)</span> (.*?)</h2>', page)
+        assert sections == [
+            (anchor, str(number), title) for number, (anchor, title, _state) in enumerate(steps_in(page), start=1)
+        ]
+
+    def test_each_field_is_in_the_section_of_its_step(self, full_offer, user):
+        page = form_of(full_offer, user)
+        parts = re.split(r'<section id="', page)
+        fields = {part.partition('"')[0]: set(re.findall(r'name="((?:data|first)-[^"]+)"', part)) for part in parts}
+        assert fields["loan"] == {"data-amount_cents", "data-term_months"}
+        assert fields["answers"] == {*ANSWERS} - fields["loan"]
+        assert fields["applicant"] == {*ADA}
+
+    def test_offer_without_own_fields_has_four_steps(self, user):
+        assert [anchor for anchor, _title, _state in steps_in(form_of(listed(), user))] == [
+            "loan", "applicant", "sharing", "sending",
+        ]  # fmt: skip
+
+    def test_steps_show_what_is_complete_and_what_is_missing(self, full_offer, user):
+        assert states_in(form_of(full_offer, user)) == {
+            "loan": "To do", "answers": "To do", "applicant": "To do", "sharing": "Optional", "sending": "To do",
+        }  # fmt: skip
+        send(f"/my/apply/{full_offer.pk}", user, "save", **ANSWERS)
+        page = " ".join(browser_of(user).get(f"/my/applications/{draft_of(user).pk}/edit").content.decode().split())
+        assert states_in(page) | {"applicant": "To do"} == states_in(page)
+        assert (states_in(page)["loan"], states_in(page)["answers"]) == ("Complete", "Complete")
+
+    def test_steps_with_invalid_fields_are_marked(self, full_offer, user):
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | {"first-phone": "1", "data-persons": "9"})
+        assert states_in(page) == {
+            "loan": "Complete", "answers": "Errors", "applicant": "Errors", "sharing": "Optional", "sending": "To do",
+        }  # fmt: skip
+
+    def test_invalid_second_applicant_marks_the_step_of_applicants(self, full_offer, user):
+        second = {"second-legal_name": "Bob Example", "second-phone": "1"}
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | second)
+        assert states_in(page)["applicant"] == "Errors"
+
+    def test_applicant_in_a_country_without_postal_codes_is_complete_without_one(self, user):
+        home = {"first-phone": "", "first-address.country": "AE", "first-address.postal_code": ""}
+        _answer, page = send(f"/my/apply/{listed().pk}", user, **TYPED | home | {"data-amount_cents": "x"})
+        assert states_in(page)["applicant"] == "Complete"
+
+    def test_every_step_is_available_in_spanish_and_german(self, user):
+        offer = listed(name="Solar")
+        assert "Puede guardar un borrador" in spanish(form_of(offer, user, accept_language="es"))
+        assert "Sie können jederzeit" in german(form_of(offer, user, accept_language="de"))
+
+
+class TestSharing:
+    def test_account_without_data_has_no_check_boxes_and_a_hint(self, full_offer, user):
+        page = form_of(full_offer, user)
+        assert shared_in(page) == set()
+        assert NOTHING in page
+
+    def test_linked_bank_can_be_shared(self, full_offer, user):
+        assert link_bank(client_of(user), user).status_code == 200
+        page = form_of(full_offer, user)
+        assert shared_in(page) == {"bank"}
+        assert NOTHING not in page
+        BankItem.objects.update(unlinked_at=timezone.now())
+        BankAccount.objects.all().delete()
+        assert shared_in(form_of(full_offer, user)) == set()
+
+    def test_identity_check_can_be_shared_after_it_was_submitted(self, full_offer, user):
+        shown = start(client_of(user))
+        assert shared_in(form_of(full_offer, user)) == set()
+        finish(client_of(user), shown)
+        assert shared_in(form_of(full_offer, user)) == {"identity"}
+
+    def test_data_of_another_account_is_not_offered(self, full_offer, user):
+        other = UserFactory()
+        link_bank(client_of(other), other)
+        check_identity(other)
+        assert shared_in(form_of(full_offer, other)) == {"bank", "identity"}
+        assert shared_in(form_of(full_offer, user)) == set()
+
+    def test_stored_share_of_a_draft_remains_without_data(self, full_offer, user):
+        draft = applied(full_offer, consumer=user, status="draft", submitted_at=None, share=["bank"])
+        page = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
+        assert shared_in(page) == {"bank"}
+        assert "checked" in re.search(r'<input type="checkbox" name="share-share"[^>]*>', page)[0]
+
+    def test_share_whose_data_ended_meanwhile_is_accepted_and_shown_again(self, full_offer, user):
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | {"data-persons": "9", "share-share": "bank"})
+        assert shared_in(page) == {"bank"}
+        answer, _page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | {"share-share": "bank"})
+        assert answer.status_code == 302
+        assert draft_of(user).share == ["bank"]
