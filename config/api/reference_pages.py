@@ -40,5 +40,15 @@ def section(tag: str, **frame: Any) -> HttpResponse:
     return HttpResponse(shown.rendered[key], headers=_HEADERS)
 
 
+def operation_at(method: str, path: str) -> dict[str, str] | None:
+    """Return the summary and the URL of the operation with this method and path template, or None."""
+    for page in reference(settings.ROOT_URLCONF).pages.values():
+        for operation in page["operations"]:
+            if (operation["method"], operation["path"]) == (method, path):
+                url = f"{reverse('docs_section', args=[page['name']])}#{operation['id']}"
+                return {"summary": operation["summary"], "url": url}
+    return None
+
+
 def _render(template: str, frame: dict[str, Any], **content: Any) -> str:
     return render_to_string(template, {**frame, **content, "overview": reverse("docs")})

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from http.client import responses
 from typing import Any, ClassVar
 
 from django.contrib import messages
@@ -23,6 +24,15 @@ from config.core.log_in import gave_second_factor
 from identity.access.second_factor import has_one
 
 ROWS = 20
+# The labels of the forms' fields. A field of the API can have another name in a form.
+LABELS = {
+    "name": "Name", "scopes": "Scopes", "expires_days": "Lifetime in days", "grace_days": "Grace period, in days",
+    "redirect_uris": "Redirect addresses", "url": "Address of your receiver", "event_types": "Event types",
+    "description": "Purpose", "grace_hours": "Grace period, in hours", "credential": "Credential", "method": "Method",
+    "path": "Path", "status": "Status", "code": "Error code", "request_id": "Request id", "since": "From",
+    "until": "To", "type": "Type", "object": "Record",
+}  # fmt: skip
+_NAMES_IN_FORMS = {"grace_seconds": "grace_hours"}
 _SECRETS = "developers_secrets"  # the key in the session
 TABS = (
     ("developers", "Overview"), ("developers_keys", "API keys"), ("developers_clients", "OAuth clients"),
@@ -55,6 +65,26 @@ def page_of(rows: QuerySet[Any], offset: int, limit: int = ROWS) -> tuple[Sequen
 def moment_text(moment: datetime) -> str:
     """Format a time for these pages: `31 January 2026, 12:00 UTC`."""
     return f"{date_format(moment, 'j F Y, H:i')} UTC"
+
+
+def problems_of(error: ApiError, record_id: str = "") -> dict[str, dict[str, str]]:
+    """Return the invalid fields of a form by name, each with its label, its message, and the id of its element.
+
+    The form of a row in a list has the row's `record_id` in the ids of its elements.
+    """
+    problems: dict[str, dict[str, str]] = {}
+    for entry in error.details if isinstance(error.details, list) else ():
+        sent = entry.get("field", "").lstrip("/").replace("/", ".").partition(".")[0]
+        name = _NAMES_IN_FORMS.get(sent, sent)
+        if name in LABELS and name not in problems:
+            anchor = f"{name}-{record_id}" if record_id else name
+            problems[name] = {"label": LABELS[name], "message": entry["message"], "anchor": anchor}
+    return problems
+
+
+def phrase_of(status: int) -> str:
+    """Return the name of an HTTP status, such as `Not Found`, or an empty string."""
+    return responses.get(status, "")
 
 
 def offset_in(request: HttpRequest) -> int:
@@ -108,7 +138,8 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
             way = reverse("mfa_reauthenticate" if has_one(request.user) else "mfa_index")
             return redirect_to_login(request.path_info, way)
         except ApiError as refusal:
-            tried = {"error": refusal, "given": request.POST, "pressed": name}
+            problems = problems_of(refusal, request.POST.get("key_id", ""))
+            tried = {"error": refusal, "problems": problems, "given": request.POST, "pressed": name}
             return self.show(request, {**self.facts(request, **parts), **tried}, refusal.status)
         if isinstance(answer, HttpResponseBase):
             return answer

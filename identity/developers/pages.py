@@ -1,4 +1,3 @@
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -8,9 +7,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDi
 from django.urls import reverse
 from django.utils import timezone
 
-from config.core.errors import ApiError, ValidationFailed
-from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
-from config.ops.serializers import RequestFilter, RequestQuery
+from config.api.serializers import RequestSerializer
+from config.core.errors import ValidationFailed
+from config.ops.request_log import groups_of
 from config.webhooks.endpoints import endpoints_of
 from identity.access import keys
 from identity.access.keys import DEFAULT_DAYS, IssuedKey, collect_api_key
@@ -53,42 +52,6 @@ class Overview(DeveloperPage):
         }
 
 
-class RequestsPage(DeveloperPage):
-    template_name = "developers/requests.html"
-
-    def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        parameters = QueryDict(mutable=True)
-        for name in request.GET:
-            value = request.GET.get(name, "")
-            if value and name != "limit":  # empty fields are skipped
-                parameters[name] = str(value)
-        query = RequestQuery.read(parameters)
-        offset = query["offset"]
-        wanted = {name: value for name, value in query.items() if name in RequestQuery.filters()}
-        person: Any = request.user
-        now = timezone.now()
-        own = RequestFilter(wanted, lines_of(person.pk, now=now)).qs
-        lines, older = page_of(own, offset, 50)
-        groups = groups_of(person.pk, now=now)
-        used = {line.credential.removeprefix("api_key:") for line in lines}
-        names = dict(keys.keys_of(person).filter(pk__in=used).values_list("pk", "name"))
-        return {
-            "lines": [(line, names.get(line.credential.removeprefix("api_key:"), "")) for line in lines],
-            "groups": groups[:50],
-            "grouped": sum(group["number"] for group in groups),
-            "grouped_max": GROUPED_MAX,
-            "days": KEPT_DAYS,
-            "wanted": wanted,
-            "meanings": _meanings(line.code for line in lines) if wanted else {},
-            "next_page": urlencode({**wanted, "offset": older}) if older is not None else "",
-        }
-
-
-def _meanings(codes: Iterable[str]) -> dict[str, str]:
-    """Return the message of each error code that this service defines."""
-    return {code: ApiError.registry[code].message for code in sorted(set(codes) & ApiError.registry.keys())}
-
-
 class KeysPage(DeveloperPage):
     template_name = "developers/keys.html"
     buttons = ("make", "rotate", "revoke", "collect", "confirm")
@@ -103,8 +66,9 @@ class KeysPage(DeveloperPage):
     def make(self, request: HttpRequest) -> HttpResponse:
         form = request.POST
         days = parse_number(form.get("expires_days", ""))
-        fields = {"name": form.get("name", ""), "expires_days": days, "scopes": _scopes_in(form)}
-        body = ApiKeyRequestSerializer.read(fields)
+        scopes = None if form.get("reach") == "all" else form.getlist("scopes")
+        fields = {"name": form.get("name", ""), "expires_days": days, "scopes": scopes}
+        body = _read_with(_conflict_of_scopes(form), ApiKeyRequestSerializer, fields)
         return _show_key(request, keys.create_own_key(actor_on(request), **body, now=timezone.now()))
 
     def rotate(self, request: HttpRequest) -> HttpResponse:
@@ -126,16 +90,26 @@ class KeysPage(DeveloperPage):
         return "The key was revoked. Requests with it are rejected within 5 s."
 
 
-def _scopes_in(form: QueryDict) -> list[str] | None:
-    """Return the checked scopes, or None for an unrestricted key. Raises ValidationFailed if the choices conflict."""
-    scopes = form.getlist("scopes")
+def _conflict_of_scopes(form: QueryDict) -> str:
+    """Return an error message if the selected scopes and the kind of key conflict, otherwise an empty string."""
     if form.get("reach") != "all":
-        if not scopes:
-            raise ValidationFailed("Check at least one scope, or choose “Unrestricted”.")
-        return scopes
-    if scopes:
-        raise ValidationFailed("The key would have all your rights. Choose “Only the selected scopes”, or clear them.")
-    return None
+        return "" if form.getlist("scopes") else "Check at least one scope, or choose “Unrestricted”."
+    if form.getlist("scopes"):
+        return "The key would have all your rights. Choose “Only the selected scopes”, or clear them."
+    return ""
+
+
+def _read_with(conflict: str, serializer: type[RequestSerializer], fields: dict[str, Any]) -> dict[str, Any]:
+    """Validate a form. Raises ValidationFailed for all invalid fields, and for a `conflict` of the scopes."""
+    refused = ValidationFailed.of_member("scopes", conflict) if conflict else None
+    try:
+        body = serializer.read(fields)
+    except ValidationFailed as error:
+        details = [*(refused.details if refused else ()), *error.details]
+        raise ValidationFailed(str(error), details=details) from error
+    if refused:
+        raise refused
+    return body
 
 
 def _show_key(request: HttpRequest, issued: IssuedKey) -> HttpResponse:
@@ -202,11 +176,13 @@ class ClientPage(DeveloperPage):
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:
         client = clients.load_own_client(request.user, parts["client_id"])
-        chosen = request.POST.getlist("scopes") if "scopes" in request.POST else client.scopes
+        was_sent = request.POST.get("do") == "change"
         return {
             "client": client,
             "scopes": SCOPES,
-            "chosen": chosen,
+            "chosen": request.POST.getlist("scopes") if was_sent else client.scopes,
+            "name": request.POST.get("name") if was_sent else client.name,
+            "addresses": request.POST.get("redirect_uris") if was_sent else client.redirect_uris,
             "consent_url": _consent_url(client),
             "token_url": f"{settings.BASE_URL}/oauth/token",
         }

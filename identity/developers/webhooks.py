@@ -1,24 +1,17 @@
-import json
 from collections.abc import Sequence
 from datetime import timedelta
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Max, Q, QuerySet, TextField
-from django.db.models.functions import Cast
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
 from config.core.errors import NotFound
-from config.core.ids import get_by_uuid, queryable
+from config.core.ids import get_by_uuid
 from config.webhooks import endpoints, serializers
 from config.webhooks.catalogue import event_types
-from config.webhooks.events import event_body, event_document
-from config.webhooks.models import DISABLED, ENABLED, Endpoint, Event
-from config.webhooks.publishing import publish_account
+from config.webhooks.models import DISABLED, ENABLED, Delivery, Endpoint
 from identity.developers.base import (
     DeveloperPage,
     credential_of,
@@ -28,8 +21,11 @@ from identity.developers.base import (
     parse_number,
     show_secrets,
 )
+from identity.developers.deliveries import REASONS, describe_delivery, last_failures
 
-EVENTS_LOOKED_AT = 10_000  # the maximum number of events that a search without an index reads
+# After a test, the page is reloaded this number of times, and then has a link.
+RELOADS_MAX = 5
+RELOAD_SECONDS = 2
 
 
 def _endpoint_fields(request: HttpRequest) -> dict[str, Any]:
@@ -65,13 +61,35 @@ def _type_choices(request: HttpRequest, current: Sequence[str]) -> dict[str, Any
     return {"event_groups": shown, "chosen": chosen, "is_all": is_all}
 
 
+def _show_delivery(request: HttpRequest, delivery: Delivery) -> HttpResponse:
+    """Redirect to the page of the webhook, which then shows the outcome of a delivery that was just created."""
+    return HttpResponseRedirect(f"{request.path_info}?delivery={delivery.pk}#outcome")
+
+
+def _watched(request: HttpRequest, endpoint: Endpoint) -> dict[str, Any]:
+    """Return the delivery in the query string, and the address of the next reload while the delivery has no attempt."""
+    identifier = request.GET.get("delivery", "")
+    if not identifier:
+        return {}
+    own = endpoints.deliveries_of(credential_of(request)).filter(endpoint=endpoint).select_related("event")
+    watched = describe_delivery(get_by_uuid(own, identifier, NotFound("Delivery not found.")))
+    again = f"?delivery={watched['delivery'].pk}"
+    reloads = parse_number(request.GET.get("reloads", "0"))
+    if not watched["is_waiting"] or not isinstance(reloads, int) or reloads >= RELOADS_MAX:
+        return {"watched": watched, "again": again}
+    address = f"{again}&reloads={reloads + 1}#outcome"
+    return {"watched": watched, "again": again, "reload": {"address": address, "seconds": RELOAD_SECONDS}}
+
+
 class WebhooksPage(DeveloperPage):
     template_name = "developers/webhooks.html"
     buttons = ("add",)
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        own = endpoints.endpoints_of(credential_of(request)).order_by("id")
-        return {"endpoints": own, **_type_choices(request, ["*"])}
+        own = list(endpoints.endpoints_of(credential_of(request)).order_by("id"))
+        failures = last_failures(request, own)
+        rows = [(item, REASONS.get(item.disabled_reason or "", ""), failures.get(item.pk, "")) for item in own]
+        return {"endpoints": rows, **_type_choices(request, ["*"])}
 
     def add(self, request: HttpRequest) -> HttpResponse:
         body = serializers.EndpointRequestSerializer.read(_endpoint_fields(request))
@@ -92,28 +110,32 @@ class WebhookPage(DeveloperPage):
         sent = endpoints.deliveries_of(credential).filter(endpoint=endpoint).select_related("event").order_by("-id")
         deliveries, older = page_of(sent, offset_in(request))
         until = endpoint.previous_secret_until
+        was_sent = request.POST.get("do") == "change"
         return {
             "endpoint": endpoint,
+            "reason": REASONS.get(endpoint.disabled_reason or "", ""),
+            "failure": last_failures(request, [endpoint]).get(endpoint.pk, ""),
+            "url": request.POST.get("url") if was_sent else endpoint.url,
+            "description": request.POST.get("description") if was_sent else endpoint.description,
             **_type_choices(request, endpoint.event_types),
             "rotates_until": until if until is not None and until > now else None,
             "grace_hours": endpoints.DEFAULT_GRACE_SECONDS // 3600,
             "grace_max": endpoints.GRACE_MAX_SECONDS // 3600,
-            "deliveries": [(delivery, event_body(delivery.event).decode()) for delivery in deliveries],
+            "deliveries": [describe_delivery(delivery) for delivery in deliveries],
             "older": older,
+            "loaded_at": now,
+            **_watched(request, endpoint),
         }
 
     def test(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
         endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
-        endpoints.send_test(endpoint, now=timezone.now())
-        messages.success(request, "A test is being sent. Reload the page in a moment.")
-        return HttpResponseRedirect(f"{request.path_info}#deliveries")
+        return _show_delivery(request, endpoints.send_test(endpoint, now=timezone.now()))
 
-    def redeliver(self, request: HttpRequest, endpoint_id: str) -> str:
+    def redeliver(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
         endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
         own = endpoints.deliveries_of(credential_of(request)).filter(endpoint=endpoint)
         sent = get_by_uuid(own, request.POST.get("delivery_id", ""), NotFound("Delivery not found."))
-        endpoints.redeliver(sent, now=timezone.now())
-        return "The event is sent again with the same webhook-id."
+        return _show_delivery(request, endpoints.redeliver(sent, now=timezone.now()))
 
     def rotate(self, request: HttpRequest, endpoint_id: str) -> HttpResponse:
         hours = parse_number(request.POST.get("grace_hours", ""))
@@ -145,50 +167,3 @@ class WebhookPage(DeveloperPage):
     def _change(request: HttpRequest, endpoint_id: str, changes: dict[str, Any]) -> None:
         endpoint = endpoints.find_endpoint(endpoint_id, credential_of(request))
         endpoints.change_endpoint(endpoint, changes=changes, now=timezone.now())
-
-
-class EventsPage(DeveloperPage):
-    """The event feed, newest first, with filters by record and by request."""
-
-    template_name = "developers/events.html"
-
-    def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
-        before, account_id = parse_number(request.GET.get("before", "")), credential_of(request).user_id
-        about, request_id = request.GET.get("object", ""), request.GET.get("request_id", "")
-        publish_account(account_id, now=timezone.now())
-        newest = _newest(account_id, before if isinstance(before, int) else None, about=about, request_id=request_id)
-        events, older = page_of(newest, 0)
-        return {
-            "events": [{**event_document(event), "fields": _texts(event.object)} for event in events],
-            "older": events[-1].sequence if older is not None else None,
-            "about": about,
-            "request_id": request_id,
-        }
-
-
-def _texts(fields: dict[str, Any]) -> dict[str, str]:
-    """Return the value of each field as text: a string as it is, and any other value as JSON."""
-    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in fields.items()}
-
-
-def _newest(account_id: int, before: int | None, *, about: str, request_id: str) -> QuerySet[Event]:
-    """Return an account's published events, newest first, optionally before a sequence number.
-
-    `about` filters by a field of the event's object and its value (`application_id:0193…`). `request_id` filters by the
-    request that caused the event. Both filters search only the latest EVENTS_LOOKED_AT events.
-    """
-    own = Event.objects.filter(account_id=account_id, sequence__isnull=False)
-    if before is not None:
-        own = own.filter(sequence__lt=before)
-    if about or request_id:
-        last = own.aggregate(last=Max("sequence"))["last"] or 0
-        own = own.filter(sequence__gt=last - EVENTS_LOOKED_AT)
-    if request_id:
-        own = own.filter(request_id=queryable(request_id))
-    if about:
-        name, _, value = queryable(about).partition(":")
-        # The value is a string or a number.
-        spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')
-        named = reduce(or_, (Q(text__contains=text) for text in spelled))
-        own = own.annotate(text=Cast("object", TextField())).filter(named)
-    return own.order_by("-sequence")

@@ -1,7 +1,7 @@
 "use strict";
 
-// Adds a copy button to each secret and command, if the browser permits access to the clipboard.
-for (const code of document.querySelectorAll(".secrets code, pre code")) {
+// Adds a copy button to each secret, command, and id, if the browser permits access to the clipboard.
+for (const code of document.querySelectorAll(".secrets code, pre code, code.copied")) {
   if (!navigator.clipboard) break;
   const button = document.createElement("button");
   button.type = "button";

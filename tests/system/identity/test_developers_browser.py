@@ -62,7 +62,7 @@ def test_an_invited_developer_verifies_a_webhook_within_ten_clicks(
     secret = re.search(r"whsec_\S+", page.inner_text("main"))[0]
     visitor.click("button", "Send a test")
     Worker().run(once=True)
-    visitor.click("link", "Reload")
+    page.wait_for_selector("#outcome:has-text('The receiver accepted the event: HTTP 200 OK')")  # without a click
     assert page.locator("#deliveries td strong").all_inner_texts() == [DELIVERED]
     (delivery,) = receiver.received
     signed = hmac.new(secret.encode(), delivery.body, hashlib.sha256).hexdigest()
@@ -87,8 +87,18 @@ def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, r
     key = re.search(r"ck_test_\w+", page.inner_text("main"))[0]
     visitor.check_page("key")
     visitor.click("link", "Back")
-    page.click("text=Rotate My server")
+    page.click("text=Rotate")
+    page.click("summary:has-text('Create a key')")
     visitor.check_page("keys")
+    page.fill("#name", "Second server")
+    visitor.complaints.clear()
+    visitor.click("button", "Create the key")
+    assert page.evaluate("document.activeElement.getAttribute('role')") == "alert"
+    page.get_by_role("link", name="Scopes", exact=True).click()
+    assert page.url.endswith("#scopes")
+    assert visitor.complaints.pop(0).endswith("/developers/keys")  # the response has the status 400
+    visitor.complaints.clear()
+    visitor.check_page("keys-with-errors")
     visitor.click("link", "OAuth clients")
     page.fill("[name=name]", "My app")
     page.fill("[name=redirect_uris]", "https://app.example/callback")
@@ -104,6 +114,7 @@ def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, r
     visitor.check_page("secret")
     visitor.click("button", "Send a test")
     Worker().run(once=True)
+    page.wait_for_selector("#outcome:has-text('The receiver accepted the event')")
     visitor.click("button", "Create a new secret")
     visitor.click("link", "The webhook")
     visitor.check_page("webhook")
@@ -111,14 +122,19 @@ def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, r
     visitor.check_page("webhooks")
     visitor.click("link", "Events")
     visitor.check_page("events")
+    visitor.click("link", "webhook.test")
+    visitor.check_page("event")
     for _ in range(2):
         request_id = ApiClient(api_key=key).read(f"/applications/{uuid4()}").headers["X-Request-Id"]
     client_of(user).read("/applications")
     LOG.flush()
     visitor.click("link", "Requests")
     visitor.check_page("requests")
-    visitor.click("link", request_id)
+    page.fill("#request_id", request_id)
+    visitor.click("button", "Filter")
     assert page.locator("tbody tr").count() == 1
+    visitor.click("link", "GET /v1/applications/{application_id}")
+    assert page.locator("dl code.copied").inner_text() == request_id
     visitor.check_page("request")
     visitor.click("link", "E4002")
     assert "/docs/errors/E4002" in page.url
