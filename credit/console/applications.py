@@ -292,7 +292,8 @@ class ApplicationAdmin(
         return [button for button in actions if button.name != states.PENDING_DOCUMENTS], rare
 
     def case_of(self, request: HttpRequest, record: Application) -> list[dict[str, Any]]:
-        return [*summary_of(record, viewer=request.user), *self.document_rows(request, record)]
+        rows = [*summary_of(record, viewer=request.user), *self.document_rows(request, record)]
+        return [*rows, *super().case_of(request, record)]
 
     def timeline_link(self, request: HttpRequest) -> tuple[str, str]:
         """Return the link that switches between this application's events and all events of the applicant."""

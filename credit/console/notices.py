@@ -263,6 +263,13 @@ class ReviewRequestAdmin(WithCase):
         who = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application)).who_answers(request, record)
         return {**page, "notices": [*page["notices"], who]}
 
+    def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:
+        """Add the earlier decision to an answered request. The case itself has it while the request is open."""
+        if record.answered_at is None:
+            return super().case_rows(request, record, rows, case)
+        cases = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application))
+        return [*rows, *cases.earlier_decision(case, record)]
+
     def buttons_of(self, request: HttpRequest, row: ReviewRequest) -> list[Button]:
         buttons = super().buttons_of(request, row)
         cases = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application))

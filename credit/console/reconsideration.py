@@ -3,25 +3,32 @@
 A new decision answers the request. A decided case is reopened first.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.consoles import may
-from config.backoffice.html import moment, words
+from config.backoffice.html import chip, moment, words
+from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import Button
 from config.backoffice.timeline import TimelineEntry
 from config.core.encryption import UnreadableSecret
 from credit.console.notices import VIEW_REQUESTS, days_left
 from credit.core import machine as states
+from credit.core.loan_words import in_words as loan_in_words
+from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, ReviewRequest
 
+DECISION, REASONS = "Earlier decision", "Reasons of the decision"
 _UPHOLD = {states.REJECTED: "Uphold the rejection", states.APPROVED: "Uphold the approval"}
 
 
@@ -35,10 +42,24 @@ class ReconsiderationConsole(ReviewAdmin):
             "statement": _statement_of(asked, is_masked=getattr(record, "is_masked", False)),
             "requested": moment(asked.requested_at),
             "left": days_left(asked.due_at, now=timezone.now()),
+            "earlier": self.earlier_decision(record, asked),
             "who": self.who_answers(request, asked),
             "answers": self.answers_of(request, record, page["transitions"]) if page["may_review"] else [],
         }
         return {**page, "reconsideration": shown}
+
+    def case_of(self, request: HttpRequest, record: Application) -> list[dict[str, Any]]:
+        asked = record.open_review_request if may(request.user, VIEW_REQUESTS) else None
+        return [*super().case_of(request, record), *(self.earlier_decision(record, asked) if asked else [])]
+
+    def earlier_decision(self, record: Application, asked: ReviewRequest) -> list[dict[str, Any]]:
+        """Return rows about the decision that the applicant wants reconsidered. A masked record masks its texts."""
+        is_masked = getattr(record, "is_masked", False)
+        return [
+            {"name": name, "value": mask(value) if is_masked and name != DECISION else value}
+            for name, value in _earlier(record, asked.requested_at)
+            if value
+        ]
 
     def who_answers(self, request: HttpRequest, asked: ReviewRequest) -> str:
         """Return a sentence with the reviewers who must not answer, because they took part in a decision before."""
@@ -68,6 +89,28 @@ class ReconsiderationConsole(ReviewAdmin):
         order = sorted((states.REJECTED, states.APPROVED, states.COUNTEROFFER), key=lambda to: to != earlier)
         answers = [buttons[to] for to in order if to in buttons]
         return [replace(answer, label=_UPHOLD[earlier]) if answer.name == earlier else answer for answer in answers]
+
+
+def _earlier(record: Application, before: datetime) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of the last decision or counteroffer, which can be of an import without a history."""
+    move = record.history.filter(status__in=states.DECIDED, changed_at__lte=before).order_by("-position").first()
+    offered = record.counteroffers.filter(offered_at__lte=before).order_by("-id").first()
+    if offered is not None and (move is None or offered.offered_at > move.changed_at):
+        yield DECISION, _decided(states.COUNTEROFFER, offered.offered_at, person_name(offered.principal))
+        yield "Terms of the counteroffer", loan_in_words(offered.loan_terms.to_dict())
+        yield REASONS, in_words(reasons_of({"reasons": offered.reasons}))
+    elif move is not None:
+        who = move.changed_by if move.principal is None else person_name(move.principal)
+        reasons = in_words(reasons_of(move.metadata))
+        yield DECISION, _decided(move.status, move.changed_at, who)
+        yield REASONS, reasons
+        yield "Text to the applicant", None if move.reason == reasons else move.reason
+    else:
+        yield DECISION, _decided(record.initial_status, record.created_at, "")
+
+
+def _decided(status: str, at: datetime, who: str) -> SafeString:
+    return format_html("{} {}{}", chip(status), moment(at), f", by {who}" if who else "")
 
 
 def _statement_of(asked: ReviewRequest, *, is_masked: bool) -> str:

@@ -61,7 +61,11 @@ class WithCase(OfApplication):
         if cases.is_masked_for(request, case):
             cases.mask_for(request, case)
         about = {"case_address": cases.address_of("change", case.pk), "case_name": reference_of(case.pk)}
-        return {**page, "case": cases.case_of(request, case), **about}
+        return {**page, "case": self.case_rows(request, record, cases.case_of(request, case), case), **about}
+
+    def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:  # noqa: ARG002
+        """Return the rows of the case for the page of a record. An override can add rows about the record."""
+        return rows
 
 
 _APPLICATION = column(

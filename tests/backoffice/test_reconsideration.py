@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.urls import reverse
 
+from config.backoffice.html import moment
 from config.core.casework import Assignment
 from config.core.lifecycle import Actor
 from credit.models import Application, ReviewRequest
@@ -55,6 +56,34 @@ def test_request_page_summarizes_the_case_and_links_to_it(reviewers_client, supp
     assert "Requests for reconsideration" in text_of(reviewers_client.get("/admin/credit/reviewrequest/"))
     masked = {row["name"] for row in supports_client.get(request_page()).context["case"]}
     assert "Amount" not in masked
+
+
+def rows_of(response):
+    return {row["name"]: row["value"] for row in response.context["case"]}
+
+
+def test_pages_to_handle_a_request_show_the_earlier_decision(reviewers_client, application):
+    move = application.history.get(status="rejected")
+    pages = [request_page(), move_of(application, "under_review")]
+    for address in pages:
+        rows = rows_of(reviewers_client.get(address))
+        assert "rejected" in rows["Earlier decision"]
+        assert moment(move.changed_at) in rows["Earlier decision"]
+        assert rows["Earlier decision"].endswith("by ruth")
+        assert rows["Reasons of the decision"] == "Income insufficient for amount of credit requested."
+    assert "Reasons of the decision Income insufficient" in text_of(reviewers_client.get(page_of(application)))
+    confirm(reviewers_client, move_of(application, "under_review"))
+    assert "by ruth" in rows_of(reviewers_client.get(move_of(application, "approved")))["Earlier decision"]
+    confirm(reviewers_client, move_of(application, "rejected"), code_1="bankruptcy", reason="As before.")
+    rows = rows_of(reviewers_client.get(request_page()))
+    assert rows["Earlier decision"].endswith("by ruth")
+    assert rows["Reasons of the decision"] == "Income insufficient for amount of credit requested."
+
+
+def test_support_reads_the_earlier_decision_without_its_reasons(supports_client, application):
+    rows = rows_of(supports_client.get(request_page()))
+    assert rows["Earlier decision"].endswith("by ruth")
+    assert "Income" not in str(rows)
 
 
 def test_case_is_assigned_to_the_reviewer_who_reopened_it_to_answer(reviewers_client, reviewer, application):
