@@ -16,6 +16,8 @@ DOCUMENTED_ATTRIBUTES = {
 # Documented methods of dependencies that our classes override, by defining class.
 DOCUMENTED_METHODS = {
     "AbstractBaseUser": "check_password set_password",
+    # Django documents this name with the choices of model fields, "Iterating relationship choices".
+    "ChoiceWidget": "create_option",
     # Django OAuth Toolkit documents this name on its page about extending the application model.
     "AbstractApplication": "redirect_uri_allowed",
     "AdminConfig": "ready",

@@ -18,7 +18,8 @@ the possible transitions and a timeline on the other side. A complete example:
 
 Methods to override: `make_transition` executes a transition. `notices_of` returns remarks above the fields.
 `own_entries` returns entries of the timeline. `consequences_of` returns sentences for the confirmation.
-`transition_form` is the form. `seen_state` returns the state to which a decision is bound.
+`transition_form` is the form, and `transition_forms` has the forms of single statuses. `seen_state` returns the state
+to which a decision is bound.
 """
 
 import re
@@ -190,9 +191,8 @@ class ReviewAdmin(Transitions):
             page = {"assign_address": within_list(address, request), "colleagues": self.colleagues_of(request, record)}
             return self.draw(request, "backoffice/assign.html", record, title=title, **page)
         chosen, me = request.POST.get("assignee", ""), cast("Any", request.user)
-        work = {**named(record), "provider": self.side_of(request, record)}
         if not chosen:
-            Assignment.objects.filter(**work).delete()
+            Assignment.objects.filter(**named(record), provider=self.side_of(request, record)).delete()
             self.log_change(request, record, "Assignment removed.")
             messages.success(request, "The assignment was removed.")
             return back
@@ -201,11 +201,15 @@ class ReviewAdmin(Transitions):
         if assignee is None:
             messages.error(request, "That user can't review these records.")
             return back
-        facts = {"assignee": assignee, "assigned_by": me, "assigned_at": timezone.now()}
-        Assignment.objects.update_or_create(**work, defaults=facts)
-        self.log_change(request, record, f"Assigned to {assignee}.")
+        self.assign(request, record, assignee)
         messages.success(request, f"Assigned to {'you' if chosen == 'me' else assignee}.")
         return back
+
+    def assign(self, request: HttpRequest, record: Any, assignee: Any) -> None:
+        """Assign a record on the viewer's side, and log it."""
+        facts = {"assignee": assignee, "assigned_by": request.user, "assigned_at": timezone.now()}
+        Assignment.objects.update_or_create(**named(record), provider=self.side_of(request, record), defaults=facts)
+        self.log_change(request, record, f"Assigned to {assignee}.")
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
         if not may(request.user, self.review_permission):
@@ -256,7 +260,7 @@ class ReviewAdmin(Transitions):
             title=f"{label}: results" if form is None else f"{label}: {len(rows)} selected",
             label=label,
             rows=rows,
-            summarized=True,
+            summarized="preview" not in request.POST,
             possible=sum(not row["refusal"] for row in rows),
             form=form,
             to_chip=chip(to),
@@ -279,7 +283,7 @@ class ReviewAdmin(Transitions):
         records = [(self.get_object(request, identifier), seen) for identifier, _, seen in confirmed]
         chosen = [(record, seen) for record, seen in records if record is not None]
         form = self.bulk_form(request, to, request.POST)
-        if not form.is_valid():
+        if not form.is_valid() or "preview" in request.POST or form.inserted:
             return self.bulk_page(
                 request, to, form, [self.bulk_row(request, record, seen=seen) for record, seen in chosen]
             )

@@ -1,4 +1,4 @@
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from django import forms
@@ -15,8 +15,28 @@ class ReasonField(forms.CharField):
             raise forms.ValidationError("Must contain a visible character.")
 
 
+class TemplateSelect(forms.Select):
+    """A choice of reply templates by id, with a button that inserts the chosen text into the form's `field`.
+
+    Without the script, the button sends the form as a preview.
+    """
+
+    template_name = "backoffice/template_select.html"
+
+    def __init__(self, field: str, texts: Mapping[str, str]) -> None:
+        super().__init__({"data-inserts": field})
+        self.field, self.texts = field, texts
+
+    def create_option(self, name: str, value: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        option: dict[str, Any] = super().create_option(name, value, *args, **options)
+        option["attrs"]["data-text"] = self.texts.get(str(value), "")
+        return option
+
+
 class SeenForm(forms.Form):
     """A confirmation that is bound to the record's state when the page was rendered."""
+
+    inserted = False  # if True, the form's data has texts that the page has not shown
 
     seen = forms.CharField(widget=forms.HiddenInput)
     fieldset: ClassVar[Any] = ("", ())  # the title and the fields of a group at the end of the page

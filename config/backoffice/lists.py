@@ -1,9 +1,9 @@
 """Admin lists whose speed does not depend on the size of the table."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property, wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -38,9 +38,13 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 class WordsFilter(admin.ChoicesFieldListFilter):
     """A filter of a column with choices, whose labels are in words: “under review” for `under_review`."""
 
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        for choice in super().choices(changelist):
-            yield {**choice, "display": words(str(choice["display"]))}
+    def __init__(self, field: Any, *arguments: Any, **named: Any) -> None:
+        super().__init__(field, *arguments, **named)
+        self.field = copy(field)
+        self.field.choices = [(value, words(str(label))) for value, label in self.labels()]
+
+    def labels(self) -> Iterable[tuple[str, str]]:
+        return cast("Iterable[tuple[str, str]]", self.field.flatchoices)
 
 
 admin.FieldListFilter.register(lambda field: bool(field.choices), WordsFilter, take_priority=True)
@@ -54,10 +58,8 @@ def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.Fie
     """
 
     class Among(WordsFilter):
-        def __init__(self, field: Any, *arguments: Any, **named: Any) -> None:
-            super().__init__(field, *arguments, **named)
-            self.field = copy(field)
-            self.field.choices = [(value, value) for value in (values() if callable(values) else values)]
+        def labels(self) -> Iterable[tuple[str, str]]:
+            return [(value, value) for value in (values() if callable(values) else values)]
 
     return Among
 

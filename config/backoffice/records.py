@@ -278,8 +278,9 @@ class ReadOnlyAdmin(Exports):
 
         A button named `preview` displays the page again, with the consequences of the form. If `unseen` in `page` is
         true, the page is also displayed again, because it has not yet displayed the figures that follow from the form.
+        The same applies to texts that the form inserted.
         """
-        if not form.is_valid() or "preview" in request.POST or page.get("unseen"):
+        if not form.is_valid() or "preview" in request.POST or page.get("unseen") or form.inserted:
             form.focus()
             title = f"{page['label']}: {self.kind} {self.name_of(request, record)}"
             is_summarized = form.is_bound and "preview" not in request.POST

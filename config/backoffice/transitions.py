@@ -43,6 +43,7 @@ class Transitions(OwnedRecords):
     review_permission: ClassVar[str] = ""
     transition_labels: ClassVar[Mapping[str, str]] = {}
     transition_form: ClassVar[type[TransitionForm]] = TransitionForm
+    transition_forms: ClassVar[Mapping[str, type[TransitionForm]]] = {}
     reason_required: ClassVar[frozenset[str]] = frozenset()
     # These statuses end the work on a record, and so end its assignment.
     ends_work: ClassVar[frozenset[str]] = frozenset()
@@ -63,6 +64,10 @@ class Transitions(OwnedRecords):
             f"The status changes from “{words(record.status)}” to “{words(to)}”.",
             "The history records the transition with your name permanently.",
         ]
+
+    def effects_for(self, request: HttpRequest, record: Any, to: str) -> list[str]:  # noqa: ARG002
+        """Return the consequences, with those that depend on the viewer."""
+        return self.consequences_of(record, to)
 
     def seen_state(self, record: Any) -> str:
         """Return the state of a confirmation. If it differs at the POST, the status does not change."""
@@ -190,7 +195,7 @@ class Transitions(OwnedRecords):
             form,
             lambda: self.decide(request, record.pk, form, form.cleaned_data["seen"]),
             label=self.button_label(to, record),
-            consequences=self.consequences_of(record, to),
+            consequences=self.effects_for(request, record, to),
             from_chip=chip(record.status),
             to_chip=chip(to),
             to=to,
@@ -205,7 +210,8 @@ class Transitions(OwnedRecords):
     def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:
         """Return the form of a transition. It offers the reply templates of the viewer's side."""
         sides = sides_of(request.user)
-        return self.transition_form(data, to=to, reason_required=self.reason_required, sides=sides, **options)
+        form_class = self.transition_forms.get(to, self.transition_form)
+        return form_class(data, to=to, reason_required=self.reason_required, sides=sides, **options)
 
     def initial_of(self, record: Any, to: str) -> dict[str, Any]:  # noqa: ARG002  what a form is filled in with
         return {}

@@ -14,21 +14,33 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.consoles import VIEW, console_of, may
-from config.backoffice.html import NOTHING, chip, clock, code, column, details, moment, record_link, table, words
+from config.backoffice.html import (
+    NOTHING,
+    chip,
+    clock,
+    code,
+    column,
+    details,
+    duration,
+    moment,
+    record_link,
+    table,
+    words,
+)
 from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
-from config.backoffice.records import AN_ID, Button, within_list
+from config.backoffice.records import AN_ID, Button
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.lifecycle import Actor
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
 from credit.console.case_summary import numbers_of, person_of, stated_of, summary_of, with_case
+from credit.console.decision_forms import FORMS, ApplicationTransitionForm
 from credit.console.decision_words import DecisionWords
 from credit.console.documents import Checklist, file_entries
 from credit.console.exports import ApplicationExport, assignees_of
 from credit.console.facts import FactsConsole
-from credit.console.forms import ApplicationTransitionForm
 from credit.console.holds import HoldConsole
 from credit.console.names import legal_names, person_cell
 from credit.console.notices import VIEW_REQUESTS
@@ -48,6 +60,7 @@ from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationRevision, Offer, ProviderMember
 from credit.models.applications import WITH_CURRENCY
 
+NOT_WAITING = queues.Waiting()
 SHARED_IN_WORDS = {"bank": "bank data", "identity": "the identity check"}
 
 
@@ -78,7 +91,7 @@ class ApplicationAdmin(
         states.SUBMITTED: "Submit",
         states.WITHDRAWN: "Withdraw",
     }
-    transition_form = ApplicationTransitionForm
+    transition_form, transition_forms = ApplicationTransitionForm, FORMS
     bulk_transitions = (states.UNDER_REVIEW, states.PENDING_DOCUMENTS, states.APPROVED, states.REJECTED)
     export_columns = (
         "id", "status", "consumer_id", "offer_id", "provider_id", "initial_status", "moves", "created_at",
@@ -136,7 +149,7 @@ class ApplicationAdmin(
 
     @admin.display(description="status", ordering="status")
     def status_chip(self, record: Any) -> SafeString | str:
-        texts = (record.status, *getattr(record, "waiting_chips", ()))
+        texts = (record.status, *getattr(record, "waiting", NOT_WAITING).chips)
         return format_html_join(" ", "{}", ((chip(text),) for text in texts))
 
     def get_ordering(self, request: HttpRequest) -> Any:
@@ -152,9 +165,9 @@ class ApplicationAdmin(
         super().rows_shown(request, rows)
         theirs = assignees_of(request.user, [row.pk for row in rows])
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
-        waiting = queues.waiting_chips(rows, request.user)
+        waiting = queues.waiting_of(rows, request.user)
         for row in rows:
-            row.waiting_chips = waiting.get(row.pk, [])
+            row.waiting = waiting.get(row.pk, NOT_WAITING)
             row.assignee_name, row.offer_name = theirs.get(str(row.pk), ""), names.get(row.offer_id, "")
 
     def search_by_name(self, term: str) -> Q | None:
@@ -182,9 +195,14 @@ class ApplicationAdmin(
         return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False
 
     @admin.display(description="age", ordering="submitted_at")
-    def age(self, record: Application) -> SafeString | str:
-        """Display the application's age with the next deadline, which is that of the decision or of the expiry."""
+    def age(self, record: Any) -> SafeString | str:
+        """Display the application's age with the next deadline, which is that of the decision or of the expiry.
+
+        An application with an open counteroffer waits for the applicant, so it has the time left to accept.
+        """
         now = timezone.now()
+        if until := getattr(record, "waiting", NOT_WAITING).until:
+            return format_html('<span class="clock">{} left to accept</span>', duration(until - now))
         if record.status in UNDECIDED:
             return clock(now - (record.submitted_at or record.created_at), days=REVIEW_DAYS)
         if record.status in IDLE_DAYS and record.accepted_at is None:
@@ -259,19 +277,16 @@ class ApplicationAdmin(
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         is_lender = console_of(request.user) is not None
         page = super().page_of(request, record)
+        loan, proposal = self.loan_panel(request, record), page.get("proposal")
+        record.waiting = queues.Waiting(bool(proposal and not proposal["is_void"]), loan and loan.get("until"))
         answers = {button.name for button in page.get("reconsideration", {}).get("answers", ())}
         actions = [button for button in page["actions"] if button.name not in answers]
-        if confirmation := self.confirmation_of(page):
-            actions = [confirmation, *actions]
-        loan, proposal = self.loan_panel(request, record), page.get("proposal")
-        record.waiting_chips = [
-            *([queues.PROPOSED_CHIP] if proposal and not proposal["is_void"] else []),
-            *([queues.COUNTEROFFER_CHIP] if loan and "until" in loan else []),
-        ]
-        asking = any(button.name == states.PENDING_DOCUMENTS and not button.refusal for button in page["transitions"])
+        # A case with an open proposal or counteroffer waits for another party, so its decisions are in the menu.
+        waiting = [*self.proposal_buttons(page), *self.counteroffer_buttons(page, loan)]
         return {
             **page,
-            "actions": actions,
+            "actions": waiting or actions,
+            "rare": [*(actions if waiting else ()), *page["rare"]],
             "title": self.title_of(record),
             "lead": self.amount(record),
             "status": self.status_chip(record),
@@ -282,14 +297,12 @@ class ApplicationAdmin(
             "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
             "loan": loan,
             "person": person_of(record, viewer=request.user),
-            "ask": self.asking_form(request, record) if asking else None,
             "timeline_link": "" if is_lender else self.timeline_link(request),
         }
 
     def bar_of(self, record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
-        """Exclude the button for document requests, because the toolbar contains the complete form."""
         actions, rare = super().bar_of(record, transitions)
-        return [button for button in actions if button.name != states.PENDING_DOCUMENTS], rare
+        return sorted(actions, key=lambda button: button.name == states.PENDING_DOCUMENTS), rare
 
     def case_of(self, request: HttpRequest, record: Application) -> list[dict[str, Any]]:
         rows = [*summary_of(record, viewer=request.user), *self.document_rows(request, record)]
@@ -302,13 +315,6 @@ class ApplicationAdmin(
             return f"?{query.urlencode()}", "Only this application's events"
         query["events"] = "all"
         return f"?{query.urlencode()}", "Also other events of the applicant"
-
-    def asking_form(self, request: HttpRequest, record: Application) -> dict[str, Any]:
-        form = self.form_of(request, states.PENDING_DOCUMENTS, initial={"seen": self.seen_state(record)})
-        return {
-            "form": form,
-            "address": within_list(self.address_of("move", record.pk, states.PENDING_DOCUMENTS), request),
-        }
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
         super().make_transition(record, to, actor=actor, reason=reason, metadata=metadata)

@@ -18,7 +18,7 @@ from config.backoffice.records import Button, within_list
 from config.core.casework import Assignment, named
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
-from credit.console.forms import ApplicationTransitionForm
+from credit.console.decision_forms import ApplicationTransitionForm
 from credit.console.next_case import NextCase
 from credit.console.proposal_facts import facts_of, proposals_of
 from credit.core.errors import AlreadyProposed
@@ -61,12 +61,15 @@ class TwoReviewers(NextCase):
             page["proposal"] = self.show_proposal(request, record, opened[0]) if opened else None
         return page
 
-    def confirmation_of(self, page: dict[str, Any]) -> Button | None:
-        """Return the button that confirms the open proposal of a case page, if the viewer can confirm it."""
+    def proposal_buttons(self, page: dict[str, Any]) -> list[Button]:
+        """Return the buttons that confirm or end the open proposal of a case page, if the viewer reviews the case."""
         proposal = page.get("proposal")
-        if proposal is None or proposal["is_void"] or proposal["why"]:
-            return None
-        return Button("confirm", proposal["label"], proposal["address"]["confirm"], "")
+        if proposal is None:
+            return []
+        close = Button("close", proposal["close_label"], proposal["address"]["close"], "", is_plain=True)
+        if proposal["why"]:
+            return [close]
+        return [Button("confirm", proposal["label"], proposal["address"]["confirm"], ""), close]
 
     def refusal_of(self, record: Application, to: str, actor: Actor) -> ApiError | None:
         refusal = super().refusal_of(record, to, actor)
@@ -110,7 +113,6 @@ class TwoReviewers(NextCase):
         return {
             "facts": facts_of(record, proposal),
             "label": CONFIRMED.get(proposal.to, "Confirm"),
-            "is_rejection": proposal.to == REJECTED,
             "is_void": is_void,
             "why": VOID if is_void else "Another reviewer must confirm it." if is_own else str(refusal or ""),
             "close_label": WITHDRAW if is_own else RETURN,

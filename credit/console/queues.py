@@ -1,12 +1,12 @@
 """Queues of waiting applications, and the filters of the list of applications."""
 
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import admin
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -53,6 +53,7 @@ _OPEN = {"application": OuterRef("pk"), "closed_at": None}
 # A change of the application after the proposal voids the proposal, so the application waits for a review again.
 PROPOSAL_WAITS = Exists(Proposal.objects.filter(**_OPEN, proposed_at__gte=OuterRef("updated_at")))
 COUNTEROFFER_WAITS = Exists(Counteroffer.objects.filter(**_OPEN))
+_OFFERED_UNTIL = Subquery(Counteroffer.objects.filter(**_OPEN).values("expires_at")[:1])
 # Applications with an open counteroffer wait for the applicant. Proposals have a separate queue.
 TO_REVIEW = Q(status__in=IN_REVIEW) & ~Q(COUNTEROFFER_WAITS) & ~Q(PROPOSAL_WAITS)
 
@@ -131,25 +132,37 @@ class QueueFilter(ConditionFilter):
 
 
 def _older_than(days: int) -> Callable[[HttpRequest], Q]:
-    return lambda _request: Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
+    def condition(_request: HttpRequest) -> Q:
+        submitted = Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
+        return submitted & ~Q(COUNTEROFFER_WAITS)
+
+    return condition
 
 
-def waiting_chips(rows: Iterable[Application], viewer: Any) -> dict[Any, list[str]]:
-    """Return the texts of `PROPOSED_CHIP` and `COUNTEROFFER_CHIP` by application, with one statement.
+class Waiting(NamedTuple):
+    """The parties for which an application waits. `until` is the deadline of an open counteroffer, or None."""
+
+    is_proposed: bool = False
+    until: datetime | None = None
+
+    @property
+    def chips(self) -> list[str]:
+        return [*([PROPOSED_CHIP] if self.is_proposed else []), *([COUNTEROFFER_CHIP] if self.until else [])]
+
+
+def waiting_of(rows: Iterable[Application], viewer: Any) -> dict[Any, Waiting]:
+    """Return the open proposals and counteroffers by application, with one statement.
 
     Viewers without permission to view proposals get only the counteroffers.
     """
     keys = [row.pk for row in rows if row.status in IN_REVIEW]
     if not keys:
         return {}
-    waiting = Application.objects.filter(pk__in=keys).annotate(proposed=PROPOSAL_WAITS, offered=COUNTEROFFER_WAITS)
+    waiting = Application.objects.filter(pk__in=keys).annotate(proposed=PROPOSAL_WAITS, until=_OFFERED_UNTIL)
     sees_proposals = may(viewer, "credit.view_proposal")
     return {
-        pk: [
-            *([PROPOSED_CHIP] if proposed and sees_proposals else []),
-            *([COUNTEROFFER_CHIP] if offered else []),
-        ]
-        for pk, proposed, offered in waiting.order_by().values_list("pk", "proposed", "offered")
+        pk: Waiting(proposed and sees_proposals, until)
+        for pk, proposed, until in waiting.order_by().values_list("pk", "proposed", "until")
     }
 
 

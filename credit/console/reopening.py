@@ -1,12 +1,13 @@
-"""Return applications to review: assign a reopened case, and wait for the requested documents."""
+"""Start and return applications to review: assign the case, and wait for the requested documents."""
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any, cast
 
 from django.http import HttpRequest
-from django.utils import timezone
 
 from config.backoffice.bases import ReviewAdmin, TransitionForm
+from config.backoffice.people import person_name
 from config.backoffice.records import Button
 from config.core.casework import Assignment, named
 from credit.console.documents import missing_documents
@@ -19,7 +20,10 @@ def reopens(record: Application, to: str) -> bool:
 
 
 class ReopeningConsole(ReviewAdmin):
-    """Assign a reopened case to the reviewer who reopened it, if this reviewer can decide it again."""
+    """Assign a case to the reviewer who starts its review or reopens it, if this reviewer can decide it.
+
+    A case that is assigned to another reviewer stays assigned to that reviewer.
+    """
 
     def bar_of(self, record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
         """Make *Return to review* a plain button while a requested document has no file."""
@@ -30,19 +34,39 @@ class ReopeningConsole(ReviewAdmin):
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
         lines = super().consequences_of(record, to)
-        if reopens(record, to) and record.open_review_request is None:
-            lines.append("The case is assigned to you.")
         if (record.status, to) == (states.PENDING_DOCUMENTS, states.UNDER_REVIEW):
             lines += [f"The applicant has not uploaded “{name}” yet." for name in missing_documents(record)]
         return lines
 
+    def effects_for(self, request: HttpRequest, record: Application, to: str) -> list[str]:
+        if not self.is_assigned_at(request, record, to):
+            return super().effects_for(request, record, to)
+        other = self.other_assignee(request, record)
+        text = "The case is assigned to you." if other is None else f"The case stays assigned to {person_name(other)}."
+        return [*super().effects_for(request, record, to), text]
+
+    def is_assigned_at(self, request: HttpRequest, record: Application, to: str) -> bool:
+        """Check whether a transition starts the work of the viewer on a record."""
+        if to != states.UNDER_REVIEW or record.status not in {states.SUBMITTED, *states.DECIDED}:
+            return False
+        asked = record.open_review_request
+        return asked is None or asked.refusal_for(self.actor_of(request)) is None
+
+    def other_assignee(self, request: HttpRequest, record: Application) -> Any:
+        """Return the other reviewer to whom the record is assigned on the viewer's side, or None."""
+        side = self.side_of(request, record)
+        work = Assignment.in_force(self.review_permission, **named(record), provider=side).exclude(
+            assignee=cast("Any", request.user)
+        )
+        assignment = work.select_related("assignee").first()
+        return None if assignment is None else assignment.assignee
+
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        is_reopening = reopens(record, form.to)
+        is_assigned = self.is_assigned_at(request, record, form.to)
         message = super().decide_locked(request, record, form)
-        asked = record.open_review_request if is_reopening else None
-        if not is_reopening or (asked is not None and asked.refusal_for(self.actor_of(request)) is not None):
+        if not is_assigned:
             return message
-        facts = {"assignee": request.user, "assigned_by": request.user, "assigned_at": timezone.now()}
-        Assignment.objects.update_or_create(**named(record), provider=self.side_of(request, record), defaults=facts)
-        self.log_change(request, record, f"Assigned to {request.user}.")
+        if (other := self.other_assignee(request, record)) is not None:
+            return f"{message} It stays assigned to {person_name(other)}."
+        self.assign(request, record, request.user)
         return f"{message} It is assigned to you."

@@ -10,16 +10,16 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
-from config.backoffice.bases import TransitionForm
-from config.backoffice.html import moment, time_in_words
+from config.backoffice.bases import SeenForm, TransitionForm
+from config.backoffice.html import time_in_words
 from config.backoffice.people import person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, claimed_name
 from config.core.errors import ApiError
+from credit.console.decision_forms import ApplicationTransitionForm, LoanForm
 from credit.console.forms import (
     LOAN_FIELDS,
-    ApplicationTransitionForm,
     chosen_reasons,
     initial_terms,
     preview,
@@ -37,8 +37,8 @@ from credit.review.services import takes_two
 from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of, proposed_terms, requested_terms
 
-NAMES_LOAN = (APPROVED, COUNTEROFFER)
 _NOUNS = {APPROVED: "Approval", REJECTED: "Rejection", COUNTEROFFER: "Counteroffer"}
+WITHDRAW = "Withdraw the counteroffer"
 # By default, the applicant has this number of days to accept a counteroffer.
 COUNTEROFFER_DAYS = 14
 
@@ -70,7 +70,7 @@ class LoanConsole(WithdrawalConsole):
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
         """Show the cost of the loan. If the loan isn't allowed, set errors on the form's fields."""
         beside = super().beside_form(record, form)
-        if not isinstance(form, ApplicationTransitionForm) or form.to not in NAMES_LOAN:
+        if not isinstance(form, LoanForm):
             return beside
         figures: list[tuple[str, str]] = []
         is_wrong = not {*form.errors}.isdisjoint(LOAN_FIELDS)
@@ -142,21 +142,33 @@ class LoanConsole(WithdrawalConsole):
             else [*_figures(record, terms), *_form_rows(record, terms), *period_rows(record)]
         )
         if offered is not None:
-            panel["until"] = moment(offered.expires_at)
+            panel["until"] = offered.expires_at
             panel["withdraw"] = within_list(self.address_of("withdraw_counteroffer", record.pk, offered.pk), request)
         return panel
 
+    def counteroffer_buttons(self, page: dict[str, Any], panel: dict[str, Any] | None) -> list[Button]:
+        """Return the button that withdraws the open counteroffer of a case page, if the viewer reviews the case."""
+        if panel is None or "withdraw" not in panel or not page["may_review"]:
+            return []
+        return [Button("withdraw-counteroffer", WITHDRAW, panel["withdraw"], "", is_plain=True)]
+
     def withdraw_view(self, request: HttpRequest, record: Application, counteroffer_id: UUID) -> HttpResponse:
-        """Withdraw a counteroffer (POST)."""
-        if request.method == "POST":
-            try:
-                actor = self.actor_of(request)
-                counteroffers.withdraw(str(record.pk), str(counteroffer_id), actor=actor, now=timezone.now())
-                self.log_change(request, record, "Counteroffer withdrawn.")
-                messages.success(request, "The counteroffer is withdrawn.")
-            except ApiError as refusal:
-                messages.error(request, str(refusal))
-        return HttpResponseRedirect(self.record_address(record, request))
+        """Display the effect of the withdrawal of a counteroffer (GET), or withdraw it (POST)."""
+        offered = counteroffers.open_of(record)
+        if offered is None or offered.pk != counteroffer_id:
+            messages.warning(request, "The counteroffer has already ended.")
+            return HttpResponseRedirect(self.record_address(record, request))
+        form = SeenForm(request.POST if request.method == "POST" else None, initial={"seen": str(offered.pk)})
+
+        def withdraw() -> str:
+            actor = self.actor_of(request)
+            counteroffers.withdraw(str(record.pk), str(counteroffer_id), actor=actor, now=timezone.now())
+            self.log_change(request, record, "Counteroffer withdrawn.")
+            return "The counteroffer is withdrawn."
+
+        effects = ["The applicant can no longer accept the counteroffer.", "The application stays under review."]
+        page = {"label": WITHDRAW, "to": "other", "consequences": effects, "case": self.case_of(request, record)}
+        return self.confirmed(request, record, form, withdraw, **page)
 
 
 def _cost_of(record: Application, to: str, given: dict[str, Any]) -> list[tuple[str, str]]:

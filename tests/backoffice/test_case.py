@@ -367,8 +367,9 @@ class TestNextCase:
     def test_document_request_can_redirect_to_the_next_case(self, reviewers_client):
         now = timezone.now()
         first, second = make(submitted_at=now - timedelta(days=2)), make(submitted_at=now - timedelta(days=1))
-        page = reviewers_client.post(OLDEST, follow=True)
+        reviewers_client.post(OLDEST, follow=True)
         assert "Take the oldest" in reviewers_client.get("/admin/").content.decode()
+        page = reviewers_client.get(move_of(first, "pending_documents"))
         answer = reviewers_client.post(
             move_of(first, "pending_documents"),
             {"seen": seen_value(page), "documents": "Payslip\nPassport", "reason": "Please", "next": "yes"},
@@ -386,23 +387,51 @@ class TestNextCase:
         refused = reviewers_client.post(move_of(first, "pending_documents"), {**body, "documents": ""})
         assert "errorlist" in refused.content.decode()
 
-    def test_reply_templates_fill_in_documents_and_reasons(self, reviewers_client):
+    @pytest.fixture
+    def templates(self, db):
+        """Return a list of documents and a reason, as values of a form."""
+        texts = (("documents", "Payslip of May\nPayslip of June"), ("reason", "Please send them."))
+        rows = [ReplyTemplate.objects.create(use=use, name=use, text=text) for use, text in texts]
+        return dict(zip(("documents_template", "reason_template"), (str(row.pk) for row in rows), strict=True))
+
+    def test_chosen_reply_templates_are_shown_before_the_request(self, reviewers_client, templates):
         application = make()
-        payslips = ReplyTemplate.objects.create(
-            use="documents", name="Payslips", text="Payslip of May\nPayslip of June"
-        )
-        polite = ReplyTemplate.objects.create(use="reason", name="Polite", text="Please send them.")
-        page = reviewers_client.get(page_of(application))
-        body = {"seen": seen_value(page), "documents": "", "reason": ""}
-        refused = reviewers_client.post(move_of(application, "pending_documents"), body)
-        assert "errorlist" in refused.content.decode()
-        fields = list(refused.context["form"].fields)
+        address = move_of(application, "pending_documents")
+        page = reviewers_client.get(address)
+        fields = list(page.context["form"].fields)
         assert fields[:4] == ["documents", "documents_template", "reason", "reason_template"]
-        chosen = {"documents_template": str(payslips.pk), "reason_template": str(polite.pk)}
-        reviewers_client.post(move_of(application, "pending_documents"), {**body, **chosen})
+        body = {"seen": seen_value(page), "documents": "Passport", "reason": "", **templates}
+        shown = reviewers_client.post(address, body)
+        assert "Check the inserted text, then send the form again." in text_of(shown)
+        assert not RequestedDocument.objects.exists()
+        sent = {name: shown.context["form"][name].value() for name in body}
+        assert sent["documents"] == "Passport\nPayslip of May\nPayslip of June"
+        reviewers_client.post(address, {**sent, "documents": "Passport\nPayslip of June"})
         application.refresh_from_db()
         assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
-        assert RequestedDocument.objects.count() == 2
+        assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Passport", "Payslip of June"}
+
+    def test_inserting_a_reply_template_twice_adds_its_text_once(self, reviewers_client, templates):
+        address = move_of(make(), "pending_documents")
+        body = {"documents": "", "reason": "", "preview": "Insert", **templates}
+        first = reviewers_client.post(address, body).context["form"]
+        again = {name: first[name].value() for name in body if name != "preview"}
+        second = reviewers_client.post(address, {**again, **templates}).context["form"]
+        assert second["documents"].value() == "Payslip of May\nPayslip of June"
+
+    def test_chosen_reply_template_of_a_bulk_decision_is_shown_first(self, reviewers_client, templates):
+        application = make("submitted")
+        body = {"row": f"{application.pk}|{application.reviewed_state}", "seen": "bulk", "reason": ""}
+        address = reverse("admin:credit_application_bulk", args=["under_review"])
+        for more in ({"reason_template": templates["reason_template"]}, {"preview": "Insert"}):
+            shown = reviewers_client.post(address, {**body, **more})
+            assert shown.context["form"] is not None
+            assert Application.objects.get().status == "submitted"
+
+    def test_unknown_reply_template_is_an_error_of_its_field(self, reviewers_client, templates):
+        address = move_of(make(), "pending_documents")
+        shown = reviewers_client.post(address, {"documents": "Passport", "reason": "x", "reason_template": "0"})
+        assert "reason_template" in shown.context["form"].errors
 
     @pytest.mark.parametrize(("to", "offered"), [
         ("approved", ["Approved", "Any"]), ("rejected", ["Rejected", "Any"]), ("pending_documents", ["Asked", "Any"]),

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.contrib.admin.models import LogEntry
 from django.utils import timezone
 
 from config.core.casework import Assignment
@@ -15,13 +16,11 @@ from tests.credit.terms.lending import applied, listed
 
 pytestmark = pytest.mark.django_db
 ACTIONS = re.compile(r'<a class="button[^"]*" href="([^"]*/(?:move|do|proposal)/[^"]*)"')
-# On phones, this list replaces the buttons of the bar.
-PHONE_ONLY = re.compile(r'<ul class="buttons narrow">.*?</ul>', re.DOTALL)
 
 
 def actions_of(response):
     """Return the URLs of a page's actions: the actions of the bar, and the actions of the menu."""
-    before, _, menu = re.sub(PHONE_ONLY, "", response.content.decode()).partition(">More<")
+    before, _, menu = response.content.decode().partition(">More<")
     return ACTIONS.findall(before), ACTIONS.findall(menu.partition("</details>")[0])
 
 
@@ -35,11 +34,11 @@ def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_cli
     application = make()
     page = reviewers_client.get(page_of(application))
     bar, menu = actions_of(page)
-    assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["approved", "rejected", "counteroffer"]
+    assert [address.rstrip("/").rpartition("/")[2] for address in bar] == [
+        "approved", "rejected", "counteroffer", "pending_documents",
+    ]  # fmt: skip
     assert menu == [move_of(application, "withdrawn")]
-    body = page.content.decode()
-    assert len(ACTIONS.findall(re.sub(PHONE_ONLY, "", body))) == 4
-    assert body.count('<summary class="button small plain">Request documents</summary>') == 1
+    assert len(ACTIONS.findall(page.content.decode())) == 5
     assert "Transitions" not in text_of(page)
 
 
@@ -93,6 +92,31 @@ class TestReopening:
         assert "It is assigned to you." in text_of(confirm(reviewers_client, address))
         assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer
 
+    def test_submitted_case_is_assigned_to_the_reviewer_who_starts_its_review(self, reviewers_client, reviewer):
+        application = make("submitted")
+        address = move_of(application, "under_review")
+        assert "The case is assigned to you." in text_of(reviewers_client.get(address))
+        assert "It is assigned to you." in text_of(confirm(reviewers_client, address))
+        assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer
+        messages = [entry.change_message for entry in LogEntry.objects.filter(object_id=str(application.pk))]
+        assert "Assigned to rita." in messages
+
+    def test_case_of_another_reviewer_stays_assigned_when_its_review_starts(self, reviewers_client):
+        application, other = make("submitted"), staff_of("Reviewer", username="ruth")
+        backoffice_client(other).post(f"{page_of(application).removesuffix('change/')}assign/", {"assignee": "me"})
+        address = move_of(application, "under_review")
+        assert "The case stays assigned to ruth." in text_of(reviewers_client.get(address))
+        assert "It stays assigned to ruth." in text_of(confirm(reviewers_client, address))
+        assert Assignment.objects.get().assignee == other
+
+    def test_assignment_of_a_removed_reviewer_is_replaced_when_the_review_starts(self, reviewers_client, reviewer):
+        application, other = make("submitted"), staff_of("Reviewer", username="ruth")
+        name = {"kind": "credit.application", "record_id": str(application.pk)}
+        Assignment.objects.create(**name, assignee=other, assigned_by=other, assigned_at=timezone.now())
+        other.groups.clear()
+        confirm(reviewers_client, move_of(application, "under_review"))
+        assert Assignment.objects.get().assignee == reviewer
+
     def test_return_of_a_pending_case_changes_no_assignment(self, reviewers_client):
         application = make("pending_documents")
         confirm(reviewers_client, move_of(application, "under_review"))
@@ -128,10 +152,13 @@ class TestProposal:
 
     def test_case_bar_has_the_confirmation_for_the_second_reviewer_only(self, colleague, reviewers_client, proposal):
         confirmation = end_of(proposal, "confirm")
-        bar = bar_links(colleague.get(page_of(proposal.application)))
-        assert bar[0] == (confirmation, "Confirm the rejection")
-        bar = bar_links(reviewers_client.get(page_of(proposal.application)))
-        assert confirmation not in dict(bar)
+        page = colleague.get(page_of(proposal.application))
+        ending = end_of(proposal, "close")
+        assert bar_links(page) == [(confirmation, "Confirm the rejection"), (ending, "Return to review")]
+        assert links_of(page).count(confirmation) == links_of(page).count(ending) == 1
+        page = reviewers_client.get(page_of(proposal.application))
+        assert bar_links(page) == [(ending, "Withdraw the proposal")]
+        assert links_of(page).count(ending) == 1
 
     def test_case_bar_does_not_offer_to_confirm_a_void_proposal(self, colleague, proposal):
         Application.objects.update(application_data={"amount": 2})

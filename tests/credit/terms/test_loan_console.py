@@ -8,10 +8,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.core.figure_fields import FigureField
-from credit.models import Counteroffer, LoanTerms, Proposal
+from credit.core.figures import reference_of
+from credit.models import Application, Counteroffer, LoanTerms, Proposal
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, seen_value, send_form, text_of
+from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
 from tests.backoffice.test_applications import move_of, page_of
 from tests.backoffice.test_case_score import case as scored_case
 from tests.credit.eu.offers import TEXTS, eu_offer
@@ -173,9 +174,39 @@ def test_reviewer_can_create_view_and_withdraw_a_counteroffer(console, applicati
     withdraw = reverse("admin:credit_application_withdraw_counteroffer", args=[application.pk, offered.pk])
     console.get(withdraw)
     assert Counteroffer.objects.get().status == "open"
-    assert "withdrawn" in text_of(console.post(withdraw, follow=True))
+    assert "The counteroffer is withdrawn." in text_of(confirm(console, withdraw))
     assert Counteroffer.objects.get().status == "withdrawn"
+    assert "The counteroffer has already ended." in text_of(console.post(withdraw, follow=True))
     assert expire() == 0
+
+
+def test_case_with_an_open_counteroffer_waits_for_the_applicant(console, application):
+    Application.objects.update(submitted_at=timezone.now() - timedelta(days=40))
+    send_form(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+    queue = reverse("admin:credit_application_changelist")
+    for page in (console.get(page_of(application)), console.get(queue, {"queue": "counteroffers"})):
+        assert "left to accept" in text_of(page)
+        assert "clock-over" not in page.content.decode()
+    assert reference_of(application.pk) not in text_of(console.get(queue, {"age": "30"}))
+    page = console.get(page_of(application))
+    assert [(button.label, button.is_plain) for button in page.context["actions"]] == [
+        ("Withdraw the counteroffer", True)
+    ]
+    menu = {button.name: button.refusal for button in page.context["rare"]}
+    assert menu["approved"] == menu["rejected"] == menu["pending_documents"] == ""
+    assert "counteroffer" in menu["counteroffer"]
+    names = [button.name for button in (*page.context["actions"], *page.context["rare"])]
+    assert len(names) == len(set(names))
+
+
+def test_support_sees_an_open_counteroffer_without_the_button_to_withdraw_it(console, application):
+    send_form(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+    support = backoffice_client(staff_of("Support"))
+    withdraw = reverse(
+        "admin:credit_application_withdraw_counteroffer", args=[application.pk, Counteroffer.objects.get().pk]
+    )
+    assert withdraw not in links_of(support.get(page_of(application)))
+    assert support.post(withdraw).status_code == 403
 
 
 def test_back_office_counteroffer_requires_reasons_and_a_deadline(console, application):

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.test import override_settings
 from django.utils import timezone
 
-from config.core.casework import DataAccess
+from config.core.casework import DataAccess, ReplyTemplate
 from credit.documents.requests import request_documents
 from credit.models import Application, ApplicationHistory
 from identity.access import keys
@@ -84,6 +84,7 @@ def waiting_applications(settings, transactional_db, tmp_path):
     staff_of("Reviewer", username="rita")
     staff_of("Support", username="sam")
     staff_of("Operations", username="omar")
+    ReplyTemplate.objects.create(use="documents", name="October", text="Payslip of October\nPayslip of November")
     offer = OfferFactory(name="Harbour loan", apr_min_percent=9.9, apr_max_percent=14.9, term_options_months=[24, 36])
     applicant = UserFactory(username="jane", email="jane@example.test")
     data = {"amount_cents": 700_000, "term_months": 24, "purpose": "<b>roof</b>"}
@@ -119,20 +120,23 @@ def test_a_reviewer_decides_waiting_applications_in_a_browser(waiting_applicatio
     visit.go("text=Applications to review")
     visit.check_page("queue")
     page.go_back()
-    # To open the oldest application, request a document, and open the next takes three clicks and two page loads.
+    # To open the oldest application, request a document, and open the next takes three clicks.
     visit.go("text=Take the oldest")
     assert "26 days of 30" in page.inner_text(".case-bar")
     assert "$7,000.00" in page.inner_text(".case-bar")
     assert "In figures" in page.inner_text("#content-main")
     oldest = page.url
     visit.check_page("oldest")
-    page.click(".case-actions >> text=Request documents")
+    visit.go(".case-actions >> text=Request documents")
     wait_until(lambda: page.evaluate("document.activeElement.id") == "id_documents")
+    page.keyboard.type("Payslip of September")
+    page.select_option("#id_documents_template", label="October")
+    page.click("text=Insert")
+    assert page.input_value("#id_documents") == "Payslip of September\nPayslip of October\nPayslip of November"
     visit.check_page("request-documents")
-    page.keyboard.type("Payslip of September\nPayslip of October")
-    page.keyboard.press("Tab")
-    page.keyboard.type("Please send these two.")
-    visit.go("text=Request, and open the next case")
+    page.fill("#id_documents", "Payslip of September\nPayslip of October")
+    page.fill("#id_reason", "Please send these two.")
+    visit.go("input[name=next]")
     assert "is now pending documents" in page.inner_text(".messagelist")
     assert "12 days of 30" in page.inner_text(".case-bar")
     visit.check_page("next")
@@ -359,6 +363,29 @@ def test_a_back_office_list_wider_than_the_window_shows_a_notice(waiting_applica
     page.evaluate("document.querySelector('.results').scrollLeft = 400")
     first_column = page.locator("#result_list tbody tr:first-child th").bounding_box()
     assert first_column["x"] >= page.locator(".results").bounding_box()["x"]
+
+
+def test_case_bar_has_each_action_once_in_one_line(waiting_applications, settings, chromium, live_server):
+    settings.REVIEW_POLICY = "four_eyes"
+    visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
+    page = visit.page
+    visit.log_in("rita")
+    page.goto("/admin/credit/application/?queue=review")
+    visit.go("#result_list tbody tr:first-child th a code")
+    tops = page.eval_on_selector_all(".case-actions > li", "items => items.map(item => item.offsetTop)")
+    assert len(tops) == 5
+    assert max(tops) - min(tops) < 10
+    labels = page.locator(".case-bar a.button").all_text_contents()
+    assert len(labels) == len(set(labels))
+    page.click(".more summary")
+    for label in ("Propose approval", "Request documents"):
+        assert page.locator(f".case-bar :text-is('{label}')").count() == 1
+        assert page.locator(f".menu-panel :text-is('{label}')").count() == 0
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.locator(".menu-panel :text-is('Request documents')").is_visible()
+    assert page.locator(".case-bar a.button").all_text_contents() == labels
+    page.set_viewport_size({"width": 1440, "height": 900})
+    assert page.locator(".menu-panel :text-is('Request documents')").count() == 0
 
 
 def test_a_reviewer_approves_on_a_phone_without_javascript(waiting_applications, chromium, live_server):

@@ -38,13 +38,28 @@ function showKeys() {
   dialog.showModal();
 }
 
-// Menus of a page: one is open at a time, Escape closes it, and a form begins in its first field.
+// The bar of a case has all its buttons. On a phone, the menu has all of them except the first.
+const more = document.querySelector(".case-bar .more");
+if (more) {
+  const panel = more.querySelector(".buttons");
+  const others = [...more.parentElement.children].slice(1).filter((item) => item !== more);
+  const isEmpty = more.hidden;
+  const phone = matchMedia("(max-width: 40rem)");
+  const place = () => {
+    if (phone.matches) panel.prepend(...others);
+    else more.before(...others);
+    more.hidden = isEmpty && !(phone.matches && others.length);
+  };
+  phone.addEventListener("change", place);
+  place();
+}
+
+// Menus of a page: one is open at a time, and Escape closes it.
 const menus = [...document.querySelectorAll("details.menu")];
 for (const menu of menus) {
   menu.addEventListener("toggle", () => {
     if (!menu.open) return;
     for (const other of menus) if (other !== menu) other.open = false;
-    if ("focus" in menu.dataset) menu.querySelector("textarea, input:not([type=hidden])").focus();
   });
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

@@ -27,3 +27,16 @@ if (form) {
   };
   for (const row of form.querySelectorAll("[data-figure]")) row.addEventListener("change", compute);
 }
+
+// A button inserts the text of the chosen reply template into its field. Without this script, the server does the same.
+for (const select of document.querySelectorAll("select[data-inserts]")) {
+  const button = select.parentElement.querySelector("input[type=submit]");
+  button.addEventListener("click", (event) => {
+    event.preventDefault();
+    const field = select.form.elements[select.dataset.inserts];
+    const text = select.selectedOptions[0].dataset.text;
+    if (text && !field.value.includes(text)) field.value = [field.value.trimEnd(), text].filter(Boolean).join("\n");
+    select.value = "";
+    field.focus();
+  });
+}

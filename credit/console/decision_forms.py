@@ -1,0 +1,292 @@
+"""The forms of an application's transitions: a form for each new status."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime, time
+from typing import Any, ClassVar
+
+from django import forms
+
+from config.backoffice.bases import TransitionForm
+from config.backoffice.forms import ReasonField, TemplateSelect
+from config.core.casework import ReplyTemplate
+from config.core.names import clean_words
+from credit.console.forms import (
+    CODES,
+    COUNTERED,
+    DAY,
+    LOAN_FIELDS,
+    REASON_CHOICES,
+    UNCHANGED,
+    loan_fields,
+    terms_of,
+)
+from credit.core.figures import money
+from credit.core.loan_words import display, months_in_words
+from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
+from credit.core.reasons import APPROVED_TEXT, OTHER, OTHER_TEXT_MAX, Reason, faults_of, in_words, text_of
+from credit.models.documents import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
+
+TEMPLATES_MAX = 100
+
+
+class ApplicationTransitionForm(TransitionForm):
+    """The form of a transition. The reviewer can insert reply templates into its text fields.
+
+    Under a score that proposes another decision, the form requires an internal reason.
+    """
+
+    # The uses of the reply templates for the reason, besides the reasons for every decision.
+    reason_use: ClassVar[str] = ReplyTemplate.REASON
+
+    def __init__(self, *args: Any, to: str, **options: Any) -> None:
+        super().__init__(*args, to=to, **options)
+        self.currency = self.initial.get("currency")
+        self.templates = list(ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX])
+        self.add_fields()
+        if self.initial.get("against_score"):
+            self.add_score_reason()
+        if reports := self.initial.get("reports"):
+            self.fields["report_ids"] = forms.MultipleChoiceField(
+                choices=reports, required=False, widget=forms.CheckboxSelectMultiple,
+                label="Reports that the decision uses",
+                help_text="The notice contains the agency, score, and factors of each. If you select none, it contains "
+                "those that the score read.",
+            )  # fmt: skip
+        self.insert_templates()
+
+    def add_fields(self) -> None:
+        self.offer_templates({ReplyTemplate.REASON, self.reason_use}, "reason", label="Common reason")
+
+    def offer_templates(self, uses: Collection[str], field: str, *, label: str) -> None:
+        """Add a choice of the templates for these uses, whose text the reviewer can insert into `field`."""
+        offered = [template for template in self.templates if template.use in uses]
+        if offered:
+            texts = {str(template.pk): template.text for template in offered}
+            self.fields[f"{field}_template"] = forms.ChoiceField(
+                choices=[("", "—"), *((str(template.pk), template.name) for template in offered)],
+                required=False,
+                label=label,
+                help_text="You can change the inserted text.",
+                widget=TemplateSelect(field, texts),
+            )
+
+    def insert_templates(self) -> None:
+        """Insert the texts of the chosen templates into the sent data. The page then shows them, and stores nothing."""
+        widgets = {name: field.widget for name, field in self.fields.items()}
+        selects = {name: widget for name, widget in widgets.items() if isinstance(widget, TemplateSelect)}
+        for name, select in selects.items():
+            if not (text := select.texts.get(self.data.get(name, ""))):
+                continue
+            if not self.inserted:
+                self.data, self.inserted = self.data.copy(), True
+            typed = self.data.get(select.field, "").rstrip()
+            self.data[select.field] = typed if text in typed else "\n".join(filter(None, [typed, text]))
+            self.data[name] = ""
+
+    def add_score_reason(self) -> None:
+        """Require an internal reason against the score's proposal, before the reason that the applicant reads."""
+        names = [*self.fields]
+        self.fields["score_reason"] = _internal_reason()
+        self.order_fields([*names[: names.index("reason")], "score_reason"])
+
+    def score_reason(self) -> str:
+        """Return the internal reason against the score's proposal, or "" if the form does not require one."""
+        return str(self.cleaned_data.get("score_reason", ""))
+
+    def members(self) -> dict[str, Any]:
+        """Return the members of the transition's metadata, without the selected reports."""
+        return {}
+
+    def metadata(self) -> Any:
+        reports = self.cleaned_data.get("report_ids")
+        return {**self.members(), **({"report_ids": reports} if reports else {})} or None
+
+
+def _internal_reason() -> ReasonField:
+    return ReasonField(
+        max_length=4_000, widget=forms.Textarea(attrs={"rows": 3}), label="Why you deviate from the score",
+        help_text="Colleagues read it on the case. The applicant's pages don't show it.",
+    )  # fmt: skip
+
+
+class ReviewForm(ApplicationTransitionForm):
+    reason_use = ReplyTemplate.REVIEW
+
+
+class DocumentsForm(ApplicationTransitionForm):
+    """The request for documents, with a checklist of one document per line."""
+
+    reason_use = ReplyTemplate.REQUEST
+    documents = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 4}),
+        max_length=DOCUMENTS_MAX * (DOCUMENT_NAME_MAX_LENGTH + 2),
+        label="Documents",
+        help_text=f"One document per line, at most {DOCUMENTS_MAX}. The applicant reads this checklist.",
+    )
+
+    def add_fields(self) -> None:
+        super().add_fields()
+        self.offer_templates({ReplyTemplate.DOCUMENTS}, "documents", label="Common list")
+        self.fields["reason"].help_text = "The applicant reads this above the checklist."
+        self.order_fields(["documents", "documents_template", "reason", "reason_template", "seen"])
+
+    def clean_documents(self) -> list[str]:
+        """Return the document names, which are separate lines of the input, without duplicates."""
+        lines = self.cleaned_data["documents"].splitlines()
+        try:
+            names = list(dict.fromkeys(clean_words(line) for line in lines if line.strip()))
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+        if len(names) > DOCUMENTS_MAX or any(len(name) > DOCUMENT_NAME_MAX_LENGTH for name in names):
+            raise forms.ValidationError(f"At most {DOCUMENTS_MAX} documents of {DOCUMENT_NAME_MAX_LENGTH} characters.")
+        return names
+
+    def members(self) -> dict[str, Any]:
+        return {"documents": self.cleaned_data["documents"]}
+
+
+class LoanForm(ApplicationTransitionForm):
+    """A form with the terms of a loan."""
+
+    def add_fields(self) -> None:
+        super().add_fields()
+        self.fields.update(loan_fields(self.currency))
+
+    def terms(self) -> dict[str, Any]:
+        """Return the submitted terms."""
+        return terms_of(self.cleaned_data, self.currency)
+
+
+class ReasonsForm(ApplicationTransitionForm):
+    """A form with up to four principal reasons."""
+
+    def add_fields(self) -> None:
+        super().add_fields()
+        for name, ordinal in CODES.items():
+            self.fields[name] = forms.ChoiceField(
+                choices=REASON_CHOICES,
+                required=ordinal == "First",
+                label=f"{ordinal} principal reason",
+                error_messages={"required": "Select the principal reason."},
+            )
+        self.fields["other"] = forms.CharField(
+            required=False, max_length=OTHER_TEXT_MAX, label="The other reason, in your words"
+        )
+        reason = self.fields["reason"]
+        reason.required, reason.label = False, "Reason in your words"
+        reason.help_text = (
+            "Optional. The applicant reads it. If it is empty, the applicant reads the principal reasons."
+        )
+        self.order_fields([*LOAN_FIELDS, "expires_on", *CODES, "other", "reason", "seen"])
+
+    def clean(self) -> dict[str, Any]:
+        """Add an error to the field of an invalid principal reason."""
+        cleaned = super().clean() or self.cleaned_data
+        has_other = OTHER in map(cleaned.get, CODES)
+        if has_other != bool(cleaned.get("other")):
+            self.add_error("other", "Enter the other reason, and select it as a principal reason.")
+        texts = [text_of(reason) for reason in self.reasons()]
+        if len(texts) != len(set(texts)):
+            twice = next(position for position, text in enumerate(texts) if text in texts[:position])
+            self.add_error([*CODES][twice], "Select each principal reason only once.")
+        elif faults := faults_of(self.reasons(), has_report=bool(cleaned.get("report_ids"))):
+            self.add_error("other" if has_other else "code_1", faults)
+        return cleaned
+
+    def reasons(self) -> list[Reason]:
+        chosen = map(self.cleaned_data.get, CODES)
+        other = {"code": OTHER, "text": self.cleaned_data.get("other", "")}
+        return [other if code == OTHER else code for code in chosen if code]
+
+    def reason_given(self) -> str | None:
+        """Return the reason, which applicants read. The default is the text of the principal reasons."""
+        return super().reason_given() or in_words(self.reasons())
+
+    def members(self) -> dict[str, Any]:
+        return {"reasons": self.reasons()}
+
+
+class RejectionForm(ReasonsForm):
+    reason_use = ReplyTemplate.REJECTION
+
+
+class ApprovalForm(LoanForm):
+    reason_use = ReplyTemplate.APPROVAL
+
+    def add_fields(self) -> None:
+        super().add_fields()
+        self.order_fields([*LOAN_FIELDS, "reason", "seen"])
+
+    def add_score_reason(self) -> None:
+        reason = self.fields["reason"]
+        reason.label = "Reason in your words"
+        reason.help_text = f"Optional. The applicant reads it. If it is empty, the applicant reads “{APPROVED_TEXT}”"
+        super().add_score_reason()
+
+    def reason_given(self) -> str | None:
+        """Return the reason. The default against the score's proposal does not contain the internal reason."""
+        return super().reason_given() or (APPROVED_TEXT if self.score_reason() else None)
+
+    def members(self) -> dict[str, Any]:
+        terms = self.terms()
+        return {"terms": terms} if terms else {}
+
+
+class CounterofferForm(LoanForm, ReasonsForm):
+    """A counteroffer has only principal reasons. Its text field is the internal reason against the score's proposal."""
+
+    def add_fields(self) -> None:
+        super().add_fields()
+        self.describe_request()
+        self.fields.pop("reason_template", None)
+        self.fields["reason"].widget = forms.HiddenInput()
+        self.fields["expires_on"] = forms.DateField(
+            label="Last day to accept", widget=DAY, help_text="At most 90 days from now (UTC)."
+        )
+        self.order_fields([*LOAN_FIELDS, "expires_on", *CODES, "other", "reason", "seen"])
+
+    def add_score_reason(self) -> None:
+        self.fields["reason"] = _internal_reason()
+
+    def describe_request(self) -> None:
+        """Set the help texts of the loan's fields to the figures that apply if the fields are empty."""
+        requested, currency = self.initial.get("requested") or {}, self.currency
+        amount, rate, term = map(requested.get, ("amount_cents", "rate_percent", "term_months"))
+        known = {
+            "amount": "" if amount is None else f"{money(amount, currency)}, as requested",
+            "rate_percent": "" if rate is None else f"{display('rate_percent', rate, currency)}, as for an approval",
+            "term_months": "" if term is None else f"{months_in_words(term)}, as requested",
+        }
+        for name, text in known.items():
+            self.fields[name].help_text = text and f"If empty: {text}."
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if self.errors.keys().isdisjoint(LOAN_FIELDS) and not self.changes_request():
+            self.add_error("amount", UNCHANGED)
+        return cleaned
+
+    def terms(self) -> dict[str, Any]:
+        """Return the submitted terms. The figures that the counteroffer doesn't change are those of the request."""
+        return {**(self.initial.get("requested") or {}), **super().terms()}
+
+    def changes_request(self) -> bool:
+        """Check whether the counteroffer differs from the requested loan in its amount, rate, term, or fee."""
+        requested = {"fee_cents": 0, **self.initial.get("requested", {})}
+        return any(self.terms().get(name, requested.get(name)) != requested.get(name) for name in COUNTERED)
+
+    def score_reason(self) -> str:
+        return str(self.cleaned_data["reason"]) if self.initial.get("against_score") else ""
+
+    def members(self) -> dict[str, Any]:
+        until = datetime.combine(self.cleaned_data["expires_on"], time.max, UTC)
+        return {"terms": self.terms(), "reasons": self.reasons(), "expires_at": until.isoformat()}
+
+
+FORMS = {
+    APPROVED: ApprovalForm,
+    REJECTED: RejectionForm,
+    COUNTEROFFER: CounterofferForm,
+    PENDING_DOCUMENTS: DocumentsForm,
+    UNDER_REVIEW: ReviewForm,
+}
