@@ -5,6 +5,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 from urllib.parse import quote
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import transaction
@@ -34,10 +35,10 @@ from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
-from credit.models.notices import CANCELLED
+from credit.models.notices import CANCELLED, EMAIL, PORTAL
 from credit.my import checklist, content, reconsideration
 from credit.my.forms import missing_figures
-from credit.my.words import describe_missing, error_message, of_status, reason_in_words, standing_of
+from credit.my.words import delivery_in_words, describe_missing, error_message, of_status, reason_in_words, standing_of
 from credit.notices import services as notices
 from credit.requirements.services import of_application
 from credit.review.services import change_status
@@ -193,7 +194,8 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     is_loan, costs = False, {}
     if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
-    notices_made = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
+    readable = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
+    notices_made, has_consented = readable.values("pk", "kind", "made_at"), Consent.is_given_by(application.consumer_id)
     return {
         "application": application,
         "heading": _heading(application),
@@ -212,11 +214,12 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "withdrawable": is_withdrawable(application),
         "has_proof": application.anchors.filter(notice=None, withdrawal=None).exists(),
-        "notices": notices_made.values("pk", "kind", "made_at"),
+        "notices": notices_made,
+        "also_delivered": delivery_in_words({notice["kind"] for notice in notices_made}, has_consented=has_consented),
+        "offers_consent": not has_consented and {PORTAL, EMAIL} & {*settings.NOTICE_CHANNELS},
         "pricing": pricing,
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         **reconsideration.describe(application),
-        "by_post": not Consent.is_given_by(application.consumer_id),
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
         "moves": [
             (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), reason_in_words(move))

@@ -1,8 +1,10 @@
 """Describe an application's status, its next step, and errors in the applicant's language."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -24,6 +26,7 @@ from credit.core.reasons import (
     text_of,
 )
 from credit.models import ApplicationHistory
+from credit.models.notices import EMAIL, PORTAL, POST, PRICING, PROVIDER
 
 
 @dataclass(frozen=True)
@@ -130,3 +133,27 @@ def describe_missing(due: Due) -> str:
     return (
         gettext("%s: is missing.") if is_missing else gettext("%s: doesn't meet the lender's requirement.")
     ) % gettext(due.title)
+
+
+def delivery_in_words(kinds: Collection[str], *, has_consented: bool) -> str:
+    """Describe how the applicant also receives notices of these kinds, or return "" if their page is enough.
+
+    Notices are electronic with the consent. A notice about the price is electronic without it (12 CFR 1022.73(b)(1)).
+    """
+    channels = {*settings.NOTICE_CHANNELS}
+    if has_consented and channels & {PORTAL, EMAIL}:
+        return ""
+    is_price_here = PRICING in kinds and PORTAL in channels
+    if not set(kinds) - ({PRICING} if is_price_here else set()):
+        return ""
+    words = {
+        (True, True): gettext("You also receive these notices by post or from the lender."),
+        (True, False): gettext("We also send these notices by post."),
+        (False, True): gettext("You also receive these notices from the lender."),
+        (False, False): "",
+    }[POST in channels, PROVIDER in channels]
+    if words and is_price_here:
+        words += " " + gettext(
+            "The notice about your credit report and the price of the credit is only available here."
+        )
+    return words

@@ -18,6 +18,7 @@ from config.mail.models import OutgoingMail
 from credit.core.applicants import Applicants
 from credit.documents.requests import mark_document
 from credit.models import Application, Consent, DocumentFile
+from credit.my.words import delivery_in_words
 from credit.notices.services import consent_text, give_consent
 from identity.accounts.addresses import confirm
 from tests.api import client_of
@@ -232,6 +233,23 @@ class TestDocuments:
         assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
 
 
+BY_POST = "We also send these notices by post."
+PRICING_IS_HERE = "The notice about your credit report and the price of the credit is only available here."
+
+
+@pytest.mark.parametrize(
+    ("channels", "kinds", "expected"),
+    [
+        (["portal", "post"], ["pricing"], ""),
+        (["post"], ["pricing"], BY_POST),
+        (["portal", "post"], ["approval", "pricing"], f"{BY_POST} {PRICING_IS_HERE}"),
+    ],
+)
+def test_pricing_notice_is_not_announced_by_post_if_its_page_is_enough(channels, kinds, expected, settings):
+    settings.NOTICE_CHANNELS = channels
+    assert delivery_in_words(kinds, has_consented=False) == expected
+
+
 def without_way_back(answer, application):
     """Return the page of a notice without the link to its application; check that the link exists."""
     nav = re.search(r"\n  <nav .*?</nav>", answer.content.decode())[0]
@@ -263,17 +281,29 @@ class TestNotices:
         answer = browser_of(rejected.consumer).get(path)
         assert without_way_back(answer, rejected) == notice.html
         assert notice.deliveries.count() == 0
-        assert "We also send these notices by post" in page_of(rejected)
+        assert "You also receive these notices by post or from the lender." in page_of(rejected)
         text = consent_text("en")
         give_consent(
             text_sha256=digest_of(text), language="en", actor=Actor(user=rejected.consumer, credential="jwt"),
             now=timezone.now(),
         )  # fmt: skip
-        assert "We also send these notices by post" not in page_of(rejected)
+        assert "You also receive these notices" not in page_of(rejected)
         answer = browser_of(rejected.consumer).get(path)
         assert without_way_back(answer, rejected) == notice.html
         notice.refresh_from_db()
         assert (notice.status, notice.deliveries.get().channel) == ("delivered", "portal")
+
+    def test_page_names_only_the_channels_of_the_installation(self, rejected, settings):
+        sentences = {
+            ("portal", "post"): "We also send these notices by post.",
+            ("portal", "provider"): "You also receive these notices from the lender.",
+            ("portal", "email"): None,
+        }
+        for channels, sentence in sentences.items():
+            settings.NOTICE_CHANNELS = [*channels]
+            page = page_of(rejected)
+            assert [words for words in sentences.values() if words and words in page] == [sentence] * bool(sentence)
+            assert ("Receive notices electronically instead" in page) is bool(sentence)
 
     def test_application_page_accepts_one_reconsideration_request(self, rejected):
         assert "Request reconsideration" in page_of(rejected)
