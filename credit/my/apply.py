@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account.adapter import get_adapter
 from django.contrib import messages
@@ -14,13 +15,14 @@ from django.utils.translation import get_language, gettext
 from django.views.decorators.http import require_safe
 from django.views.generic import ListView
 
-from config.api.rate_limits import consume
+from config.api.rate_limits import RateLimited, consume, consume_by_address
 from config.core.errors import ApiError
 from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import change_application, create_application
 from credit.core import machine as states
 from credit.core.figures import money
 from credit.models import Application, Offer, ProviderLogo
+from credit.my.comparison import ComparisonForm, compare, loan_from
 from credit.my.content import Row, offer_to_edit
 from credit.my.estimate import installments_of, rates_of
 from credit.my.forms import ApplicationForms
@@ -39,6 +41,9 @@ _SENT_TWICE = timedelta(minutes=1)
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:
+    """Return the filter of the catalog for the user, or for a visitor without a log-in."""
+    if not request.user.is_authenticated:
+        return CatalogueFilter(user_id=None, sees_scores=False)
     return CatalogueFilter(user_id=str(request.user.pk), sees_scores=True)
 
 
@@ -47,18 +52,52 @@ def _with_number(offers: QuerySet[Offer]) -> QuerySet[Offer]:
     return offers.filter(provider__id__regex=r"^[1-9][0-9]{0,17}$").select_related("provider")
 
 
-class OffersPage(MyPage, ListView):  # type: ignore[type-arg]
-    """The page of offers to which the user can apply."""
+class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
+    """The public page of offers. With an amount and a number of months, it shows the costs of each offer.
+
+    A page quotes at most `paginate_by` offers, and a request with a loan counts against a rate limit.
+    """
 
     template_name = "credit/my/offers.html"
     paginate_by = 20
+    refusal: RateLimited | None = None
 
     def get_queryset(self) -> QuerySet[Offer]:
         return _with_number(_offers(self.request).matching())
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
-        return context | {"rows": [(offer, rows_of(offer)) for offer in context["object_list"]]}
+        offers = list(context["object_list"])
+        currencies = sorted({currency for offer in offers if (currency := offer.conventions.shown_currency)})
+        typed = ComparisonForm(self.request.GET, currency=next(iter(currencies), None))
+        loan = typed.loan()
+        if loan is not None and self._refuse():
+            loan = None
+        compared = compare(offers, loan, today=timezone.now().date())
+        return context | {
+            "form": typed,
+            "has_currencies": bool(currencies),
+            "loan": loan,
+            "rows": [(each, each.with_costs(rows_of(each.offer))) for each in compared],
+            "query": urlencode({name: self.request.GET.get(name, "") for name in typed.fields}) if loan else "",
+        }
+
+    def _refuse(self) -> bool:
+        """Count the request against the limit of the account or the address. Return whether no permit is left."""
+        try:
+            if self.request.user.is_authenticated:
+                consume("read", str(self.request.user.pk))
+            else:
+                consume_by_address("anonymous", self.request)
+        except RateLimited as refusal:
+            self.refusal = refusal
+        return self.refusal is not None
+
+    def render_to_response(self, context: dict[str, Any], **options: Any) -> HttpResponse:
+        if self.refusal is None:
+            return super().render_to_response(context, **options)
+        context["refused"] = error_message(self.refusal)
+        return super().render_to_response(context, status=429, headers=self.refusal.headers, **options)
 
 
 def rows_of(offer: Offer) -> list[Row]:
@@ -168,7 +207,7 @@ class ApplyPage(_FormPage):
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         offer, person = self._offer(offer_id), _latest_person(request)
-        typed = _forms_of(request, offer, person=person)
+        typed = _forms_of(request, offer, person=person, loan=loan_from(request.GET, offer))
         return _show(request, typed, prefilled_from="application" if person else "")
 
     def post(self, request: HttpRequest, offer_id: str) -> HttpResponse:

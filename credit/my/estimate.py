@@ -21,16 +21,16 @@ def rates_of(offer: Offer) -> dict[Decimal, str]:
     return {Decimal(str(rate)): percent_in_words(show(float(rate))) for rate in rates}
 
 
-def installments_of(offer: Offer, data: Any, *, today: date) -> list[Row]:
-    """Return the monthly payment and the total for each rate of `rates_of`, without a fee.
+def quotes_of(offer: Offer, data: Any, *, today: date) -> list[dict[str, Any]]:
+    """Return the quote without a fee for each rate of `rates_of`. `rate_percent` is the rate.
 
     The list is empty if the amount or the term is missing or outside the offer's limits, and for a line of credit.
     """
-    figures, currency = Figures(data), offer.conventions.shown_currency
+    figures = Figures(data)
     if not offer.term_options_months or not figures.amount_cents or not figures.term_months:
         return []
-    rows = []
-    for rate, words in rates_of(offer).items():
+    quotes = []
+    for rate in rates_of(offer):
         try:
             quote = make_quote(
                 offer, amount_cents=figures.amount_cents, term_months=figures.term_months, apr_percent=rate,
@@ -38,10 +38,18 @@ def installments_of(offer: Offer, data: Any, *, today: date) -> list[Row]:
             )  # fmt: skip
         except ValidationFailed:
             return []
+        quotes.append({**quote, "rate_percent": rate})
+    return quotes
+
+
+def installments_of(offer: Offer, data: Any, *, today: date) -> list[Row]:
+    """Return the monthly payment and the total for each quote of `quotes_of`."""
+    currency, rates, rows = offer.conventions.shown_currency, rates_of(offer), []
+    for quote in quotes_of(offer, data, today=today):
         sums = {name: money(quote[f"{name}_cents"], currency) for name in ("payment", "total_of_payments")}
         rows.append(
             (
-                gettext("At %(rate)s a year") % {"rate": words},
+                gettext("At %(rate)s a year") % {"rate": rates[quote["rate_percent"]]},
                 gettext("%(payment)s a month, %(total_of_payments)s in all") % sums,
             )
         )

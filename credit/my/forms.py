@@ -174,10 +174,11 @@ class ApplicationForms:
         application: Any = None,
         prefill: Prefill | None = None,
         person: Mapping[str, Any] | None = None,
+        loan: Mapping[str, Any] | None = None,
         language: str,
         areas: Collection[str] = (),
     ) -> None:
-        stored = None if application is None else application.application_data
+        stored = loan if application is None else application.application_data
         persons = [] if application is None or application.applicants is None else application.applicants.persons
         if prefill is not None:
             stored, persons = prefill.application_data, prefill.applicants

@@ -18,6 +18,8 @@ from credit.models import LastScore, ModelVersion, Offer
 from credit.models.scoring import PUBLISHED
 
 HIDDEN_MAX = 1_000
+# A variant with this allocation, in percent, is for every account.
+ALLOCATION_ALL = 100
 _HEX = "0123456789abcdef"
 
 
@@ -47,11 +49,13 @@ def ab_bucket(user_id: str) -> Any:
 class CatalogueFilter:
     """The caller's filters (None for no filter), and whether the caller's scores exclude offers.
 
+    `user_id` is None for a visitor, who sees only the variants of A/B tests that every account sees.
+
     The absence of an offer would reveal the score that excludes it. So credentials without access to scores get the
     catalog of an account that was never scored.
     """
 
-    user_id: str
+    user_id: str | None
     sees_scores: bool
     product_type: str | None = None
     state: str | None = None
@@ -85,7 +89,7 @@ class CatalogueFilter:
         published = ModelVersion.objects.filter(model=OuterRef("model"), status=PUBLISHED)
         return LastScore.objects.filter(
             Exists(published),
-            user_id=int(self.user_id),
+            user_id=int(self.user_id or 0),
             model=OuterRef("blockscore_model_id"),
             model__provider=OuterRef("provider_id"),
         )
@@ -105,6 +109,8 @@ class CatalogueFilter:
 
     def _sees_variant(self) -> Q:
         outside = Q(ab_test_variant=None) | Q(ab_test_allocation=None)
+        if self.user_id is None:
+            return outside | Q(ab_test_allocation=ALLOCATION_ALL)
         return outside | Q(ab_test_allocation__gt=ab_bucket(self.user_id))
 
     def matching(self) -> QuerySet[Offer]:

@@ -389,9 +389,9 @@ def test_forgotten_password_link_follows_the_password_field(jane, path):
     assert page.count('id="id_password_helptext"') == 1
 
 
-def test_log_in_page_before_the_offers_explains_the_log_in():
-    assert "To see the offers, log in or sign up." in Client().get("/account/login?next=/my/apply").content.decode()
-    assert "To see the offers" not in Client().get("/account/login?next=/my").content.decode()
+def test_log_in_page_before_an_application_form_explains_the_log_in():
+    assert "To apply, log in or sign up." in Client().get("/account/login?next=/my/apply/7").content.decode()
+    assert "To apply" not in Client().get("/account/login?next=/my").content.decode()
 
 
 def test_account_pages_redirect_anonymous_visitors_to_the_log_in():

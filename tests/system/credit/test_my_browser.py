@@ -81,13 +81,16 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
     settings.REVIEW_POLICY = "reviewed"
     offer = listed(application_schema=SCHEMA, description="For what you plan.")
     browser_user = BrowserUser(chromium, live_server)
-    browser_user.open("/account/login", "my-log-in")
-    browser_user.send("account", login=user.username, password=PASSWORD)
-    browser_user.open("/my", "my-empty")
-    browser_user.open("/my/apply", "my-offers")
+    browser_user.open("/my/apply", "my-offers-visitor")
+    browser_user.page.fill("#id_amount", "8,000")
+    press(browser_user, "Show the costs", "my-offers-error")
+    browser_user.page.fill("#id_months", "24")
+    press(browser_user, "Show the costs", "my-offers-costs")
     browser_user.page.click("text=Apply >> nth=-1")
-    browser_user.check_page("my-form")
-    browser_user.page.fill("#id_data-amount_cents", "8,000")
+    browser_user.check_page("my-log-in")
+    browser_user.send("my-form", login=user.username, password=PASSWORD)
+    assert browser_user.page.input_value("#id_data-amount_cents") == "8000.00"
+    browser_user.page.select_option("#id_data-term_months", "")
     press(browser_user, "Save as a draft", "my-draft")
     browser_user.page.click("text=Change the application")
     with browser_user.page.expect_navigation():

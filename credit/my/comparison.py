@@ -1,0 +1,123 @@
+"""Compare the costs of offers for an amount and a number of months."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.core.currencies import exponent_of, to_minor_units
+from config.core.figure_fields import AmountField, FigureField
+from config.core.ids import parse_positive_int64
+from credit.core.apr import TERM_MAX_MONTHS
+from credit.core.loan_words import rows_of
+from credit.core.quotes import AMOUNT_MAX_CENTS
+from credit.models import Offer
+from credit.my.content import Row
+from credit.my.estimate import quotes_of
+
+AMOUNT, MONTHS = "amount", "months"
+_RANGE = " \u2013 "
+_AMOUNT_MAX = AMOUNT_MAX_CENTS // 100
+_SHOWN = ("payment_cents", "apr_percent", "total_of_payments_cents")
+_ENTER = {AMOUNT: _("Enter the amount that you want to borrow."), MONTHS: _("Enter the number of months.")}
+
+
+class ComparisonForm(forms.Form):
+    """The amount and the number of months for which the list shows costs. Both are optional, but only together."""
+
+    use_required_attribute = False
+
+    def __init__(self, typed: Any, *, currency: str | None) -> None:
+        """Accept the number format of amounts in `currency`. Each offer has the amount in its own currency."""
+        super().__init__(typed if {AMOUNT, MONTHS} & typed.keys() else None, label_suffix="")
+        number = {"invalid": gettext("Enter a number.")}
+        self.fields[AMOUNT] = AmountField(
+            currency, label=gettext("Amount"), required=False, min_value=1, max_value=_AMOUNT_MAX, max_digits=15,
+            decimal_places=2, error_messages=number,
+        )  # fmt: skip
+        self.fields[MONTHS] = FigureField(
+            label=gettext("Number of months"), required=False, min_value=1, max_value=TERM_MAX_MONTHS,
+            decimal_places=0, error_messages=number, widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+        )  # fmt: skip
+
+    def clean(self) -> None:
+        empty = [name for name in _ENTER if name not in self.errors and self.cleaned_data.get(name) is None]
+        if len(empty) == 1:
+            self.add_error(empty[0], str(_ENTER[empty[0]]))
+
+    def loan(self) -> dict[str, Any] | None:
+        """Return the amount in units and the number of months, or None if they are empty or invalid."""
+        if not self.is_bound or not self.is_valid() or self.cleaned_data[AMOUNT] is None:
+            return None
+        return {AMOUNT: self.cleaned_data[AMOUNT], MONTHS: int(self.cleaned_data[MONTHS])}
+
+
+class Compared(NamedTuple):
+    """An offer with its costs. Without costs, `reason` states why."""
+
+    offer: Offer
+    costs: list[Row]
+    total_cents: int
+    reason: str = ""
+    # The address of the form has the amount and the number of months.
+    query: str = ""
+
+    def with_costs(self, rows: list[Row]) -> list[Row]:
+        """Return the costs after the payment, and the offer's own rows with other titles."""
+        titles = {title for title, _value in self.costs}
+        return [*self.costs[1:], *(row for row in rows if row[0] not in titles)]
+
+    @property
+    def currency(self) -> str:
+        return self.offer.conventions.currency if self.costs else ""
+
+
+def compare(offers: Iterable[Offer], loan: Mapping[str, Any] | None, *, today: date) -> list[Compared]:
+    """Return the offers with their costs for `loan`. Offers without costs are last.
+
+    Offers in the same currency are together, with the lowest total first.
+    """
+    if loan is None:
+        return [Compared(offer, [], 0) for offer in offers]
+    compared = [_with_costs(offer, loan, today=today) for offer in offers]
+    return sorted(compared, key=lambda each: (not each.costs, each.currency, each.total_cents))
+
+
+def _with_costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> Compared:
+    if not offer.term_options_months:
+        return Compared(offer, [], 0, gettext("This is a line of credit, without a number of months."))
+    amount_cents = to_minor_units(loan[AMOUNT], offer.conventions.shown_currency)
+    is_payable = amount_cents == amount_cents.to_integral_value() and amount_cents <= AMOUNT_MAX_CENTS
+    figures = {"amount_cents": int(amount_cents), "term_months": loan[MONTHS]} if is_payable else {}
+    quotes = [{**quote, **figures, "fee_cents": 0} for quote in quotes_of(offer, figures, today=today)]
+    if not quotes:
+        return Compared(offer, [], 0, gettext("This offer isn't available for this amount and number of months."))
+    tables = [rows_of(quote, _SHOWN, start=today) for quote in quotes]
+    costs = [
+        (rows[0][0], _RANGE.join(dict.fromkeys(value for _title, value in rows))) for rows in zip(*tables, strict=True)
+    ]
+    query = urlencode({AMOUNT: f"{loan[AMOUNT]:f}", MONTHS: loan[MONTHS]})
+    return Compared(offer, costs, quotes[0]["total_of_payments_cents"], "", query)
+
+
+def loan_from(query: Mapping[str, str], offer: Offer) -> dict[str, int] | None:
+    """Return the amount and the number of months in the address of an offer's form, as application data.
+
+    Values that the offer's form can't contain are ignored.
+    """
+    loan, currency = {}, offer.conventions.shown_currency
+    units = forms.DecimalField(max_digits=15, decimal_places=exponent_of(currency), min_value=0, required=False)
+    months = parse_positive_int64(query.get(MONTHS, ""))
+    try:
+        amount = units.clean(query.get(AMOUNT, ""))
+    except forms.ValidationError:
+        amount = None
+    if amount and (cents := int(to_minor_units(amount, currency))) <= AMOUNT_MAX_CENTS:
+        loan["amount_cents"] = cents
+    if months in (offer.term_options_months or ()):
+        loan["term_months"] = months
+    return loan or None

@@ -1,0 +1,274 @@
+"""Test the public list of offers: its visibility, the costs of an amount and a term, and the way to the form."""
+
+import re
+from decimal import Decimal
+from urllib.parse import unquote
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.core.currencies import amount_in_words
+from credit.core.figures import money
+from credit.core.quotes import make_quote
+from credit.models import LastScore
+from credit.my.comparison import ComparisonForm
+from credit.offers.catalogue import CatalogueFilter
+from tests.credit.eu.offers import eu_offer
+from tests.credit.scoring.submitting import scored_offer
+from tests.credit.terms.lending import LINE, LOAN, listed
+from tests.credit.test_my_apply import SCHEMA
+from tests.credit.test_my_language import german, spanish
+from tests.credit.test_my_pages import browser_of
+from tests.factories import PASSWORD, OfferFactory, ProviderFactory, UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+ASKED = {"amount": "8,000.50", "months": "24"}
+NOT_AVAILABLE = "This offer isn&#x27;t available for this amount and number of months."
+
+
+def list_of(browser=None, *, status=200, headers=None, **query):
+    answer = (browser or Client()).get("/my/apply", query, headers=headers)
+    assert answer.status_code == status
+    return " ".join(answer.content.decode().split())
+
+
+def names_in(page):
+    return re.findall(r"<h2><a [^>]*><bdi>(.*?)</bdi></a></h2>", page)
+
+
+def costs_in(page):
+    """Return the rows of each offer that has costs, with the monthly payment first."""
+    cards = [card for card in re.findall(r"<section>.*?</section>", page) if '<dl class="figures">' in card]
+    rows = r"<dt>(.*?)</dt><dd>(.*?)</dd>", r'<th scope="row"><bdi>(.*?)</bdi></th><td><bdi>(.*?)</bdi></td>'
+    return [dict(pair for pattern in rows for pair in re.findall(pattern, card)) for card in cards]
+
+
+def errors_in(page):
+    return dict(re.findall(r'<ul class="errorlist" id="id_(\w+)_error"> ?<li>([^<]+)</li>', page))
+
+
+def quote_of(offer, rate, amount_cents=800_050, term_months=24):
+    return make_quote(
+        offer, amount_cents=amount_cents, term_months=term_months, apr_percent=Decimal(str(rate)), fee_cents=0,
+        first_payment_on=None, method=None, today=timezone.now().date(),
+    )  # fmt: skip
+
+
+class TestVisibility:
+    def test_visitor_sees_the_active_offers_without_a_log_in(self):
+        offer = listed(name="Car loan", description="For a car.")
+        OfferFactory(provider=offer.provider, name="Closed loan", is_active=False)
+        OfferFactory(provider=ProviderFactory(id="abc"), name="Unreachable loan")
+        page = list_of()
+        assert names_in(page) == ["Car loan"]
+        for words in ("$1,000.00 \u2013 $40,000.00", "6.9% \u2013 17.5%", "12, 24, 36, 60", "For a car."):
+            assert words in page
+        assert 'href="/account/login?next=/my/apply"' in page
+
+    def test_visitor_sees_only_variants_that_every_account_sees(self):
+        offer = listed(name="Plain")
+        for share in (0, 1, 99, 100):
+            OfferFactory(provider=offer.provider, name=f"b{share}", ab_test_variant="b", ab_test_allocation=share)
+        shown = names_in(list_of())
+        assert shown == ["b100", "Plain"]
+        for _ in range(5):
+            visible = CatalogueFilter(user_id=str(UserFactory().pk), sees_scores=False).matching()
+            assert {*shown} <= {*visible.values_list("name", flat=True)}
+
+    def test_visitor_sees_the_list_of_an_account_without_scores(self, user):
+        offer, version = scored_offer()
+        LastScore.objects.create(
+            user=user, model=version.model, outcome="decline", segment=None, reasons=[], scored_at=timezone.now()
+        )
+        assert offer.name in names_in(list_of())
+        assert offer.name in names_in(list_of(browser_of(UserFactory())))
+        assert offer.name not in names_in(list_of(browser_of(user)))
+
+    def test_list_contains_no_data_of_an_account(self, user):
+        user.first_name, user.email = "Zenobia", "zenobia@example.test"
+        user.save()
+        owner = listed().provider.owner
+        for browser in (Client(), browser_of(user), browser_of(owner)):
+            page = list_of(browser, **ASKED)
+            assert not any(text in page for text in ("Zenobia", "zenobia", owner.username, user.username))
+
+    @pytest.mark.parametrize("asked", [{}, ASKED])
+    @pytest.mark.parametrize(("is_visitor", "statements"), [(True, 2), (False, 8)])
+    def test_list_executes_a_fixed_number_of_statements(self, user, asked, is_visitor, statements):
+        provider = ProviderFactory(id="700")
+        browser = Client() if is_visitor else browser_of(user)
+        OfferFactory(provider=provider, **LOAN)
+        list_of(browser, **asked)
+        for number in (0, 24):
+            OfferFactory.create_batch(number, provider=provider, **LOAN)
+            with CaptureQueriesContext(connection) as captured:
+                page = list_of(browser, **asked)
+            # A process reserves several permits of a rate limit at once.
+            assert len([each for each in captured if "ratecounter" not in each["sql"]]) == statements
+        assert len(names_in(page)) == 20
+        assert len(costs_in(page)) == (20 if asked else 0)
+
+
+class TestCosts:
+    def test_list_shows_payment_rate_and_total_at_the_lowest_and_the_highest_rate(self):
+        offer = listed()
+        page = list_of(**ASKED)
+        low, high = quote_of(offer, 6.9), quote_of(offer, 17.5)
+        assert costs_in(page) == [{
+            "Monthly payment": f"{money(low['payment_cents'])} \u2013 {money(high['payment_cents'])}",
+            "Annual percentage rate": "6.90% \u2013 17.50%",
+            "Total of payments":
+                f"{money(low['total_of_payments_cents'])} \u2013 {money(high['total_of_payments_cents'])}",
+            "Amount": "$1,000.00 \u2013 $40,000.00",
+            "Number of months": "12, 24, 36, 60",
+        }]  # fmt: skip
+        assert 'value="8,000.50"' in page
+        assert 'value="24"' in page
+
+    def test_offer_with_a_single_rate_shows_single_figures(self):
+        offer = listed(apr_min_percent=9.0, apr_max_percent=9.0)
+        assert costs_in(list_of(**ASKED))[0]["Monthly payment"] == money(quote_of(offer, 9)["payment_cents"])
+
+    def test_eu_offer_shows_the_annual_percentage_rate_in_its_currency(self):
+        offer = eu_offer()
+        page = list_of(**ASKED)
+        (costs,) = costs_in(page)
+        assert costs["Annual percentage rate of charge (APR)"] == "7.1% \u2013 19%"
+        assert (
+            amount_in_words(quote_of(offer, 6.9)["payment_cents"], "EUR").replace("\xa0", " ")
+            in costs["Monthly payment"]
+        )
+        assert "$" not in page.partition("<main")[2]
+        assert "The amount is in the currency of each offer." in page
+        assert "Caution! Borrowing money costs money" in page
+
+    def test_offers_are_sorted_by_their_total_and_offers_without_costs_are_last(self):
+        provider = ProviderFactory(id="700")
+        rates = {"dear": 17.5, "cheap": 5.0, "middle": 9.0}
+        for name, rate in rates.items():
+            OfferFactory(provider=provider, name=name, **{**LOAN, "apr_min_percent": rate, "apr_max_percent": rate})
+        OfferFactory(provider=provider, name="large", **{**LOAN, "loan_amount_min_cents": 1_000_000})
+        OfferFactory(provider=provider, name="line", **LINE)
+        OfferFactory(provider=provider, name="short", **{**LOAN, "term_options_months": [12]})
+        page = list_of(**ASKED)
+        assert names_in(page) == ["cheap", "middle", "dear", "short", "line", "large"]
+        assert page.count(NOT_AVAILABLE) == 2
+        assert "This is a line of credit, without a number of months." in page
+        assert names_in(list_of()) == ["short", "line", "large", "middle", "cheap", "dear"]
+
+    @pytest.mark.parametrize(
+        ("asked", "wrong"),
+        [
+            ({"amount": "8000"}, {"months": "Enter the number of months."}),
+            ({"months": "24"}, {"amount": "Enter the amount that you want to borrow."}),
+            ({"amount": "x", "months": ""}, {"amount": "Enter a number.", "months": "Enter the number of months."}),
+            ({"amount": "8,5", "months": "24"}, {"amount": "Enter a number such as 8,000.50"}),
+            ({"amount": "0", "months": "0"}, {"amount": "greater than or equal to 1", "months": "equal to 1"}),
+            ({"amount": "-1", "months": "601"}, {"amount": "equal to 1", "months": "less than or equal to 600"}),
+            ({"amount": "1e5000", "months": "1.5"}, {"amount": "", "months": "decimal places"}),
+            ({"amount": "NaN", "months": "\0"}, {"amount": "Enter a number.", "months": ""}),
+            ({"amount": "9" * 5_000, "months": "\u0662\u0664"}, {"amount": ""}),
+        ],
+    )
+    def test_invalid_amount_or_term_is_marked_and_remains(self, asked, wrong):
+        listed()
+        page = list_of(**asked)
+        errors = errors_in(page)
+        assert errors.keys() == wrong.keys()
+        assert all(words in errors[name] for name, words in wrong.items())
+        assert costs_in(page) == []
+        assert len(names_in(page)) == 1
+        assert all(
+            f'value="{text}"' in page for text in asked.values() if text.isascii() and text.isprintable() and text
+        )
+
+    def test_empty_form_shows_the_offers_without_costs(self):
+        listed()
+        page = list_of(amount="", months="")
+        assert (errors_in(page), costs_in(page), len(names_in(page))) == ({}, [], 1)
+
+    def test_largest_amount_and_longest_term_have_costs(self):
+        listed(loan_amount_max_cents=None, term_options_months=[600])
+        assert len(costs_in(list_of(amount="10000000000", months="600"))) == 1
+        assert "amount" in errors_in(list_of(amount="10000000000.01", months="600"))
+
+    def test_fraction_of_a_minor_unit_is_not_available(self):
+        eu_offer(currency="JPY", regime="none", regime_reason="x", loan_amount_max_cents=None)
+        assert NOT_AVAILABLE in list_of(**ASKED)
+
+    def test_next_page_retains_the_amount_and_the_term(self):
+        provider = ProviderFactory(id="700")
+        OfferFactory.create_batch(21, provider=provider, **LOAN)
+        page = list_of(**ASKED)
+        (link,) = re.findall(r'href="\?([^"]+)"', page)
+        assert link == "amount=8%2C000.50&amp;months=24&amp;page=2"
+        assert len(costs_in(list_of(**ASKED, page="2"))) == 1
+
+    def test_costs_count_against_the_limit_of_the_address(self, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 0}
+        listed()
+        assert "You sent too many requests." not in list_of()
+        answer = Client().get("/my/apply", ASKED)
+        page = answer.content.decode()
+        assert (answer.status_code, "Retry-After" in answer.headers) == (429, True)
+        assert "You sent too many requests." in page
+        assert 'value="8,000.50"' in page
+        assert costs_in(page) == []
+
+    def test_comparison_form_accepts_the_number_format_of_the_page(self):
+        typed = ComparisonForm({"amount": "$8,000.50", "months": " 24 "}, currency=None)
+        assert typed.loan() == {"amount": Decimal("8000.50"), "months": 24}
+
+    @pytest.mark.parametrize(("language", "read", "words"), [
+        ("es", spanish, "Mostrar los costos"), ("de", german, "Kosten anzeigen"),
+    ])  # fmt: skip
+    def test_list_is_available_in_spanish_and_german(self, language, read, words):
+        offer = listed(name="Solar", description="")
+        OfferFactory(provider=offer.provider, name="Luna", **{**LINE, "description": ""})
+        headers = {"accept-language": language}
+        assert words in read(list_of(headers=headers))
+        assert read(list_of(headers=headers, **ASKED))
+        assert read(list_of(headers=headers, amount="8000", months=""))
+
+
+class TestWayToTheForm:
+    def test_chosen_offer_opens_its_form_with_the_amount_after_the_log_in(self, user):
+        offer = listed(application_schema=SCHEMA)
+        browser = Client()
+        (path,) = set(re.findall(rf'href="(/my/apply/{offer.pk}[^"]*)"', list_of(browser, **ASKED)))
+        path = path.replace("&amp;", "&")
+        assert path == f"/my/apply/{offer.pk}?amount=8000.50&months=24"
+        location = browser.get(path).headers["Location"]
+        page = browser.get(location).content.decode()
+        assert "To apply, log in or sign up." in page
+        (sign_up,) = re.findall(r'href="(/account/signup[^"]*)"', page)
+        assert unquote(unquote(sign_up)).endswith(f"next={path}")
+        wanted = re.search(r'name="next" value="([^"]+)"', page)[1].replace("&amp;", "&")
+        answer = browser.post(location, {"login": user.username, "password": PASSWORD, "next": wanted})
+        assert answer.headers["Location"] == path
+        page = browser.get(path).content.decode()
+        assert 'value="8000.50"' in page
+        assert '<option value="24" selected>' in page
+        assert "Estimated installments" in page
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "amount=x&months=y", "amount=-5&months=-24", "amount=1e400&months=25", "amount=8000.505&months=\0",
+            "amount=NaN", f"amount={'9' * 4000}&months={'9' * 4000}", "amount=8%2C000",
+        ],
+    )  # fmt: skip
+    def test_unreadable_amount_and_term_in_the_address_are_ignored(self, user, query):
+        page = browser_of(user).get(f"/my/apply/{listed().pk}?{query}").content.decode()
+        assert re.search(r'<input type="text" name="data-amount_cents"(?![^>]*value=)[^>]*>', page)
+        assert '<option value="" selected' in re.search(r'<select name="data-term_months".*?</select>', page, re.S)[0]
+
+    def test_form_with_an_amount_in_its_address_submits_what_was_typed(self, user):
+        offer = listed()
+        path = f"/my/apply/{offer.pk}?amount=8000.50&months=24"
+        answer = browser_of(user).post(path, {"do": "save", "data-amount_cents": "9,000", "data-term_months": "12"})
+        assert answer.status_code == 302
+        assert answer.headers["Location"].startswith("/my/applications/")
