@@ -182,5 +182,5 @@ PAGES = (
     ConsolePage("credit.applicant", "", 20, for_lenders="People"),
     ConsolePage("credit.offer", "", 30, for_lenders="Offers"),
     ConsolePage("credit.provider", "Lenders", 40, for_lenders="Team"),
-    ConsolePage("credit.scoringmodel", "Scoring", 50),
+    ConsolePage("credit.scoringmodel", "Scorecards", 50, for_lenders="Scorecards"),
 )

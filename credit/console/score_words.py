@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from config.backoffice.html import words
+from config.backoffice.html import title_of, words
 from config.core.currencies import percent_in_words, to_units
 from credit.core.figures import either, money
 from credit.core.reasons import text_of
@@ -17,6 +17,9 @@ Definition = Mapping[str, Any]
 Writer = Callable[[Any], str]
 
 _DECIMALS_SHOWN = 6
+# Facts at a path of the application's data end with their source.
+_CLAIMS = {"application_data": " as claimed", "confirmed": " as confirmed"}
+_TYPES = {"boolean": "yes or no", "number": "a number", "text": "a text"}
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # These are the labels of outcomes as proposals to reviewers. The outcome `refer` proposes nothing.
 # The reviewer's button has this label.
@@ -71,17 +74,28 @@ def bins_in_words(bins: Sequence[Mapping[str, Any]], write: Writer = value_in_wo
     return named
 
 
-def input_in_words(item: Mapping[str, Any]) -> str:
+def fact_in_words(fact: str) -> str:
+    """Return a fact in words: `application_data.monthly_income_cents` is "monthly income as claimed"."""
+    area, _, path = fact.partition(".")
+    ending = _CLAIMS.get(area)
+    text = title_of((path if ending else fact).replace(".", "_"))
+    return f"{text if text[1:2].isupper() else text[:1].lower() + text[1:]}{ending or ''}"
+
+
+def input_in_words(item: Mapping[str, Any], name: Callable[[str], str] = fact_in_words) -> str:
+    """Describe the source of an input. `name` converts the names of facts."""
     if "ratio" in item:
-        part, whole = item["ratio"]
+        part, whole = map(name, item["ratio"])
         source = f"ratio of {part} to {whole}"
     elif "sum" in item:
-        source = f"sum of {', '.join(item['sum'][:-1])} and {item['sum'][-1]}"
+        *others, last = map(name, item["sum"])
+        source = f"sum of {', '.join(others)} and {last}"
     elif "months_since" in item:
-        source = f"full months from {item['months_since']} to the day of the score"
+        source = f"full months from {name(item['months_since'])} to the day of the score"
     else:
-        fact = item["from"] if "from" in item else f"the first present of {', '.join(item['first_of'])}"
-        source = f"{fact}, a {'truth (yes or no)' if item['type'] == 'boolean' else item['type']}"
+        facts = ", ".join(map(name, item.get("first_of", ())))
+        fact = name(item["from"]) if "from" in item else f"the first present of {facts}"
+        source = f"{fact}, {'an amount' if _is_money(item) else _TYPES[item['type']]}"
     if item.get("allow_age"):
         source += "; reveals a person's age"
     return source if item.get("mutable", True) else f"{source}; the applicant cannot change it"
@@ -168,7 +182,8 @@ def _parts(definition: Definition) -> list[dict[str, list[str]]]:
             "Range of the total": _range_lines(definition),
             "Values claimed by the applicant": ["count as missing"] if definition.get("verified") else [],
         },
-        {f"Input “{item['name']}”": [input_in_words(item)] for item in definition["inputs"]},
+        # The exact names of facts differ even if their words are equal.
+        {f"Input “{item['name']}”": [input_in_words(item, str)] for item in definition["inputs"]},
         {
             "Knockouts, in their order": [
                 knockout_in_words(rule, writers[rule["input"]]) for rule in definition.get("knockouts", ())

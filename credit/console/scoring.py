@@ -46,8 +46,14 @@ VERSIONS_SHOWN = 200
 _provider_link = partial(record_link, "credit_provider")
 
 
+def _lender_of(model: ScoringModel) -> SafeString | str:
+    lender = model.provider
+    return _provider_link(lender.pk, f"{lender.name} ({lender.pk})" if lender.name else lender.pk)
+
+
 @admin.register(ScoringModel)
 class ScoringModelAdmin(NamedRecords):
+    list_title = "Scorecards"
     change_form_template = "credit/backoffice_model.html"
     list_display = ("name", "id", "provider_link", "champion", "version_count", "created")
     list_select_related = ("provider",)
@@ -58,7 +64,7 @@ class ScoringModelAdmin(NamedRecords):
     fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
 
     created = column(moment, "created_at", "created", ordering="id")
-    provider_link = column(_provider_link, "provider_id", "provider", ordering="provider")
+    provider_link = column(_provider_link, "provider_id", "lender", ordering="provider")
     version_count = column(str, "counted", "versions")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -76,7 +82,7 @@ class ScoringModelAdmin(NamedRecords):
         kept = record.versions.select_related("made_by", "published_by").defer("definition").order_by("-number")
         return {
             **super().page_of(request, record),
-            "title": f"Scoring model {record.name}",
+            "title": record.name,
             "versions": kept[:VERSIONS_SHOWN],
         }
 
@@ -98,7 +104,7 @@ class ModelVersionAdmin(NamedRecords):
     change_form_template = "credit/backoffice_version.html"
     list_display = ("version", "status_chip", "role_chip", "provider_link", "made_by", "published", "published_by")
     list_filter = ("status",)
-    list_select_related = ("model", "made_by", "published_by")
+    list_select_related = ("model__provider", "made_by", "published_by")
     list_defer = ("definition",)
     name_field = "model__name"
     search_fields = ("=model__id",)
@@ -113,8 +119,9 @@ class ModelVersionAdmin(NamedRecords):
         "published_by", "sha256",
     )  # fmt: skip
 
-    provider_link = column(_provider_link, "model.provider_id", "provider")
+    provider_link = column(_lender_of, "model", "lender")
     version = column(str, "title", "version", ordering="id")
+    list_title = "Versions of scorecards"
     created = column(moment, "created_at", "made")
     published = column(moment, "published_at", "published")
     status_chip = column(chip, "status", "status", ordering="status")

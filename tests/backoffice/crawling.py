@@ -103,7 +103,8 @@ def rows():
 
 
 def assert_harmless(address, body):
-    """Check that a page has no inline script or style, and loads nothing from another host."""
+    """Check that a page has no inline script or style and no code markup, and loads nothing from another host."""
+    assert "`" not in body, address
     for tag in re.findall(r"<script\b[^>]*>", body):
         assert "src=" in tag or 'type="application/json"' in tag, (address, tag)
     assert not re.findall(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"'](?:https?:)?//", body), address

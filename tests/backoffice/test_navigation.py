@@ -12,7 +12,7 @@ from tests.backoffice.test_applications import LIST, make, page_of
 from tests.factories import OfferFactory
 
 pytestmark = pytest.mark.django_db
-STAFF = ["Applications", "People", "Lenders", "Scoring", "Audit"]
+STAFF = ["Applications", "People", "Lenders", "Scorecards", "Audit"]
 
 
 def titles(client, address="/admin/"):
@@ -31,9 +31,9 @@ def test_every_main_link_of_a_superuser_opens_its_list(superusers_client):
 @pytest.mark.parametrize(
     ("group", "expected"),
     [
-        ("Reviewer", ["Applications", "People", "Lenders", "Scoring"]),
-        ("Support", ["Applications", "People", "Lenders", "Scoring", "Audit"]),
-        ("Operations", ["People", "Lenders", "Scoring", "Audit"]),
+        ("Reviewer", ["Applications", "People", "Lenders", "Scorecards"]),
+        ("Support", ["Applications", "People", "Lenders", "Scorecards", "Audit"]),
+        ("Operations", ["People", "Lenders", "Scorecards", "Audit"]),
     ],
 )
 def test_main_navigation_shows_staff_the_links_of_their_group(group, expected):
@@ -42,7 +42,7 @@ def test_main_navigation_shows_staff_the_links_of_their_group(group, expected):
 
 def test_main_navigation_shows_a_lender_member_the_lenders_links_and_name(db):
     client = console_client(lender_of("quartz", 701).people["reader"])
-    assert titles(client) == ["Applications", "People", "Offers", "Team", "Audit"]
+    assert titles(client) == ["Applications", "People", "Offers", "Team", "Scorecards", "Audit"]
     page = client.get("/admin/").content.decode()
     assert '<span class="backoffice-word">Bank quartz</span>' in page
     for link in client.get("/admin/").context["main_links"]:
@@ -71,6 +71,8 @@ def test_all_records_page_and_lists_have_the_names_of_the_header(superusers_clie
         "/admin/credit/applicant/": "Applicants",
         "/admin/credit/provider/": "Lenders",
         "/admin/ops/faileditem/": "Dead letters",
+        "/admin/credit/scoringmodel/": "Scorecards",
+        "/admin/credit/clock/": "Deadlines for notices",
     }
     for address, title in titles.items():
         assert named[address] == title

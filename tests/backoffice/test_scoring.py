@@ -1,5 +1,7 @@
 """Test scorecards, differences, trials, and publication of model versions in the back office."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -86,13 +88,14 @@ class TestCard:
             "approve a total from 640", "refer a total from 560 to 639", "decline a total below 560",
             "segment prime a total from 700", "attainable 520 to 740",
             "When identity verified is no: refer, for any total. Unable to verify identity.",
-            "ratio of application_data.monthly_debt_cents to application_data.monthly_income_cents",
-            "application_data.housing, a text; the applicant cannot change it",
+            "ratio of monthly debt as claimed to monthly income as claimed",
+            "housing as claimed, a text; the applicant cannot change it",
             "Points below the baseline count for the reason “Length of residence”.",
             "from 1,500 to below 3,000 70 -50", "rent or family 25 -15", "everything else 10 -30", "missing 0 -120",
             champion.definition_sha256,
         ):  # fmt: skip
             assert said in text, said
+        assert not re.search("`|application_data|_cents", text)
         assert answer.content.decode().count('<svg class="points"') == 12
 
     def test_model_version_page_escapes_text_of_the_definition(self, reviewers_client, model):

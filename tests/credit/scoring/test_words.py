@@ -29,18 +29,24 @@ def test_scorecard_bins_are_described_in_words(bins, named):
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"from": "identity.verified", "type": "boolean"}, "identity.verified, a truth (yes or no)"),
-    ({"from": "account.age_days", "type": "number"}, "account.age_days, a number"),
+    ({"from": "identity.verified", "type": "boolean"}, "identity verified, yes or no"),
+    ({"from": "account.age_days", "type": "number"}, "account age days, a number"),
     (
         {"from": "application_data.housing", "type": "text", "mutable": False},
-        "application_data.housing, a text; the applicant cannot change it",
+        "housing as claimed, a text; the applicant cannot change it",
     ),
-    ({"ratio": ["a.debt", "a.income"]}, "ratio of a.debt to a.income"),
-    ({"sum": ["a.x", "a.y", "a.z"]}, "sum of a.x, a.y and a.z"),
-    ({"months_since": "a.since"}, "full months from a.since to the day of the score"),
+    ({"from": "application_data.monthly_income_cents", "type": "number"}, "monthly income as claimed, an amount"),
+    ({"from": "bank.lowest_balance_cents", "type": "number"}, "bank lowest balance, an amount"),
+    (
+        {"first_of": ["confirmed.job.since", "application_data.job.since"], "type": "text"},
+        "the first present of job since as confirmed, job since as claimed, a text",
+    ),
+    ({"ratio": ["a.debt", "a.income"]}, "ratio of a debt to a income"),
+    ({"sum": ["a.x", "a.y", "a.z"]}, "sum of a x, a y and a z"),
+    ({"months_since": "a.since"}, "full months from a since to the day of the score"),
     (
         {"months_since": "a.birth_date", "allow_age": True},
-        "full months from a.birth_date to the day of the score; reveals a person's age",
+        "full months from a birth date to the day of the score; reveals a person's age",
     ),
 ])  # fmt: skip
 def test_scorecard_inputs_are_described_in_words(given, said):
