@@ -16,8 +16,9 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from config.backoffice import people
-from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
+from config.backoffice.bases import ReadOnlyAdmin, RecordAction
 from config.backoffice.consoles import may
+from config.backoffice.forms import ExplainedForm
 from config.backoffice.html import NOTHING
 from config.backoffice.site import ConsolePage
 from config.backoffice.transitions import actor_of
@@ -25,7 +26,8 @@ from config.core.ids import parse_positive_int64
 from config.core.names import clean_words
 from identity.access import admin as access_admin
 from identity.accounts import admin as accounts_admin
-from identity.accounts.names import check_of_operator
+from identity.accounts.names import check_of_operator, is_generated
+from identity.accounts.support import remove_second_factors
 from identity.bank import admin as bank_admin
 from identity.kyc import admin as kyc_admin
 from identity.models import User
@@ -37,14 +39,14 @@ __all__ = ["access_admin", "accounts_admin", "bank_admin", "kyc_admin"]
 EDIT = "edit"  # the query parameter of the edit form
 
 
-def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
-    person.authenticator_set.all().delete()
-    return f"{person} must add a new second factor at the next log-in."
+def _forget_device(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
+    remove_second_factors(person, by=actor_of(request), reason=form.cleaned_data["reason"], now=timezone.now())
+    return "The owner must add a new second factor at the next log-in."
 
 
-def _unlink(request: HttpRequest, person: Any, _form: SeenForm) -> str:
-    unlink(person, by=actor_of(request), now=timezone.now())
-    return f"The next log-in of {person} with single sign-on requires a new invitation."
+def _unlink(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
+    unlink(person, by=actor_of(request), reason=form.cleaned_data["reason"], now=timezone.now())
+    return "The owner's next log-in with single sign-on requires a new invitation."
 
 
 class _OperatorsName:
@@ -105,11 +107,12 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             label="Unlink single sign-on",
             permission="identity.delete_staffidentity",
             run=_unlink,
+            form=ExplainedForm,
             refusal=lambda person: (
                 "" if person.staff_identities.exists() else "The account is not linked to single sign-on."
             ),
-            consequences=lambda person: [
-                f"This ends the single sign-on sessions of {person}.",
+            consequences=lambda _person: [
+                "This ends the owner's single sign-on sessions.",
                 "The next log-in with single sign-on requires a new invitation.",
             ],
         ),
@@ -118,11 +121,12 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             label="Reset second factor",
             permission="mfa.delete_authenticator",
             run=_forget_device,
+            form=ExplainedForm,
             refusal=lambda person: (
                 "" if person.authenticator_set.exists() else "The account has no second factor to reset."
             ),
-            consequences=lambda person: [
-                f"The authenticator of {person} stops working.",
+            consequences=lambda _person: [
+                "The owner's authenticator stops working.",
                 "The next log-in requires a new authenticator: verify that the request comes from the account's owner.",
             ],
         ),
@@ -195,8 +199,11 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return page
 
     def title_of(self, record: User) -> str:
-        name = " ".join(filter(None, (record.first_name, record.last_name)))
-        return " · ".join(filter(None, (name, record.get_username())))
+        """Return the name and the user name. A generated user name is only the title without a name and an address."""
+        name, username = record.get_full_name(), record.get_username()
+        if is_generated(username):
+            return name or record.email or username
+        return " · ".join(filter(None, (name, username)))
 
     def actions_of(self, request: HttpRequest, record: User) -> list[RecordAction]:
         actions = super().actions_of(request, record)

@@ -67,6 +67,16 @@ class SeenForm(forms.Form):
             field.field.widget.attrs["data-first"] = True
 
 
+class ExplainedForm(SeenForm):
+    """A confirmation with the reason for an access to, or a change of, another person's account."""
+
+    reason = ReasonField(
+        max_length=1_000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="Stored with your name in the audit log. For example, the number of the user's request.",
+    )
+
+
 class TransitionForm(SeenForm):
     """The reason for a status change. A subclass can add fields and return their values from `metadata`."""
 

@@ -12,12 +12,11 @@ from copy import copy
 from datetime import datetime
 from typing import Any, ClassVar
 
-from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
 
 from config.backoffice.consoles import VIEW, may, narrowed, sides_of
-from config.backoffice.forms import ReasonField, SeenForm
+from config.backoffice.forms import ExplainedForm
 from config.backoffice.lists import LargeListAdmin
 from config.core.casework import DataAccess
 from config.core.encryption import blind_digests
@@ -57,14 +56,6 @@ def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> 
     """Return the names of users who recently opened a record's page, if the viewer may see these names."""
     recent = narrowed(DataAccess.recent_readings(kind=kind, record_id=record_id, now=now), viewer)
     return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
-
-
-class UnmaskForm(SeenForm):
-    reason = ReasonField(
-        max_length=1_000,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Stored with your name in the audit log. For example, the number of the user's request.",
-    )
 
 
 class PersonalData(LargeListAdmin):
@@ -139,7 +130,7 @@ class PersonalData(LargeListAdmin):
         """Return a record's name for page titles. The name may be personal data, so mask the record first."""
         return str(record)
 
-    def unmask(self, request: HttpRequest, record: Any, form: UnmaskForm) -> str:
+    def unmask(self, request: HttpRequest, record: Any, form: ExplainedForm) -> str:
         now = timezone.now().timestamp()
         shown = {key: until for key, until in request.session.get(_SESSION_KEY, {}).items() if until > now}
         request.session[_SESSION_KEY] = {**shown, f"{self.opts.label_lower}:{record.pk}": now + UNMASKED_SECONDS}

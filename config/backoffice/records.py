@@ -26,11 +26,11 @@ from django.utils.text import capfirst
 
 from config.backoffice.consoles import UNMASK, UNMASK_ERASED, console_of, may
 from config.backoffice.exports import Exports
-from config.backoffice.forms import SeenForm
+from config.backoffice.forms import ExplainedForm, SeenForm
 from config.backoffice.html import chip, code, column, record_link, without_link
 from config.backoffice.lists import neighbours_of
 from config.backoffice.people import find_people
-from config.backoffice.personal import UNMASKED_SECONDS, UnmaskForm
+from config.backoffice.personal import UNMASKED_SECONDS
 from config.core.casework import DataAccess
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
@@ -218,7 +218,7 @@ class ReadOnlyAdmin(Exports):
             ]
             label = "Show personal data"
             actions.append(
-                RecordAction("unmask", label, permission, self.unmask, lambda _: consequences, form=UnmaskForm)
+                RecordAction("unmask", label, permission, self.unmask, lambda _: consequences, form=ExplainedForm)
             )
         return actions
 

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.core import checks
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.db.models import QuerySet
-from django.template import Context, Engine
+from django.template import Context, Engine, TemplateDoesNotExist
 from django.template.loader import render_to_string
 from django.utils import timezone, translation
 
@@ -113,6 +113,17 @@ def message_of(
     )
     message.attach_alternative(html, "text/html")
     return message
+
+
+def subject_of(template: str) -> str:
+    """Return the English subject of a mail. A mail whose template is chosen at the delivery has its name in words."""
+    facts = Context({"provider_name": settings.PROVIDER_NAME}, autoescape=False)
+    with translation.override("en"):
+        try:
+            mail = Engine.get_default().get_template(f"mail/{template}.txt")
+        except TemplateDoesNotExist:
+            return template.replace("_", " ").capitalize()
+        return str(mail.render(facts)).strip().partition("\n")[0].strip()
 
 
 def _opened() -> Any:

@@ -14,13 +14,15 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.consoles import UNMASK
-from config.backoffice.html import NOTHING, change_address, chip, column, details, moment, record_link, words
+from config.backoffice.forms import ExplainedForm
+from config.backoffice.html import change_address, chip, column, details, moment, record_link, words
 from config.backoffice.people import Table
-from config.backoffice.personal import MASK
+from config.backoffice.personal import MASK, mask
 from config.backoffice.timeline import TimelineEntry, way_in_words
 from config.backoffice.transitions import actor_of
 from config.core.errors import ApiError
 from config.core.groups import LENDER, PARTNER
+from config.mail.delivery import subject_of
 from config.mail.models import FAILED, PENDING, SENT, OutgoingMail
 from config.mail.outbox import index_of
 from identity.access.models import AccountHistory
@@ -38,54 +40,26 @@ _ACTIONS = {
     "account.access_ended": "Partner's access ended",
     "account.break_glass": "Logged in with the break-glass account",
     "account.claimed": "Account taken over from a partner",
-    "account.created": "Account created",
-    "account.deletion_canceled": "Deletion canceled",
-    "account.deletion_requested": "Deletion requested",
-    "account.email_changed": "Email address changed",
     "account.export_requested": "Copy of the data requested",
     "account.linked": "Linked to single sign-on",
     "account.logged_out": "Logged out on all devices",
-    "account.name_changed": "Name changed",
-    "account.password_changed": "Password changed",
     "account.reset_mailed": "Mail for a new password sent",
-    "account.second_factor_added": "Second factor added",
-    "account.second_factor_removed": "Second factor removed",
     "account.token_issued": "Access token issued to a partner",
     "account.unlinked": "Unlinked from single sign-on",
-    "api_key.confirmed": "API key confirmed after a new password",
-    "api_key.suspended": "API key suspended by a new password",
-}
-_MAILS = {
-    "account_changed": "Change of the account",
-    "agreement": "Loan agreement",
-    "application": "News about an application",
-    "claim": "Take over an account from a partner",
-    "confirm_address": "Confirm the address",
-    "contract_withdrawn": "Withdrawal from a contract",
-    "erasure_requested": "Deletion requested",
-    "export_ready": "Copy of the data is ready",
-    "export_requested": "Copy of the data requested",
-    "forgotten_password": "New password",
-    "has_account": "Sign-up with a known address",
-    "information": "Information before a contract",
-    "new_password": "New password",
-    "notice": "Notice of a decision",
-    "password_reset": "Password reset",
-    "staff_password": "New password (single sign-on)",
 }
 _MAIL_STATUSES = {PENDING: "Waiting", SENT: "Sent", FAILED: "Failed"}
 _BROWSERS = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 
 
-def _end_log_ins(request: HttpRequest, person: Any, _form: SeenForm) -> str:
-    end_log_ins(person, by=actor_of(request), now=timezone.now())
-    return f"All sessions of {person} ended."
+def _end_log_ins(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
+    end_log_ins(person, by=actor_of(request), reason=form.cleaned_data["reason"], now=timezone.now())
+    return "All sessions of the account ended."
 
 
-def _mail_reset(request: HttpRequest, person: Any, _form: SeenForm) -> str:
-    if not mail_reset(person, by=actor_of(request), now=timezone.now()):
+def _mail_reset(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
+    if not mail_reset(person, by=actor_of(request), reason=form.cleaned_data["reason"], now=timezone.now()):
         raise ValidationError("This address has reached its hourly limit of mails. Try again in an hour.")
-    return f"The mail to {person} was sent."
+    return "The mail was sent to the address of the account."
 
 
 def _why_no_reset(person: Any) -> str:
@@ -101,9 +75,10 @@ HELP = (
         label="Send a password mail",
         permission=UNMASK,
         run=_mail_reset,
+        form=ExplainedForm,
         refusal=_why_no_reset,
-        consequences=lambda person: [
-            f"{person} gets the mail of the page “Forgot password” at the address of the account.",
+        consequences=lambda _person: [
+            "The owner gets the mail of the page “Forgot password” at the address of the account.",
             "The password stays valid until the owner sets a new one. Verify that the request comes from the owner.",
         ],
     ),
@@ -112,8 +87,9 @@ HELP = (
         label="End all sessions",
         permission=UNMASK,
         run=_end_log_ins,
-        consequences=lambda person: [
-            f"{person} must log in again on each device. Tokens of log-ins stop working.",
+        form=ExplainedForm,
+        consequences=lambda _person: [
+            "The owner must log in again on each device. Tokens of log-ins stop working.",
             "API keys and authorized apps stay valid.",
         ],
     ),
@@ -151,8 +127,8 @@ def facts_about(person: Any) -> list[tuple[str, Any]]:
     """Return an account's name, contact data, and status in words. The instance may be masked."""
     groups = ", ".join(map(str, person.groups.all()))
     facts = [
-        ("Name", " ".join(filter(None, (person.first_name, person.last_name))) or NOTHING),
-        ("Email address", person.email or NOTHING),
+        ("Name", person.get_full_name() or "No name"),
+        ("Email address", person.email or "No address"),
         ("Status", _status_of(person)),
         ("User name", person.get_username()),
         ("User ID", person.pk),
@@ -177,12 +153,8 @@ def mails_to(person: Any) -> Table:
     address = type(person).objects.values_list("email", flat=True).get(pk=person.pk)  # the instance may be masked
     mails = OutgoingMail.objects.filter(recipient_index__in=index_of(address) if address else ())
     newest = mails.order_by("-created_at", "-pk").only("template", "status", "created_at")[:_TABLE_ROWS]
-    rows = [(_mail_in_words(mail.template), _MAIL_STATUSES[mail.status], moment(mail.created_at)) for mail in newest]
+    rows = [(subject_of(mail.template), _MAIL_STATUSES[mail.status], moment(mail.created_at)) for mail in newest]
     return Table("Mails", ("Mail", "Status", "Created"), rows, "No mails to the present address are stored.")
-
-
-def _mail_in_words(template: str) -> str:
-    return _MAILS.get(template, words(template).capitalize())
 
 
 def sessions_of(person: Any) -> Table:
@@ -343,7 +315,13 @@ class AccountHistoryAdmin(ReadOnlyAdmin):
     def title_of(self, record: AccountHistory) -> str:
         return action_in_words(record.action)
 
-    what = column(details, "details", "details")
+    @admin.display(description="details")
+    def what(self, record: AccountHistory) -> SafeString | str:
+        """Display the details. A masked record masks the reason that a colleague entered."""
+        facts = record.details
+        if getattr(record, "is_masked", False) and isinstance(facts, dict) and "reason" in facts:
+            facts = {**facts, "reason": mask(facts["reason"])}
+        return details(facts)
 
     def subject_of(self, record: AccountHistory) -> int:
         return record.account_id

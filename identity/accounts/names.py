@@ -11,6 +11,8 @@ from config.core.names import listed
 from identity.access.models import AccountHistory, User
 
 _CHOSEN = re.compile(r"[A-Za-z0-9]+", re.ASCII)
+# Sign-ups without a user name, and accounts that partners create, have a generated user name.
+_GENERATED = re.compile(r"u[0-9a-f]{16}|managed-[0-9a-f-]{36}", re.ASCII)
 _OF_OPERATORS = re.compile(r"[A-Za-z0-9._-]+", re.ASCII)
 # A user with one of these names could be mistaken for the installation, its staff, or its systems.
 RESERVED = frozenset(
@@ -20,6 +22,10 @@ RESERVED = frozenset(
     sandbox security service staff superuser support system test undefined user webmaster www
     """.split()  # noqa: SIM905  more readable than a list
 )
+
+
+def is_generated(name: str) -> bool:
+    return _GENERATED.fullmatch(name) is not None
 
 
 def check_chosen(name: str) -> None:

@@ -209,11 +209,11 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> None:
     forget_credentials()
 
 
-def unlink(user: User, *, by: Actor, now: datetime) -> None:
+def unlink(user: User, *, by: Actor, reason: str, now: datetime) -> None:
     """Remove an account's link to the issuer, and end its sessions. The next log-in requires a new invitation."""
     with transaction.atomic():
         identities = StaffIdentity.objects.filter(user=user)
         TokenFamily.objects.filter(user=user, ends_at__isnull=False).revoke(now=now)
         IssuerSession.objects.filter(identity__in=identities).delete()
         identities.delete()
-        AccountHistory.note("account.unlinked", by, account_id=user.pk, now=now)
+        AccountHistory.note("account.unlinked", by, account_id=user.pk, details={"reason": reason}, now=now)

@@ -56,7 +56,7 @@ def test_lender_members_have_a_link_to_the_lenders_applicants(lender, other_lend
     rosa = apply_to(lender, "Rosa Quillfeather")
     apply_to(other_lender, "Jorge Zircon")
     links = {link["title"]: link["address"] for link in client.get("/admin/").context["main_links"]}
-    assert list(links) == ["Applications", "People", "Offers", "Team", "Audit"]
+    assert list(links) == ["Applications", "People", "Offers", "Team", "Scorecards", "Audit"]
     assert links["People"] == PEOPLE
     assert people_of(client) == [rosa.consumer_id, lender.application.consumer_id]
     text = text_of(client.get(PEOPLE))

@@ -90,7 +90,9 @@ def test_superuser_can_reset_a_lost_second_factor(superuser, reviewer, device, s
     recovery_codes_of(reviewer)
     address = reverse("admin:identity_user_do", args=[reviewer.pk, "reset-second-factor"])
     assert backoffice_client(staff_of("Operations")).post(address, {"seen": "x"}).status_code == 403
-    assert "must add a new second factor" in text_of(confirm(backoffice_client(superuser), address))
+    assert "must add a new second factor" in text_of(
+        confirm(backoffice_client(superuser), address, reason="The telephone is lost.")
+    )
     assert not Authenticator.objects.exists()
     assert not RecoveryCode.objects.exists()
 

@@ -14,12 +14,15 @@ from credit.core.figures import reference_of
 from identity.access.keys import create_api_key
 from identity.access.tokens import start_family
 from identity.models import AccountHistory, TokenFamily
+from identity.oidc.models import StaffIdentity
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, links_of, text_of
 from tests.backoffice.test_searches import apply_with
 from tests.factories import PASSWORD, ProviderFactory, UserFactory
+from tests.second_factors import authenticator_of
 
 pytestmark = pytest.mark.django_db
+BECAUSE = {"reason": "Request 42"}
 
 
 @pytest.fixture
@@ -40,17 +43,60 @@ def actions_of(person):
 
 
 def test_support_can_mail_a_link_for_a_new_password(supports_client, person):
-    assert "The mail to jane was sent." in text_of(confirm(supports_client, help_of(person, "mail-reset")))
+    assert "The mail was sent to the address of the account." in text_of(
+        confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
+    )
     sent = OutgoingMail.objects.get()
     assert (sent.template, sent.recipient) == ("forgotten_password", "jane@example.org")
     assert actions_of(person) == ["account.reset_mailed"]
-    assert AccountHistory.objects.get().principal.username == "sam"
+    entry = AccountHistory.objects.get()
+    assert (entry.principal.username, entry.details) == ("sam", BECAUSE)
+
+
+@pytest.mark.parametrize("reason", ["", " ", "\u200b"])
+@pytest.mark.parametrize("name", ["mail-reset", "end-sessions", "unlink-issuer", "reset-second-factor"])
+def test_help_for_an_account_requires_a_reason(superusers_client, person, name, reason):
+    authenticator_of(person)
+    StaffIdentity.objects.create(user=person, issuer="https://issuer.example", subject="1", created_at=timezone.now())
+    shown = confirm(superusers_client, help_of(person, name), reason=reason)
+    assert "reason" in shown.context["form"].errors
+    assert actions_of(person) == []
+    confirm(superusers_client, help_of(person, name), **BECAUSE)
+    assert AccountHistory.objects.get(account=person).details == BECAUSE
+
+
+def test_reason_of_a_colleague_is_masked_for_support(supports_client, superusers_client, person):
+    confirm(supports_client, help_of(person, "end-sessions"), **BECAUSE)
+    address = reverse("admin:identity_accounthistory_change", args=[AccountHistory.objects.get().pk])
+    assert "Request 42" in text_of(superusers_client.get(address))
+    assert "Request 42" not in text_of(supports_client.get(address))
+
+
+@pytest.mark.parametrize("username", ["uaf7a01b2c3d4e5f6", "managed-01a22be5-7516-73c8-ba9a-72f6506be445"])
+def test_account_with_a_generated_user_name_is_titled_by_its_name_or_address(
+    reviewers_client, supports_client, username
+):
+    person = UserFactory(username=username, email="jane@example.org")
+    assert reviewers_client.get(page_of(person)).context["title"] == "jane@example.org"
+    assert supports_client.get(page_of(person)).context["title"] == "j•••"
+    assert "Name No name" in text_of(supports_client.get(page_of(person)))
+    person.first_name = "Jane"
+    person.save()
+    assert reviewers_client.get(page_of(person)).context["title"] == "Jane"
+    assert supports_client.get(page_of(person)).context["title"] == "J•••"
+
+
+def test_account_without_a_name_and_an_address_is_titled_by_its_generated_user_name(reviewers_client):
+    person = UserFactory(username="uaf7a01b2c3d4e5f6", email="")
+    page = reviewers_client.get(page_of(person))
+    assert page.context["title"] == "uaf7a01b2c3d4e5f6"
+    assert "Name No name Email address No address" in text_of(page)
 
 
 def test_mail_for_a_new_password_counts_toward_the_limit_of_the_address(supports_client, person, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
-    confirm(supports_client, help_of(person, "mail-reset"))
-    assert "hourly limit of mails" in text_of(confirm(supports_client, help_of(person, "mail-reset")))
+    confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
+    assert "hourly limit of mails" in text_of(confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE))
     assert OutgoingMail.objects.count() == 1
 
 
@@ -66,7 +112,9 @@ def test_support_can_end_all_sessions_of_an_account(supports_client, person):
     browser.post("/account/login", {"login": "jane", "password": PASSWORD})
     assert browser.get("/account/").status_code == 200
     start_family(user=person, second_factor=False, now=timezone.now())
-    assert "All sessions of jane ended." in text_of(confirm(supports_client, help_of(person, "end-sessions")))
+    assert "All sessions of the account ended." in text_of(
+        confirm(supports_client, help_of(person, "end-sessions"), **BECAUSE)
+    )
     assert browser.get("/account/").status_code == 302
     assert not TokenFamily.objects.filter(user=person, revoked_at__isnull=True).exists()
     assert actions_of(person) == ["account.logged_out"]
@@ -89,7 +137,7 @@ def test_other_groups_cannot_help_the_owner_of_an_account(person, group):
 
 def test_account_page_shows_the_history_to_groups_that_can_read_it(supports_client, reviewers_client, person):
     create_api_key(owner=person, name="Shop", scopes=[], now=timezone.now())
-    confirm(supports_client, help_of(person, "mail-reset"))
+    confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
     text = text_of(supports_client.get(page_of(person)))
     assert "Mail for a new password sent" in text
     assert "account.reset_mailed" not in text
@@ -101,12 +149,18 @@ def test_account_page_shows_support_the_person_in_words(supports_client, person)
     person.save()
     ProviderFactory(id="8000", name="Cedar Lending")
     reference = reference_of(UUID(apply_with(person)))
-    confirm(supports_client, help_of(person, "mail-reset"))
+    confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
     browser = Client(headers={"user-agent": "Mozilla/5.0 Firefox/140.0"})
     browser.post("/account/login", {"login": "jane", "password": PASSWORD})
     page = supports_client.get(page_of(person))
     text = text_of(page)
-    for expected in ("Status Active", "Name J•••", "Email address j•••", "New password Waiting", "Active sessions"):
+    for expected in (
+        "Status Active",
+        "Name J•••",
+        "Email address j•••",
+        "Forgotten password Waiting",
+        "Active sessions",
+    ):
         assert expected in text, expected
     assert re.search(f"{reference} submitted Cedar Lending", text)
     assert f"/admin/credit/application/?q=user%3A{person.pk}" in links_of(page)
@@ -138,7 +192,7 @@ def test_account_page_of_staff_shows_their_groups(supports_client):
 
 def test_mails_and_sessions_of_another_account_are_not_shown(supports_client, person):
     other = UserFactory(username="june", email="june@example.org")
-    confirm(supports_client, help_of(other, "mail-reset"))
+    confirm(supports_client, help_of(other, "mail-reset"), **BECAUSE)
     Client().post("/account/login", {"login": "june", "password": PASSWORD})
     text = text_of(supports_client.get(page_of(person)))
     assert "No mails to the present address are stored." in text
@@ -146,7 +200,7 @@ def test_mails_and_sessions_of_another_account_are_not_shown(supports_client, pe
 
 
 def test_account_history_has_words_instead_of_codes(supports_client, person):
-    confirm(supports_client, help_of(person, "end-sessions"))
+    confirm(supports_client, help_of(person, "end-sessions"), **BECAUSE)
     entry = AccountHistory.objects.get()
     for address in (
         reverse("admin:identity_accounthistory_changelist"),

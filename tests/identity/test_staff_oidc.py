@@ -677,7 +677,7 @@ def test_unlinked_staff_account_requires_another_invitation(issuer, jane):
     held.save()
     user = User.objects.get(email=EMAIL)
     address = reverse("admin:identity_user_do", args=[user.pk, "unlink-issuer"])
-    assert press(session, address).status_code == 200
+    assert press(session, address, reason="Moved to another team.").status_code == 200
     assert not is_in(jane)
     assert log_in(issuer)[1].status_code == 403
     invited()
@@ -718,7 +718,7 @@ def test_tokens_of_a_session_code_end_with_the_session(issuer, jane, end):
         IssuerSession.objects.update(began_at=timezone.now() - IssuerSession.LASTS)
         TokenFamily.objects.update(ends_at=timezone.now())
     elif end == "unlinked":
-        unlink(user, by=Actor.system("test"), now=timezone.now())
+        unlink(user, by=Actor.system("test"), reason="Test", now=timezone.now())
     else:
         User.objects.update(is_active=False)
     forget_credentials()
