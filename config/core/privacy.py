@@ -210,13 +210,14 @@ def record_of_processing(*, with_all: bool) -> Iterator[dict[str, Any]]:
                     yield {"field": f"{label}.{name}", "kind": treatment.kind}
                 continue
             keep = treatment.keep
+            kept = () if keep is None else (keep.rule, keep.law)
             yield {
                 "field": f"{label}.{name}",
                 "kind": treatment.kind,
                 "subject": declaration.subject,
                 "purpose": declaration.purpose,
                 "ground": declaration.ground,
-                "retention": "; ".join(filter(None, (declaration.retention, keep and keep.rule, keep and keep.law))),
+                "retention": "; ".join(filter(None, (declaration.retention, *kept))),
                 "erase": treatment.erase,
                 "keep": None if keep is None else keep.ground,
             }

@@ -1,8 +1,9 @@
 """Compare the costs of offers for an amount and a number of months."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -56,7 +57,8 @@ class ComparisonForm(forms.Form):
         return {AMOUNT: self.cleaned_data[AMOUNT], MONTHS: int(self.cleaned_data[MONTHS])}
 
 
-class Compared(NamedTuple):
+@dataclass(frozen=True)
+class Compared:
     """An offer with its costs. Without costs, `reason` states why."""
 
     offer: Offer
@@ -118,6 +120,6 @@ def loan_from(query: Mapping[str, str], offer: Offer) -> dict[str, int] | None:
         amount = None
     if amount and (cents := int(to_minor_units(amount, currency))) <= AMOUNT_MAX_CENTS:
         loan["amount_cents"] = cents
-    if months in (offer.term_options_months or ()):
+    if months is not None and months in (offer.term_options_months or ()):
         loan["term_months"] = months
     return loan or None
