@@ -41,7 +41,7 @@ def names_in(page):
 
 def costs_in(page):
     """Return the rows of each offer that has costs, with the monthly payment first."""
-    cards = [card for card in re.findall(r"<section>.*?</section>", page) if '<dl class="figures">' in card]
+    cards = [card for card in re.findall(r"<section>.*?</section>", page) if '<dl class="payment">' in card]
     rows = r"<dt>(.*?)</dt><dd>(.*?)</dd>", r'<th scope="row"><bdi>(.*?)</bdi></th><td><bdi>(.*?)</bdi></td>'
     return [dict(pair for pattern in rows for pair in re.findall(pattern, card)) for card in cards]
 
