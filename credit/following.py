@@ -1,6 +1,7 @@
 """The effects of transitions, in order. Each effect runs in the transaction. The models don't depend on the effects."""
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.conf import settings
 from config.core.lifecycle import Follower, Transition
 from credit.anchoring import record_keys
 from credit.anchoring.records import decision_record
-from credit.applications.mails import mail_applicant
+from credit.applications import mails
 from credit.applications.services import consent_to_sharing, pin_at_submission
 from credit.core.machine import APPROVED, DECIDED, DRAFT, PENDING_DOCUMENTS, SUBMITTED, UNDER_REVIEW
 from credit.models.applications import record_application_event
@@ -52,6 +53,19 @@ def _emit(application: Any, row: Any, _transition: Transition) -> None:
     record_application_event(row.status, application, now=row.changed_at)
 
 
+def _mail(application: Any, row: Any, transition: Transition) -> None:
+    event, now = mails.event_of(application, row, transition.completes), row.changed_at
+    if event is not None:
+        by = mails.due_by(row.status, now)
+        if row.status == APPROVED and by is not None and application.loan_terms is not None:
+            by = min(by, loans.starts_by(application.loan_terms) or by)
+        mails.mail_event(application, event, now=now, by=by)
+
+
+def _mail_creation(application: Any, now: datetime) -> None:
+    mails.mail_event(application, mails.SENT, now=now, by=mails.due_by(SUBMITTED, now))
+
+
 def _anchor_publication(version: Any, row: Any, _transition: Transition) -> None:
     if settings.ANCHOR_DECISIONS:
         record_keys.queue(version.publication_record(row), now=row.changed_at, publication=row)
@@ -69,6 +83,7 @@ OF_APPLICATIONS = (
     # This follower also closes requests for reconsideration.
     Follower(after=clocks.follow),
     Follower(after=_emit, created=partial(record_application_event, "created")),
-    Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_at(mail_applicant)),
+    Follower(after=_mail),
+    Follower(to=(SUBMITTED,), created=_mail_creation),
 )
 OF_MODEL_VERSIONS = (Follower(to=(PUBLISHED,), after=_anchor_publication),)

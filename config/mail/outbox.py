@@ -32,7 +32,7 @@ def queue_mail(
 
     `language` is by default the language of the page that caused the mail, or English for the API. `named_by` is the ID
     of the account that entered the address. Raises RateLimited if this account has entered too many addresses in this
-    hour. `context` contains the platform's links and names, and must be serializable as JSON.
+    hour. `context` contains links, names, and facts, and must be serializable as JSON.
     """
     if named_by is not None:
         consume_singly("mail_account", str(named_by))

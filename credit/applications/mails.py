@@ -1,33 +1,135 @@
-"""Mail the applicant after a decision or before a pending step. The mail contains a link but no details."""
+"""Mail the applicant about the steps of an application: lender, reference, amount, next step, and a link.
 
-from datetime import datetime
+A mail about a decision has no reasons, and does not say whether the lender rejected the application.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.utils import translation
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from config.core.prepared import PreparedSelect
 from config.mail.outbox import queue_mail
+from credit.applications.lenders import lender_in_words, lender_of
+from credit.applications.services import IDLE_DAYS
+from credit.core import deadlines, standing
+from credit.core import machine as states
 from credit.core.applicants import language_of
-from credit.models.notices import EMAIL, Consent
+from credit.core.figures import money, reference_of
+from credit.models.notices import EMAIL, Clock, Consent
+
+Rows = list[tuple[str, str]]
 
 
-def mail_applicant(application: Any, *, now: datetime) -> None:
-    """Mail the applicant's confirmed address that the application was decided, or waits for the applicant.
+@dataclass(frozen=True)
+class Event:
+    """A step that the applicant gets a mail about. If it has a notice, the notice's mail can replace the mail."""
 
-    Applicants who consented to electronic notices get the mail about the notice instead. If the notice can't be created
-    yet, `issue_notices` sends this mail.
+    title: Any
+    next: Any
+    has_notice: bool = False
+
+
+_DECIDED = _("The lender decided on your application")
+SENT = Event(_("Your application was sent to the lender"), standing.BY_STATUS[states.SUBMITTED].next)
+UNDER_REVIEW = Event(_("Your application is under review again"), standing.BY_STATUS[states.UNDER_REVIEW].next)
+DOCUMENTS_REQUESTED = Event(
+    standing.BY_STATUS[states.PENDING_DOCUMENTS].words, standing.BY_STATUS[states.PENDING_DOCUMENTS].next, True
+)
+TERMS_OFFERED = Event(_DECIDED, standing.OFFERED.next, True)
+DECIDED = Event(_DECIDED, _("Log in to read the decision and its reasons."), True)
+ACCEPTED = Event(_("You accepted the loan"), standing.ACCEPTED.next)
+DECLINED = Event(standing.DECLINED.words, standing.DECLINED.next)
+WITHDRAWN = Event(_("Your application was withdrawn"), standing.BY_STATUS[states.WITHDRAWN].next)
+EXPIRED = Event(_("Your application expired"), standing.BY_STATUS[states.EXPIRED].next)
+OTHER_TERMS_DECLINED = Event(_("You declined the other terms"), standing.BY_STATUS[states.UNDER_REVIEW].next)
+OTHER_TERMS_WITHDRAWN = Event(_("The lender withdrew its other terms"), standing.BY_STATUS[states.UNDER_REVIEW].next)
+RECONSIDERATION = Event(_("You requested reconsideration"), standing.ASKED_AGAIN.next)
+UPDATE = Event(_("Your application has an update"), _("Log in to see it."))
+_BY_STATUS = {
+    states.SUBMITTED: SENT,
+    states.UNDER_REVIEW: UNDER_REVIEW,
+    states.PENDING_DOCUMENTS: DOCUMENTS_REQUESTED,
+    states.APPROVED: TERMS_OFFERED,
+    states.REJECTED: DECIDED,
+    states.WITHDRAWN: WITHDRAWN,
+    states.EXPIRED: EXPIRED,
+}
+# Within these days, the step must follow: the lender's notification, or the applicant's answer before the expiry.
+_DAYS = {states.SUBMITTED: Clock.DAYS[Clock.APPLICATION], **IDLE_DAYS}
+
+
+def event_of(application: Any, row: Any, completes: Any) -> Event | None:
+    """Return the event of a transition with the history entry `row`, or None if the applicant gets no mail about it.
+
+    Drafts were not sent, the start of the review needs no one, and an accepted counteroffer has the mail about the
+    acceptance.
     """
-    if not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
-        queue_applicant_mail(application, now=now)
+    before, to, is_own = row.previous_status, row.status, row.principal_id == application.consumer_id
+    if to != states.SUBMITTED and before in {None, states.DRAFT}:
+        return None
+    if (before, to) == (states.SUBMITTED, states.UNDER_REVIEW) or (to == states.APPROVED and completes is not None):
+        return None
+    if (before, to) == (states.APPROVED, states.WITHDRAWN) and is_own:
+        return DECLINED
+    if to == states.UNDER_REVIEW and is_own:
+        return SENT
+    return _BY_STATUS.get(to)
 
 
-def queue_applicant_mail(application: Any, *, now: datetime) -> None:
+def due_by(status: str, now: datetime) -> datetime | None:
+    """Return when the next step after a transition to `status` is due, or None if it has no deadline."""
+    return None if (days := _DAYS.get(status)) is None else now + timedelta(days=days)
+
+
+def mail_event(
+    application: Any,
+    event: Event,
+    *,
+    now: datetime,
+    by: datetime | None = None,
+    rows: Callable[[], Rows] = list,
+    replaceable: bool = True,
+) -> None:
+    """Mail the applicant's confirmed address about an event. `by` is the deadline of the next step.
+
+    `rows` returns further (name, value) pairs in the active language. Applicants who consented to electronic notices
+    get the mail about the notice instead, if `replaceable` is true and the event has a notice.
+    """
+    has_notice = replaceable and event.has_notice and EMAIL in settings.NOTICE_CHANNELS
+    if has_notice and Consent.is_given_by(application.consumer_id):
+        return
     row = _confirmed_address.first(user_id=application.consumer_id)
-    if row is not None:
-        [address] = row
-        link = f"{settings.APP_URL}/my/applications/{application.pk}"
-        queue_mail(address, "application", {"link": link}, language=language_of(application.applicants), now=now)
+    if row is None:
+        return
+    [address], language = row, language_of(application.readable_applicants)
+    with translation.override(language):
+        steps = [*rows(), (gettext("Next step"), str(event.next))]
+        if by is not None:
+            zone = deadlines.zone_of(application.readable_applicants)
+            steps.append((gettext("Deadline"), deadlines.in_words(by, zone)))
+        context = {
+            "link": f"{settings.APP_URL}/my/applications/{application.pk}",
+            "title": str(event.title),
+            **facts_of(application, steps),
+        }
+    queue_mail(address, "application", context, language=language, now=now)
+
+
+def facts_of(application: Any, rows: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """Return the context of a mail that identifies the application, in the active language. `rows` are appended."""
+    lender, reference = lender_in_words(lender_of(application)), reference_of(application.pk)
+    terms = application.loan_terms
+    cents = application.amount_cents if terms is None else terms.amount_cents
+    amount = [] if cents is None else [(gettext("Amount"), money(cents, application.shown_currency))]
+    about = [(gettext("Application"), reference), (gettext("Lender"), lender), *amount, *rows]
+    return {"lender": lender, "reference": reference, "rows": about}
 
 
 _confirmed_address = PreparedSelect(

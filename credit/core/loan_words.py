@@ -127,7 +127,7 @@ def duration_in_words(months: int | None, schedule: Sequence[Instalment], *, sta
     return until % {"days": days, "day": date_in_words(ends_on)}
 
 
-def payments_in_words(schedule: Sequence[Instalment], currency: str) -> str:
+def payments_in_words(schedule: Sequence[Instalment], currency: str | None) -> str:
     """Format the number and amount of a loan's payments, and the first due day."""
     first, last = schedule[0], schedule[-1]
     words = (

@@ -26,6 +26,7 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from config.core.time_zones import zone_label
+from credit.applications.lenders import lender_of
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
@@ -33,17 +34,17 @@ from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
+from credit.core.standing import of_status
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
 from credit.my import checklist, content, reconsideration
 from credit.my.forms import missing_figures
-from credit.my.words import delivery_in_words, describe_missing, error_message, of_status, reason_in_words, standing_of
+from credit.my.words import delivery_in_words, describe_missing, error_message, reason_in_words, standing_of
 from credit.notices import services as notices
 from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
-from credit.terms.agreement import lender_of
 
 # Maps a status to the transition that sends the application to the lender.
 _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER_REVIEW}

@@ -12,9 +12,9 @@ from django.utils.translation import gettext
 from config.core.ids import get_by_uuid
 from credit.core import deadlines
 from credit.core.figures import reference_of
+from credit.core.standing import of_status
 from credit.models import Application, DecisionAnchor
 from credit.my.pages import MyPage, own_applications
-from credit.my.words import of_status
 
 RECORD, PROOF = "record", "proof"
 

@@ -16,6 +16,7 @@ from config.core.errors import ApiError, NotFound
 from config.core.ids import get_by_uuid
 from credit.api.terms.views import agreement_page
 from credit.applications import withdrawal_right
+from credit.applications.lenders import lender_of
 from credit.core import deadlines
 from credit.core.errors import TermsChanged
 from credit.core.eu_credit import follows_directive
@@ -28,7 +29,7 @@ from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications,
 from credit.my.words import error_message
 from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable, form_of_link, provide
-from credit.terms.agreement import agreement_of, agreement_of_link, lender_of, parties_of
+from credit.terms.agreement import agreement_of, agreement_of_link, parties_of
 from credit.terms.agreement import in_words as agreement_in_words
 from credit.terms.members import members_of
 from credit.terms.precontract import form_of_acceptable

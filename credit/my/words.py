@@ -1,7 +1,6 @@
 """Describe an application's status, its next step, and errors in the applicant's language."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +11,7 @@ from config.api.rate_limits import RateLimited
 from config.core.errors import ApiError, NotFound, PayloadTooLarge, Unavailable, UnsupportedMediaType
 from config.core.lifecycle import RecordNotEditable
 from credit.applications.services import IDLE_DAYS
-from credit.core import errors
+from credit.core import errors, standing
 from credit.core import machine as states
 from credit.core.due import REQUIRED, Due
 from credit.core.figures import date_in_words
@@ -28,33 +27,6 @@ from credit.core.reasons import (
 from credit.models import ApplicationHistory
 from credit.models.notices import EMAIL, PORTAL, POST, PRICING, PROVIDER
 
-
-@dataclass(frozen=True)
-class Standing:
-    """The texts of a status. If `is_due` is true, the applicant must take the next step."""
-
-    words: Any
-    next: Any
-    is_due: bool = False
-
-
-BY_STATUS = {
-    states.DRAFT: Standing(_("Not sent yet"), _("Check the application, then send it to the lender."), is_due=True),
-    states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will review it.")),
-    states.UNDER_REVIEW: Standing(_("Under review"), _("The lender decides, or requests more from you.")),
-    states.PENDING_DOCUMENTS: Standing(
-        _("The lender requests documents"), _("Upload them, then send the application to the lender."), is_due=True
-    ),
-    states.APPROVED: Standing(_("Approved"), _("Accept or decline the terms."), is_due=True),
-    states.REJECTED: Standing(_("Declined"), _("You can request reconsideration by a person.")),
-    states.WITHDRAWN: Standing(_("Withdrawn"), _("The application is closed.")),
-    states.EXPIRED: Standing(_("Expired"), _("You can apply again.")),
-}
-_ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out the loan under the agreement."))
-_WITHDRAWN_FROM = Standing(_("A borrower withdrew from the contract"), _("Pay back what is due."), is_due=True)
-_OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), is_due=True)
-_DECLINED = Standing(_("You declined the loan"), _("The application is closed."))
-_ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision."))
 _CHANGED = _("The application has changed. Check its current status.")
 # Texts of errors for applicants, whose page may be outdated. The first matching class determines the text.
 _REFUSALS: dict[type[ApiError], Any] = {
@@ -83,22 +55,17 @@ _REFUSALS: dict[type[ApiError], Any] = {
 }
 
 
-def standing_of(application: Any) -> Standing:
+def standing_of(application: Any) -> standing.Standing:
     """Return the texts of an application's status. The application requires the annotations of `_with_standing`."""
     if application.accepted_at is not None:
-        return _ACCEPTED if application.withdrawn_from_at is None else _WITHDRAWN_FROM
+        return standing.ACCEPTED if application.withdrawn_from_at is None else standing.WITHDRAWN_FROM
     if application.status == states.WITHDRAWN and application.is_declined:
-        return _DECLINED
+        return standing.DECLINED
     if application.is_offered:
-        return _OFFERED
+        return standing.OFFERED
     if application.is_asked_again and application.status == states.REJECTED:
-        return _ASKED_AGAIN
-    return of_status(application.status)
-
-
-def of_status(status: str) -> Standing:
-    """Return the texts of a status. An unknown status is displayed unchanged."""
-    return BY_STATUS.get(status) or Standing(status, "")
+        return standing.ASKED_AGAIN
+    return standing.of_status(application.status)
 
 
 def error_message(refusal: ApiError) -> str:

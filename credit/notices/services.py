@@ -26,11 +26,25 @@ from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
-from credit.applications.mails import queue_applicant_mail
+from credit.applications import mails
 from credit.applications.services import load_for, lock_own
 from credit.models import Clock, Consent, Delivery, Notice, ReviewRequest
 from credit.models.applications import record_application_event
-from credit.models.notices import DELIVERED, DUE, EMAIL, FAILED, PORTAL, POST, PROVIDER, READY, UNDELIVERED
+from credit.models.notices import (
+    ADVERSE_ACTION,
+    APPROVAL,
+    COUNTEROFFER,
+    DELIVERED,
+    DUE,
+    EMAIL,
+    FAILED,
+    INCOMPLETE,
+    PORTAL,
+    POST,
+    PROVIDER,
+    READY,
+    UNDELIVERED,
+)
 from credit.notices.content import gather, render
 from credit.offers import providers
 from identity.access import consents
@@ -45,6 +59,12 @@ RECORDED = (POST, PROVIDER)
 REFERENCE_MAX = 255
 # The maximum number of characters in a request for reconsideration.
 STATEMENT_MAX = 4_000
+_EVENTS = {
+    APPROVAL: mails.TERMS_OFFERED,
+    COUNTEROFFER: mails.TERMS_OFFERED,
+    ADVERSE_ACTION: mails.DECIDED,
+    INCOMPLETE: mails.DOCUMENTS_REQUESTED,
+}
 _SYSTEM = Actor.system("issue_notices")
 
 
@@ -91,12 +111,15 @@ def make(notice: Notice, now: datetime) -> str:
     mail = None
     if not isinstance(content, str) and (address := _mail_address(notice)):
         link = f"{settings.APP_URL}/my/applications/{notice.application_id}/notices/{notice.pk}"
-        mail = queue_mail(address, "notice", {"link": link}, language=content["language"], now=now)
+        with translation.override(content["language"]):
+            about = mails.facts_of(notice.application)
+        mail = queue_mail(address, "notice", {"link": link, **about}, language=content["language"], now=now)
         content = content if mail is not None else Notice.MAIL
     if isinstance(content, str):
         if not notice.waits_for and _is_mailed(notice):
             # This mail replaces the mail about the notice, which can't be created yet.
-            queue_applicant_mail(notice.application, now=now)
+            event = _EVENTS.get(notice.kind, mails.UPDATE)
+            mails.mail_event(notice.application, event, now=now, replaceable=False)
         Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content)
         return "waiting"
     html = render(content, notice.profile)
@@ -245,6 +268,7 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
         except IntegrityError as error:
             raise RecordNotEditable("A request for reconsideration is already open.") from error
         record_application_event("review_requested", application, now=now, review_request_id=str(request.pk))
+        mails.mail_event(application, mails.RECONSIDERATION, now=now, by=clock.due_at)
         return request
 
 

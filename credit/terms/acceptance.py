@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.core import signing
 from django.db import transaction
+from django.utils import translation
+from django.utils.translation import gettext
 
 from config.core.errors import ValidationFailed
 from config.core.json_text import rfc3339
@@ -13,11 +15,14 @@ from config.core.lifecycle import Actor
 from config.mail.outbox import queue_mail
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
+from credit.applications import mails
+from credit.applications.lenders import lender_of
 from credit.applications.services import IDLE_DAYS, lock_own
 from credit.applications.withdrawal_right import conclude
 from credit.core.applicants import other_borrowers
 from credit.core.errors import NothingToAccept, PricingNoticeDue, TermsChanged
 from credit.core.eu_credit import follows_directive
+from credit.core.loan_words import payments_in_words
 from credit.core.machine import APPROVED, WITHDRAWN
 from credit.core.quotes import Instalment
 from credit.core.reasons import DECLINED_TEXT
@@ -26,7 +31,7 @@ from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
 from credit.terms import counteroffers, loans
-from credit.terms.agreement import lender_of, mail_links, record_of_link
+from credit.terms.agreement import mail_links, record_of_link
 from credit.terms.members import is_complete, members_of
 from credit.terms.precontract import form_of_acceptable, require_form, was_provided_late
 
@@ -202,6 +207,13 @@ def _store_acceptance(
     if form is not None and was_provided_late(form, now=now):
         clocks.create_reminders(application, now=now)
     record_application_event("accepted", application, now=now)
+    mails.mail_event(application, mails.ACCEPTED, now=now, rows=lambda: _payment_rows(application))
+
+
+def _payment_rows(application: Application) -> list[tuple[str, str]]:
+    terms = application.loan_terms
+    schedule = [] if terms is None else loans.schedule_of(terms)
+    return [(gettext("Payments"), payments_in_words(schedule, application.shown_currency))] if schedule else []
 
 
 _signer = signing.TimestampSigner(salt="credit.information-form")
@@ -222,8 +234,10 @@ def provide(application: Application, form: Precontract, *, medium: str, is_open
         form.note_provision(medium, is_opened=is_opened, now=now)
         for email, language in other_borrowers(application.applicants) if is_first else ():
             theirs = form_to_read(application, language=language, now=now)
+            with translation.override(language):
+                about = mails.facts_of(application)
             link = f"{settings.APP_URL}/my/information/{_signer.sign(str(theirs.pk))}"
-            queue_mail(email, "information", {"link": link}, language=language, now=now)
+            queue_mail(email, "information", {"link": link, **about}, language=language, now=now)
 
 
 def form_of_link(token: str) -> Precontract:

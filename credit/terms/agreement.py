@@ -8,12 +8,15 @@ from typing import Any
 from django.conf import settings
 from django.core import signing
 from django.db.models import QuerySet
+from django.utils import translation
 from django.utils.translation import gettext
 
 from config.core.errors import NotFound
 from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
 from config.mail.outbox import queue_mail
+from credit.applications.lenders import lender_in_words, lender_of
+from credit.applications.mails import facts_of
 from credit.core.applicant_words import address_lines
 from credit.core.applicants import other_borrowers
 from credit.core.eu_credit import follows_directive
@@ -23,7 +26,7 @@ from credit.core.machine import APPROVED
 from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, DecisionAnchor, LoanTerms, Provider
 from credit.terms.loans import schedule_of
-from credit.terms.members import is_complete, lender_in_words
+from credit.terms.members import is_complete
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,6 @@ def agreement_of(application: Application) -> Agreement:
         ),
         acceptance=application.acceptances.select_related("anchor__application").latest("id"),
     )
-
-
-def lender_of(application: Application) -> Provider:
-    """Return the lender of an application. If the lender is unknown, return an unsaved lender without a name."""
-    provider_id = str(application.provider_id)
-    provider = application.provider_owner(provider_id, application.created_at).first()
-    return Provider(pk=provider_id, name="") if provider is None else provider
 
 
 def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = None) -> dict[str, Any]:
@@ -168,7 +164,9 @@ def mail_links(application: Application, *, now: datetime) -> None:
     """Mail a link to the agreement to each borrower except for the first, who has the account."""
     link = f"{settings.APP_URL}/my/agreement/{_signer.sign(str(application.pk))}"
     for email, language in other_borrowers(application.applicants):
-        queue_mail(email, "agreement", {"link": link}, language=language, now=now)
+        with translation.override(language):
+            about = facts_of(application)
+        queue_mail(email, "agreement", {"link": link, **about}, language=language, now=now)
 
 
 def agreement_of_link(token: str) -> Agreement:

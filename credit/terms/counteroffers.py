@@ -17,7 +17,7 @@ from config.core.ids import get_by_uuid
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.ops.failed_items import FailedItems
-from credit.applications.mails import mail_applicant
+from credit.applications import mails
 from credit.applications.services import load_visible, lock_own
 from credit.core.errors import CounterofferOpen, NothingToAccept, require_specific
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
@@ -109,7 +109,8 @@ def make(
     Notice.cancel_undelivered(application, now=now)
     clocks.create_notices(application, COUNTEROFFER, now=now, counteroffer=offered)
     record_application_event("counteroffered", application, now=now, counteroffer_id=str(offered.pk))
-    mail_applicant(application, now=now)
+    by = min(offered.expires_at, starts_by(terms) or offered.expires_at)
+    mails.mail_event(application, mails.TERMS_OFFERED, now=now, by=by)
     return offered
 
 
@@ -205,6 +206,8 @@ def _end(application: Application, counteroffer_id: str, outcome: str, actor: Ac
     Notice.end_counteroffer(application, now=now)
     if outcome == Counteroffer.DECLINED:
         record_application_event("counteroffer_declined", application, now=now, counteroffer_id=str(offered.pk))
+    is_declined = outcome == Counteroffer.DECLINED
+    mails.mail_event(application, mails.OTHER_TERMS_DECLINED if is_declined else mails.OTHER_TERMS_WITHDRAWN, now=now)
     offered.refresh_from_db(fields=["outcome", "closed_at", "expires_at"])
     return offered
 

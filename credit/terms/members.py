@@ -14,6 +14,7 @@ from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import amount_in_words, number_in_words
+from credit.applications.lenders import lender_in_words
 from credit.applications.withdrawal_right import interest_a_day
 from credit.core.applicants import language_of
 from credit.core.early_repayment import early_repayment
@@ -79,10 +80,6 @@ def members_of(application: Application, terms: LoanTerms, lender: Provider) -> 
 
 def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
     return members is not None and all(member["text"] for member in members)
-
-
-def lender_in_words(lender: Provider) -> str:
-    return lender.name or gettext("Lender %s") % lender.pk
 
 
 def _texts_of_other_law(application: Application, terms: LoanTerms, lender: Provider) -> dict[str, str]:

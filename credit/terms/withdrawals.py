@@ -16,6 +16,7 @@ from config.core.lifecycle import Actor, ReviewerRequired
 from config.mail.outbox import queue_mail
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
+from credit.applications.lenders import lender_of
 from credit.applications.services import load_for
 from credit.applications.withdrawal_right import FACTS, Withdrawable, countries_of, describe, last_day_of, rows_of
 from credit.core import deadlines, withdrawal
@@ -25,7 +26,6 @@ from credit.core.figures import reference_of
 from credit.models import Application, ContractWithdrawal, Notice, Provider
 from credit.models.applications import record_application_event
 from credit.models.notices import WITHDRAWAL_REMINDER
-from credit.terms.agreement import lender_of
 
 # A reviewer records declarations that the lender received through these channels.
 RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawal.IN_PERSON)

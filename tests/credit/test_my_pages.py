@@ -1,12 +1,10 @@
 """Test the pages under `/my`: the status of applications, the next steps, and the buttons."""
 
-import json
 import re
 from datetime import timedelta
 from io import StringIO
 
 import pytest
-from allauth.account.models import EmailAddress
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
@@ -14,19 +12,16 @@ from django.utils import timezone
 
 from config.core.digest import digest_of
 from config.core.lifecycle import Actor
-from config.mail.models import OutgoingMail
 from credit.core.applicants import Applicants
 from credit.documents.requests import mark_document
 from credit.models import Application, Consent, DocumentFile
 from credit.my.words import delivery_in_words
 from credit.notices.services import consent_text, give_consent
-from identity.accounts.addresses import confirm
 from tests.api import client_of
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.notices.world import World
 from tests.credit.support import make_reviewer as reviewer
-from tests.credit.terms.lending import applied, approve, lender_of
-from tests.credit.terms.test_counteroffers import counter
+from tests.credit.terms.lending import applied, lender_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -328,34 +323,6 @@ class TestNotices:
         assert "Withdraw the consent" in browser.get("/my/consent").content.decode()
         browser.post("/my/consent", {"do": "withdraw"})
         assert not Consent.is_given_by(user.pk)
-
-
-class TestMail:
-    @pytest.fixture
-    def person(self):
-        user = UserFactory()
-        confirm(user, "ada@example.org")
-        return user
-
-    def test_mail_about_an_application_contains_only_a_link(self, offer, person, settings):
-        application = applied(offer, consumer=person)
-        assert counter(lender_of(offer), application).status_code == 201
-        (mail,) = OutgoingMail.objects.all()
-        assert mail.recipient == "ada@example.org"
-        assert json.loads(mail.context) == {"link": f"{settings.APP_URL}/my/applications/{application.pk}"}
-
-    @pytest.mark.parametrize("why", ["they want none", "no address is confirmed", "it is the person's own doing"])
-    def test_application_mail_is_not_sent_if_unwanted_unconfirmed_or_self_caused(self, offer, person, why):
-        if why == "they want none":
-            browser_of(person).post("/account/", {"wants_mail": "no"})
-        elif why == "no address is confirmed":
-            EmailAddress.objects.update(verified=False)
-        application = applied(offer, consumer=person)
-        if why == "it is the person's own doing":
-            press_button(application, "withdraw")
-        else:
-            assert approve(lender_of(offer), application).status_code == 200
-        assert not OutgoingMail.objects.exists()
 
 
 def test_account_page_links_to_the_applications(user):

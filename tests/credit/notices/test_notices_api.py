@@ -13,6 +13,7 @@ from config.api import heavy
 from config.core.casework import DataAccess
 from config.webhooks.models import Event
 from credit.api.printing import pdf_of
+from credit.core.figures import reference_of
 from credit.models import Clock, Consent, DecisionAnchor, Delivery, Notice
 from credit.notices import services
 from tests.api import assert_error, client_of
@@ -277,8 +278,12 @@ class TestConsent:
         world.issue(6)
         mail = world.notice.mail
         assert (mail.recipient, mail.template) == ("rosa@example.test", "notice")
+        reference = reference_of(world.notice.application_id)
         assert json.loads(mail.context) == {
-            "link": f"{settings.APP_URL}/my/applications/{world.notice.application_id}/notices/{world.notice.pk}"
+            "link": f"{settings.APP_URL}/my/applications/{world.notice.application_id}/notices/{world.notice.pk}",
+            "lender": "Cedar Bank",
+            "reference": reference,
+            "rows": [["Application", reference], ["Lender", "Cedar Bank"], ["Amount", "$10,000.00"]],
         }
         world.mails()
         world.issue(7)

@@ -1,0 +1,48 @@
+"""The statuses of an application in words: its status, the next step, and who takes it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from credit.core import machine as states
+
+YOU, LENDER, REVIEWER = _("You"), _("The lender"), _("A reviewer who had no part in the decision")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The texts of a status. `who` takes the next step, and is None if the application has ended."""
+
+    words: Any
+    next: Any
+    who: Any = None
+
+    @property
+    def is_due(self) -> bool:
+        """Return whether the applicant must take the next step."""
+        return self.who is YOU
+
+
+BY_STATUS = {
+    states.DRAFT: Standing(_("Not sent yet"), _("Check the application, then send it to the lender."), YOU),
+    states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will review it."), LENDER),
+    states.UNDER_REVIEW: Standing(_("Under review"), _("The lender decides, or requests more from you."), LENDER),
+    states.PENDING_DOCUMENTS: Standing(
+        _("The lender requests documents"), _("Upload them, then send the application to the lender."), YOU
+    ),
+    states.APPROVED: Standing(_("Approved"), _("Accept or decline the terms."), YOU),
+    states.REJECTED: Standing(_("Declined"), _("You can request reconsideration by a person.")),
+    states.WITHDRAWN: Standing(_("Withdrawn"), _("The application is closed.")),
+    states.EXPIRED: Standing(_("Expired"), _("You can apply again.")),
+}
+ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out the loan under the agreement."), LENDER)
+WITHDRAWN_FROM = Standing(_("A borrower withdrew from the contract"), _("Pay back what is due."), YOU)
+OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), YOU)
+DECLINED = Standing(_("You declined the loan"), _("The application is closed."))
+ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision."), REVIEWER)
+
+
+def of_status(status: str) -> Standing:
+    """Return the texts of a status. An unknown status is displayed unchanged."""
+    return BY_STATUS.get(status) or Standing(status, "")
