@@ -6,7 +6,7 @@ import pytest
 
 from credit.api.commerce.agent import check_agent
 from credit.api.commerce.refusals import InvalidProfileUrl, VersionUnsupported
-from tests.api import ApiClient
+from tests.api import ApiClient, assert_error
 from tests.credit.commerce.support import AGENT, VERSION, assert_agent_refused, assert_refused
 from tests.factories import OfferFactory
 from tests.identity.banking import limited
@@ -110,6 +110,12 @@ def test_every_catalog_path_returns_ucp_errors_to_agents(api, anonymous):
     assert_agent_refused(api.read("/ucp/catalog/items?limit=0", UCP_Agent=AGENT), 400, "invalid_pagination")
     assert_agent_refused(api.read("/ucp/catalog/nothing", UCP_Agent=AGENT), 404, "not_found")
     assert api.read("/nothing", UCP_Agent=AGENT).json()["code"] == "E4001"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("path", "status", "code"), [("items?limit=0", 400, "E1006"), ("nothing", 404, "E4001")])
+def test_other_catalog_paths_return_usual_errors_without_an_agent_header(api, path, status, code):
+    assert_error(api.read(f"/ucp/catalog/{path}"), status, code)  # the check of the fields excludes `messages`
 
 
 @pytest.mark.parametrize("header", [
