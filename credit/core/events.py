@@ -24,10 +24,11 @@ FAMILIES = (
             },
         ),
         {
-            "created": "An application was created.",
+            "created": "An application was created, as a draft or with a later status.",
             "updated": "The data, applicants, notes, shared areas, checklist, or confirmed values of an application "
             "changed.",
-            "submitted": "An application was submitted.",
+            "submitted": "An application was submitted. If it was created as `submitted`, the applicant's account gets "
+            "`application.created` instead.",
             "under_review": "The review of an application started, or started again.",
             "pending_documents": "An application waits for documents that the lender requested.",
             "document_received": "A file was uploaded for a requested document.",

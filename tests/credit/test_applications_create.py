@@ -62,6 +62,8 @@ def test_application_can_be_created_in_any_status_under_the_open_policy(api, bod
     assert (response.status_code, response.json()["status"]) == (201, status)
     assert Application.objects.get().initial_status == status
     assert ApplicationHistory.objects.count() == 0
+    event = Event.objects.get()  # the applicant's account has no `application.submitted`
+    assert (event.type, event.object["status"]) == ("application.created", status)
 
 
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
