@@ -19,7 +19,7 @@ class CardDataRefused(ApiError):
 
 class CardDeclined(ApiError):
     status, error, code, stored = 502, "card_declined", "E5001", True
-    message = "The card was declined. No amount was charged."
+    message = "No amount was charged. `details.failure` has the reason."
 
 
 class ProcessorUnavailable(ApiError):

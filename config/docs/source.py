@@ -84,7 +84,7 @@ _ADVICE: dict[str | int, str] = {
     "E4011": f"{_COMPARE_ID} `GET /v1/scoring/models`.",
     "E4012": f"{_COMPARE_ID} `GET /v1/providers`.",
     "E4050": "Use a method that the response header `Allow` lists.",
-    "E5001": "Ask the customer for another payment method. This payment is final.",
+    "E5001": "Send a new payment with a new key. Unless `failure` is `not_charged`, use another payment method.",
     "E5002": _SAME_KEY,
     "E5003": _SAME_KEY,
     "E5004": "Open Link with the link token in `details`. After the log-in at the bank, send the same request again.",

@@ -139,7 +139,8 @@ def test_concurrent_payment_request_returns_the_lease_end_as_retry_after(api, us
 def test_payment_with_an_always_failing_processor_ends_without_a_charge(api, user, key):
     assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_error"), 502, "E5002")
     final = process(api, user, key=key, payment_method_id="pm_sandbox_error")
-    assert_error(final, 502, "E5001")
+    body = assert_error(final, 502, "E5001")
+    assert (body["details"]["failure"], "declined" in body["message"]) == ("not_charged", False)
     assert process(api, user, key=key, payment_method_id="pm_sandbox_error").content == final.content
     assert not SandboxCharge.objects.exists()
     assert only_payment().failure == "not_charged"
