@@ -6,9 +6,10 @@ The functions run in the transaction of the transition, which locks the applicat
 
 A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). A request for documents does not stop the clock. A
 delivered notice of incompleteness stops it, because 1002.9(c)(1)(ii) allows this notice instead of the decision. When
-the documents arrive, the application is complete again. A delivered notice of a counteroffer stops the clock, and
-starts the 90 days of (a)(1)(iv). A reopened application starts no clock, because the earlier deadline still applies.
-If no clock runs, the 30 days of (a)(1)(ii) apply to a decision.
+the application returns to review, it is complete again, and a new clock starts. An upload of a document starts no
+clock. A delivered notice of a counteroffer stops the clock, and starts the 90 days of (a)(1)(iv). A reopened
+application starts no clock, because the earlier deadline still applies. If no clock runs, the 30 days of (a)(1)(ii)
+apply to a decision.
 """
 
 from collections.abc import Collection, Iterable
@@ -87,7 +88,7 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     elif to in _KIND_OF:
         return create_notices(application, _KIND_OF[to], now=now, move=row)
     elif was_notified_of_missing and not Clock.running(application.pk).exists():
-        # The missing documents have arrived.
+        # The application has returned to review.
         Clock.start(application, Clock.APPLICATION, now=now)
     return None
 
