@@ -339,6 +339,15 @@ class TestApplying:
         assert 'value="Ada Example"' in page
         assert not Application.objects.exists()
 
+    def test_application_form_shows_the_title_and_the_description_of_the_schema(self, user):
+        about = {"title": "Car & home", "description": "Read <b>this</b> first."}
+        offer = listed(application_schema={**SCHEMA, **about})
+        draft = applied(offer, consumer=user, status="draft", submitted_at=None)
+        for path in (f"/my/apply/{offer.pk}", f"/my/applications/{draft.pk}/edit"):
+            page = browser_of(user).get(path).content.decode()
+            assert "Car &amp; home" in page
+            assert "Read &lt;b&gt;this&lt;/b&gt; first." in page
+
     def test_text_field_of_a_schema_without_a_limit_has_a_maximum_length(self, user):
         schema = {"type": "object", "properties": {"text": {"type": "string"}}}
         offer = listed(application_schema=schema)

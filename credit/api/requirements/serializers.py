@@ -33,8 +33,14 @@ APPLICATION_SCHEMA = _of(
     properties={
         "$schema": _of("string", "The dialect of the schema.", enum=[profile.DIALECT]),
         "type": _of("string", "Always `object`.", enum=["object"]),
-        "title": _of("string", "The title of the form.", maxLength=profile.TITLE_MAX_LENGTH),
-        "description": _of("string", "The introduction of the form.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
+        "title": _of(
+            "string", "The title of the form, which applicants also see at `/my`.", maxLength=profile.TITLE_MAX_LENGTH
+        ),
+        "description": _of(
+            "string",
+            "The introduction of the form, which applicants also see at `/my`.",
+            maxLength=profile.DESCRIPTION_MAX_LENGTH,
+        ),
         "properties": _of(
             "object",
             f"The fields by name, at most {profile.MEMBERS_MAX}.",
