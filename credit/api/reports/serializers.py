@@ -74,8 +74,8 @@ class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     )  # fmt: skip
     reused = serializers.FlagField(
         source="is_reused",
-        help_text="Whether the request returned an earlier report of the same applicant that has not expired. Only "
-        "true in the response to a request.",
+        help_text="Whether the request returned an earlier report of the same kind, purpose, and applicant that has "
+        "not expired. Only true in the response to a request.",
     )
     summary = SummarySerializer(
         source="parsed_summary",

@@ -28,7 +28,7 @@ class ReportViewSet(ApiViewSet):
         application = load_for(application_id, actor_of(request))
         return reports_for(application, request.user)
 
-    @also_answers(200, ReportSerializer, "A received report of the same applicant has not expired.")
+    @also_answers(200, ReportSerializer, "A received report of the same kind, purpose, and applicant has not expired.")
     @also_answers(202, ReportSerializer, "The vendor processes the request, or its response is not known yet.")
     @endpoint(
         access=FIRST_PARTY,
