@@ -71,7 +71,7 @@ class LogInTooOld(ApiError):
 
 
 class ErasureNotPossible(ApiError):
-    """An erasure has an obstacle; `details.obstacles` has each reason, and its end if that is known."""
+    """An erasure has an obstacle; `details.obstacles` has each reason, and an application's next deadline."""
 
     error, code, stored = "erasure_not_possible", "E3021", True
     message = "The account can't be erased now. `details.obstacles` has the reasons."

@@ -50,7 +50,7 @@ def subject_keys(user_id: int) -> list[str]:
 
 
 def obstacles(user: User) -> list[dict[str, Any]]:
-    """Return the obstacles to the account's erasure, each with its reason, and with its end if known."""
+    """Return the obstacles to the erasure, each with its reason and, for an application, its next deadline."""
     reasons: list[tuple[str, datetime | None]] = []
     if user.is_staff or user.is_superuser or user.groups.exists():
         reasons.append(

@@ -241,7 +241,7 @@ class Erasure(models.Model):
         max_length=16,
         choices=[(status, status) for status in STATUSES],
         default=REQUESTED,
-        help_text="`requested`: it starts after 14 days. `waiting`: a law requires the retention of some records. "
+        help_text="`requested`: it starts after 14 days. `waiting`: some records are retained until their ground ends. "
         "`done`: the erasure is complete.",
     )
     requested_at = models.DateTimeField(help_text="When the erasure was requested (UTC).")

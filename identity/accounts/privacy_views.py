@@ -112,8 +112,8 @@ class AccountErasureViewSet(ApiViewSet):
         cancel it before it starts. If the account has a second factor, you must have logged in with it. A second
         request returns the first erasure.
 
-        If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists each obstacle, and when
-        it ends.
+        If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists the `reason` of each
+        obstacle. `until` is the next deadline of an open application, and otherwise null.
         """
         actor, user = self.account_of(request, **account)
         erasure.request_erasure(actor, user.pk, now=timezone.now())

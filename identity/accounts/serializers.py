@@ -130,7 +130,9 @@ class ObstacleSerializer(serializers.ResponseSerializer):
     """A reason why an account can't be erased now."""
 
     reason = serializers.TextField(help_text="The reason, and how to resolve it.")
-    until = serializers.TextField(allow_null=True, help_text="When the obstacle ends (UTC); null if unknown.")
+    until = serializers.TextField(
+        allow_null=True, help_text="The next deadline of an open application (UTC); otherwise null."
+    )
 
 
 class KeptRowsSerializer(serializers.ResponseSerializer):
@@ -179,8 +181,9 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     id = serializers.UuidTextField(allow_null=True, help_text="The erasure's id; null if there is no erasure.")
     status = serializers.OneOfField(
         (Erasure.NONE, *Erasure.STATUSES),
-        help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: a law requires "
-        "the retention of some records. `done`: only permanent records remain.",
+        help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: some records are "
+        "retained until their ground ends, such as a law or an in-flight payment. `done`: only permanent records "
+        "remain.",
     )
     requested_at = serializers.DateTimeField(
         allow_null=True, help_text="When the erasure was requested (UTC); null if there is no erasure."
