@@ -1,19 +1,19 @@
 """The page that explains a decision, with the form that reports a wrong value."""
 
-from collections.abc import Iterable
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.urls import reverse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
+from config.api.rate_limits import consume
 from config.core.currencies import to_minor_units
-from config.core.errors import ValidationFailed
+from config.core.errors import ApiError, ValidationFailed
 from config.core.figure_fields import AmountField, FigureField
 from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
@@ -21,8 +21,8 @@ from credit.core.facts import path_of
 from credit.core.figures import date_in_words
 from credit.models import Application, DocumentFile
 from credit.my.content import Row, title_of, value_in_words
-from credit.my.pages import MyPage, actor_on, own_applications, run_action
-from credit.my.words import read_lines
+from credit.my.pages import MyPage, actor_on, own_applications
+from credit.my.words import error_message, read_lines
 from credit.scoring import corrections
 from credit.scoring.explanation import explain
 
@@ -33,7 +33,10 @@ class ExplanationPage(MyPage):
     """The explanation of a decision: how the decision was made, the data of the score, and the applicant's rights."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        application = get_by_uuid(own_applications(request), application_id, Http404)
+        return self._page(request, get_by_uuid(own_applications(request), application_id, Http404))
+
+    def _page(self, request: HttpRequest, application: Application, typed: Mapping[str, str] | None = None) -> Any:
+        """Return the page. `typed` has the fields of a rejected report, which the form then contains."""
         explanation = explain(application, (get_language() or "")[:2])
         inputs = [
             (title_of(each["name"], {}), each, _rows(each["facts"], application))
@@ -46,21 +49,27 @@ class ExplanationPage(MyPage):
             "inputs": inputs,
             "correctable": [(name, _title(name)) for name in corrections.correctable_facts(application)],
             "corrections": [
-                (row, _title(row.fact)) for row in corrections.corrections_of(application_id, actor_on(request))
+                (row, _title(row.fact)) for row in corrections.corrections_of(str(application.pk), actor_on(request))
             ],
             "files": DocumentFile.uploaded_for(application),
+            "typed": typed or {},
         }
-        return render(request, "credit/my/explanation.html", facts)
+        return render(request, "credit/my/explanation.html", facts, status=200 if typed is None else 400)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        """Store the report of a wrong value."""
+        """Store the report of a wrong value. A rejected report remains in the form."""
         application = get_by_uuid(own_applications(request), application_id, Http404)
-        to = reverse("my_explanation", args=[application_id])
-        return run_action(request, "write", partial(_report, request, application), to)
+        typed = {name: read_lines(request.POST.get(name, "")) for name in ("fact", "claimed", "statement", "file")}
+        try:
+            consume("write", str(request.user.pk))
+            messages.success(request, _report(request, application, typed))
+        except ApiError as refusal:
+            messages.error(request, error_message(refusal))
+            return self._page(request, application, typed)
+        return redirect("my_explanation", application_id)
 
 
-def _report(request: HttpRequest, application: Application) -> str:
-    typed = {name: read_lines(request.POST.get(name, "")) for name in ("fact", "claimed", "statement", "file")}
+def _report(request: HttpRequest, application: Application, typed: Mapping[str, str]) -> str:
     if not 0 < len(typed["statement"]) <= corrections.STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
         raise ValidationFailed(gettext("Enter the right value, and why the other is wrong, at most 4,000 characters."))
     fact, before = typed["fact"], corrections.correctable_value(str(application.pk), typed["fact"])

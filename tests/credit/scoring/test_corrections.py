@@ -216,3 +216,17 @@ def test_correction_is_requested_on_the_page_in_major_currency_units(application
         browser.post(place, {**typed, "fact": "application_data.monthly_debt_cents", "claimed": claimed})
     assert Correction.objects.count() == 1
     assert browser_of(UserFactory()).post(place, typed).status_code == 404
+
+
+def test_rejected_report_of_a_wrong_value_remains_in_the_form(application, user):
+    browser, place = browser_of(user), f"/my/applications/{application.pk}/explanation"
+    typed = {"fact": INCOME, "claimed": "a <lot>", "statement": 'Typed "wrong".'}
+    answer = browser.post(place, typed)
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert "Enter a number" in page
+    assert f'<option value="{INCOME}" selected>' in page
+    assert 'value="a &lt;lot&gt;"' in page
+    assert "Typed &quot;wrong&quot;.</textarea>" in page
+    assert not Correction.objects.exists()
+    assert "Typed" not in browser.get(place).content.decode()
