@@ -20,4 +20,7 @@ class SecretAnswer:
 
     @classmethod
     def opened(cls, kept: bytes, place: str) -> bytes:
-        return opened(kept, place) if is_sealed(kept) else kept
+        if not is_sealed(kept):
+            return kept
+        owner_id, key = place.split("|")[-2:]
+        return opened(kept, place, kind="a response under an Idempotency-Key", record_id=f"account {owner_id}, {key}")

@@ -169,7 +169,7 @@ def is_sealed(content: bytes) -> bool:
     return content.startswith((SEALED, _WRAPPED, FERNET))
 
 
-def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_id: str = "") -> bytes:
+def opened(content: bytes, place: str, *, kind: str, record_id: str = "") -> bytes:
     """Decrypt the value of this place. If no key decrypts it, logs its kind and record and raises UnreadableSecret."""
     try:
         return _open(content, place)

@@ -33,5 +33,5 @@ class SealedSessions:
         return seal(json.dumps(held, separators=(",", ":")).encode(), PLACE)
 
     def loads(self, content: bytes) -> dict[str, Any]:
-        held: dict[str, Any] = json.loads(opened(content, PLACE))
+        held: dict[str, Any] = json.loads(opened(content, PLACE, kind="a session"))
         return held

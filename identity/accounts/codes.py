@@ -94,7 +94,8 @@ def seal_secret(secret: str, user_id: int) -> str:
 
 def open_secret(encrypted: str, user_id: int) -> str:
     """Decrypt an authenticator's secret. Raises UnreadableSecret."""
-    return opened(encrypted.encode(), place_of(user_id)).decode()
+    content = opened(encrypted.encode(), place_of(user_id), kind="a second factor", record_id=f"account {user_id}")
+    return content.decode()
 
 
 def codes_around(secret: str) -> list[str]:

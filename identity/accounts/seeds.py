@@ -76,7 +76,8 @@ def place_of(user_id: int) -> str:
 
 def _unused(data: dict[str, Any], user_id: int) -> Iterator[str]:
     """Yield the unused codes, as django-allauth 65 computes them."""
-    mac = hmac.new(opened(data["seed"].encode(), place_of(user_id)), digestmod="sha1")
+    about = {"kind": "a seed of recovery codes", "record_id": f"account {user_id}"}
+    mac = hmac.new(opened(data["seed"].encode(), place_of(user_id), **about), digestmod="sha1")
     for number in range(10):
         mac.update(f"{number:3},".encode())
         if not data["used_mask"] >> number & 1:

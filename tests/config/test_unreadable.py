@@ -2,6 +2,7 @@
 
 import json
 from io import StringIO
+from uuid import uuid4
 
 import pytest
 from cryptography.fernet import Fernet
@@ -10,11 +11,13 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
+from config.api.models import IdempotencyRecord
 from config.core.encryption import Sealed, UnreadableSecret
 from config.ops.rotation import Rotated, rotate
 from config.webhooks.models import Delivery, Endpoint
 from identity.access import signing_keys
 from identity.access.tokens import start_family
+from identity.accounts.codes import is_right
 from identity.bank.models import BankItem
 from identity.models import ApiKey, SigningKey
 from payments.cards.models import FAILED, Payment
@@ -23,6 +26,7 @@ from tests.api import ApiClient, assert_error
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.identity.support import issue, signed_call
 from tests.identity.test_bankdata_exchange import exchange
+from tests.second_factors import authenticator_of, code_of
 from tests.webhooks.conftest import emit, make_endpoint, private_allowed, receiver, work  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.django_db
@@ -117,6 +121,22 @@ def test_api_key_with_an_undecryptable_signing_secret_still_authenticates(user, 
     assert "Rotate the key" in answer["message"]
     assert signed_call(whole, "GET", "/v1/auth/me").status_code == 200
     assert named() == {("identity.ApiKey.secret", broken.record.pk)}
+
+
+def test_log_contains_the_account_of_an_undecryptable_second_factor(user, named):
+    authenticator = authenticator_of(user)
+    authenticator.data["secret"] = Fernet(Fernet.generate_key()).encrypt(b"lost").decode()
+    authenticator.save()
+    assert not is_right(code_of(), user=user)
+    assert named() == {("a second factor", f"account {user.pk}")}
+
+
+def test_log_contains_the_account_and_the_key_of_an_undecryptable_response(api, user, named):
+    key, body = str(uuid4()), {"url": "https://receiver.example/hook"}
+    assert api.send("/webhooks/endpoints", body, key=key).status_code == 201
+    IdempotencyRecord.objects.update(body=Fernet(Fernet.generate_key()).encrypt(b"lost"))
+    assert_error(api.send("/webhooks/endpoints", body, key=key), 503, "E5030")
+    assert named() == {("a response under an Idempotency-Key", f"account {user.pk}, {key}")}
 
 
 def test_an_unreadable_bank_token_requires_a_new_link(api, user, named):
