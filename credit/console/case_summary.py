@@ -97,7 +97,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
         ("Monthly income", money(income, currency), ""),
         ("Monthly debt payments", money(debt, currency), ""),
         ("Debt to income", percent_in_words(share) if share is not None else "", ""),
-        ("Installment", instalment_text and f"{instalment_text} at the offer's lowest rate", ""),
+        ("Installment", instalment_text and f"{instalment_text} at the offer's lowest interest rate", ""),
         ("Installment to income", percent_in_words(burden) if burden is not None else "", ""),
     ]
     return [{"name": name, "value": value, "wrong": wrong} for name, value, wrong in shown if value]

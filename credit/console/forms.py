@@ -42,7 +42,7 @@ def loan_fields(currency: str | None) -> dict[str, forms.Field]:
 
     `currency` is `Conventions.shown_currency`, which is None for dollars.
     """
-    empty = "If empty: the amount of the application, and the rate of the offer."
+    empty = "If empty: the amount of the application, and the interest rate of the offer."
     unit, most = currency or "dollars", to_units(AMOUNT_MAX_CENTS, currency)
     return {
         "amount": GroupedAmountField(

@@ -100,7 +100,7 @@ class TestPage:
         assert "The offer lends $4,000.00 or less." in text
         assert "The offer's terms are 12, 24 months." in text
         assert "Debt to income 25%" in text
-        assert "Installment $152.11 at the offer's lowest rate" in text
+        assert "Installment $152.11 at the offer's lowest interest rate" in text
         assert "Installment to income 4%" in text
         assert body.count('class="outside"') == 2
 
