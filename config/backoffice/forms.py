@@ -25,7 +25,8 @@ class TemplateSelect(forms.Select):
 
     def __init__(self, field: str, texts: Mapping[str, str]) -> None:
         super().__init__({"data-inserts": field})
-        self.field, self.texts = field, texts
+        # Browsers send line breaks as CRLF.
+        self.field, self.texts = field, {pk: text.replace("\r\n", "\n") for pk, text in texts.items()}
 
     def create_option(self, name: str, value: Any, *args: Any, **options: Any) -> dict[str, Any]:
         option: dict[str, Any] = super().create_option(name, value, *args, **options)

@@ -278,7 +278,7 @@ class ApplicationAdmin(
         is_lender = console_of(request.user) is not None
         page = super().page_of(request, record)
         loan, proposal = self.loan_panel(request, record), page.get("proposal")
-        record.waiting = queues.Waiting(bool(proposal and not proposal["is_void"]), loan and loan.get("until"))
+        record.waiting = queues.Waiting(bool(proposal and not proposal["is_void"]), loan["until"] if loan else None)
         answers = {button.name for button in page.get("reconsideration", {}).get("answers", ())}
         actions = [button for button in page["actions"] if button.name not in answers]
         # A case with an open proposal or counteroffer waits for another party, so its decisions are in the menu.

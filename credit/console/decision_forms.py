@@ -74,14 +74,16 @@ class ApplicationTransitionForm(TransitionForm):
         """Insert the texts of the chosen templates into the sent data. The page then shows them, and stores nothing."""
         widgets = {name: field.widget for name, field in self.fields.items()}
         selects = {name: widget for name, widget in widgets.items() if isinstance(widget, TemplateSelect)}
+        data: Any = self.data
         for name, select in selects.items():
-            if not (text := select.texts.get(self.data.get(name, ""))):
+            if not (text := select.texts.get(data.get(name, ""))):
                 continue
             if not self.inserted:
-                self.data, self.inserted = self.data.copy(), True
-            typed = self.data.get(select.field, "").rstrip()
-            self.data[select.field] = typed if text in typed else "\n".join(filter(None, [typed, text]))
-            self.data[name] = ""
+                self.data = data = data.copy()
+                self.inserted = True
+            typed = data.get(select.field, "").replace("\r\n", "\n").rstrip()
+            data[select.field] = typed if text in typed else "\n".join(filter(None, [typed, text]))
+            data[name] = ""
 
     def add_score_reason(self) -> None:
         """Require an internal reason against the score's proposal, before the reason that the applicant reads."""

@@ -135,7 +135,7 @@ class LoanConsole(WithdrawalConsole):
         if terms is None:
             return None
         is_masked = getattr(record, "is_masked", False)
-        panel: dict[str, Any] = {"title": "The loan" if offered is None else "Counteroffer"}
+        panel: dict[str, Any] = {"title": "The loan" if offered is None else "Counteroffer", "until": None}
         panel["rows"] = (
             [("Terms", MASK)]
             if is_masked

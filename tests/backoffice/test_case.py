@@ -415,7 +415,7 @@ class TestNextCase:
         address = move_of(make(), "pending_documents")
         body = {"documents": "", "reason": "", "preview": "Insert", **templates}
         first = reviewers_client.post(address, body).context["form"]
-        again = {name: first[name].value() for name in body if name != "preview"}
+        again = {name: first[name].value().replace("\n", "\r\n") for name in body if name != "preview"}
         second = reviewers_client.post(address, {**again, **templates}).context["form"]
         assert second["documents"].value() == "Payslip of May\nPayslip of June"
 
