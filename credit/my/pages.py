@@ -38,7 +38,7 @@ from credit.core.standing import of_status
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
-from credit.my import checklist, content, reconsideration
+from credit.my import checklist, content, next_step, reconsideration
 from credit.my.forms import missing_figures
 from credit.my.words import delivery_in_words, describe_missing, error_message, reason_in_words, standing_of
 from credit.notices import services as notices
@@ -197,9 +197,12 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     readable = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
     notices_made, has_consented = readable.values("pk", "kind", "made_at"), Consent.is_given_by(application.consumer_id)
+    heading, asked = _heading(application), reconsideration.describe(application)
+    delays = {**documents, **asked}
     return {
         "application": application,
-        "heading": _heading(application),
+        "heading": heading,
+        "steps": next_step.describe(application, heading["standing"], terms, pricing=pricing, page=delays, now=now),
         "due": missing_words,
         **documents,
         "edits": offer is not None,
@@ -220,7 +223,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "offers_consent": not has_consented and {PORTAL, EMAIL} & {*settings.NOTICE_CHANNELS},
         "pricing": pricing,
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
-        **reconsideration.describe(application),
+        **asked,
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
         "moves": [
             (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), reason_in_words(move))

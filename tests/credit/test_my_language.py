@@ -142,7 +142,8 @@ def test_mail_about_an_application_uses_the_applicants_language():
     world.submit(0)
     assert approve(lender_of(world.offer), world.application).status_code == 200
     deliver_some(now=timezone.now())
-    (sent,) = mail.outbox
-    assert sent.subject.startswith("Novedades de su solicitud en ")
-    assert "Su solicitud de crédito tiene novedades." in sent.body
-    assert json.dumps(sent.body).count("/my/applications/") == 1
+    submitted, decided = mail.outbox
+    assert submitted.subject.startswith("Su solicitud se envió al prestamista: Cedar Bank, A-")
+    assert decided.subject.startswith("El prestamista decidió sobre su solicitud: Cedar Bank, A-")
+    assert "Siguiente paso: Acepte o rechace las condiciones." in decided.body
+    assert json.dumps(decided.body).count("/my/applications/") == 1

@@ -1,0 +1,171 @@
+"""Test the section of an application's page that states the next step, who acts, by when, and the next payment."""
+
+import re
+from datetime import timedelta
+from html import unescape
+
+import pytest
+from django.utils import timezone
+
+from credit.core import deadlines
+from credit.core.figures import date_in_words, money
+from credit.models import Clock
+from tests.api import client_of
+from tests.credit.document_support import with_documents
+from tests.credit.terms.lending import LINE, accept_terms, applied, approve, lender_of, listed
+from tests.credit.terms.test_agreement import CONTACT
+from tests.credit.terms.test_counteroffers import counter
+from tests.credit.test_my_content import living_in, written
+from tests.credit.test_my_pages import page_of, press_button
+from tests.factories import UserFactory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+ZONE = "America/Los_Angeles"
+REJECTED = {"metadata": {"reasons": ["income_insufficient"]}}
+
+
+def sent(status="under_review", language="en", offer=None, **columns):
+    offer = offer or listed()
+    for name, value in CONTACT.items():
+        setattr(offer.provider, name, value)
+    offer.provider.save()
+    persons = [{**person, "language": language} for person in living_in("OR")]
+    return offer, written(applied(offer, status=status, **columns), persons)
+
+
+def steps_of(application):
+    """Return the rows of the section as a dictionary."""
+    title = "(?:What happens next|Wie es weitergeht|Qué ocurre ahora)"
+    section = re.search(f"<h2>{title}</h2>.*?</table>", page_of(application))[0]
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>(.*?)</td>', section)
+    return {name: " ".join(unescape(re.sub(r"<[^>]+>", " ", value)).split()) for name, value in rows}
+
+
+def change(offer, application, to, **members):
+    body = {"status": to, "updated_by": "x", **members}
+    assert lender_of(offer).replace(f"/applications/{application.pk}/status", body).status_code == 200
+    application.refresh_from_db()
+
+
+def after(application, days):
+    return deadlines.in_words(application.updated_at + timedelta(days=days), ZONE)
+
+
+def test_draft_expires_unless_the_applicant_sends_it():
+    _, application = sent("draft", submitted_at=None)
+    assert steps_of(application) == {
+        "Next step": "Check the application, then send it to the lender.",
+        "Who acts": "You",
+        "Deadline": after(application, 30),
+    }
+
+
+@pytest.mark.parametrize("status", ["submitted", "under_review"])
+def test_lender_decides_by_the_deadline_of_its_notice(status):
+    _, application = sent(status)
+    assert steps_of(application)["Deadline"] == "Usually within 30 days after the application was sent"
+    clock = Clock.start(application, Clock.APPLICATION, now=timezone.now())
+    steps = steps_of(application)
+    assert (steps["Who acts"], steps["Deadline"]) == ("The lender", deadlines.in_words(clock.due_at, ZONE))
+    assert steps["Contact"].split() == ["Cedar", "Bank", "+15035550100"]
+
+
+def test_passed_deadline_of_the_lender_leads_to_its_contact():
+    _, application = sent()
+    clock = Clock.start(application, Clock.APPLICATION, now=timezone.now() - timedelta(days=31))
+    words = deadlines.in_words(clock.due_at, ZONE)
+    assert steps_of(application)["Deadline"] == f"{words}. It has passed: contact the lender."
+
+
+def test_requested_documents_are_due_before_the_expiry():
+    application = written(with_documents(UserFactory()), living_in("OR"))
+    steps = steps_of(application)
+    assert (steps["Who acts"], steps["Deadline"]) == ("You", after(application, 30))
+
+
+def test_approved_terms_are_accepted_by_their_expiry():
+    offer, application = sent()
+    assert approve(lender_of(offer), application).status_code == 200
+    application.refresh_from_db()
+    assert steps_of(application) == {
+        "Next step": "Accept or decline the terms.",
+        "Who acts": "You",
+        "Deadline": after(application, 30),
+        "Contact": "Cedar Bank +15035550100",
+    }
+
+
+def test_counteroffer_is_accepted_by_its_expiry():
+    offer, application = sent()
+    assert counter(lender_of(offer), application).status_code == 201
+    steps = steps_of(application)
+    offered = application.counteroffers.get()
+    assert (steps["Who acts"], steps["Deadline"]) == ("You", deadlines.in_words(offered.expires_at, ZONE))
+
+
+def test_approval_whose_first_payment_has_passed_waits_for_the_lender(monkeypatch):
+    offer, application = sent()
+    first = timezone.now().date() + timedelta(days=5)
+    terms = {"amount_cents": 1_000_000, "rate_percent": 7.5, "term_months": 24, "first_payment_on": first.isoformat()}
+    assert approve(lender_of(offer), application, terms).status_code == 200
+    days_later = timezone.now() + timedelta(days=7)
+    monkeypatch.setattr(timezone, "now", lambda: days_later)
+    steps = steps_of(application)
+    assert "The lender must decide again." in steps["Next step"]
+    assert steps["Who acts"] == "The lender"
+    assert "Deadline" not in steps
+
+
+def test_accepted_loan_has_the_first_payment_and_later_the_next_payment(monkeypatch):
+    offer, application = sent()
+    assert approve(lender_of(offer), application).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
+    schedule = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()["schedule"]
+    application.refresh_from_db()
+    terms = application.loan_terms
+    steps = steps_of(application)
+    first = f"{money(terms.payment_cents)} on {date_in_words(timezone.datetime.fromisoformat(schedule[0]['due_on']))}"
+    assert steps["First payment"] == first
+    assert steps["Next step"] == "The lender pays out the loan under the agreement."
+    assert (steps["Who acts"], steps["Deadline"]) == ("The lender", "The lender sets the day.")
+    assert "+15035550100" in steps["Contact"]
+    days_later = timezone.now() + timedelta(days=40)
+    monkeypatch.setattr(timezone, "now", lambda: days_later)
+    later = steps_of(application)
+    assert "First payment" not in later
+    assert later["Next payment"].startswith(f"{money(terms.payment_cents)} on ")
+
+
+def test_accepted_line_of_credit_has_no_payment():
+    offer, application = sent(offer=listed(**LINE), data={"amount_cents": 500_000})
+    assert approve(lender_of(offer), application, {"rate_percent": 9.9}).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
+    assert not {"First payment", "Next payment"} & {*steps_of(application)}
+
+
+def test_rejected_applicant_can_act_without_a_deadline_until_a_reviewer_answers():
+    offer, application = sent()
+    change(offer, application, "rejected", **REJECTED)
+    steps = steps_of(application)
+    assert (steps["Who acts"], steps["Deadline"]) == ("You", "The request has no deadline.")
+    press_button(application, "ask_again", statement="I have a raise.")
+    request = application.review_requests.get()
+    steps = steps_of(application)
+    assert steps["Who acts"] == "A reviewer who had no part in the decision"
+    assert steps["Deadline"] == deadlines.in_words(request.due_at, ZONE)
+
+
+@pytest.mark.parametrize("status", ["withdrawn", "expired"])
+def test_ended_application_has_neither_actor_nor_deadline(status):
+    _, application = sent(status)
+    assert {*steps_of(application)} == {"Next step", "Contact"}
+
+
+@pytest.mark.parametrize(
+    ("language", "names"), [("es", "Siguiente paso Quién actúa"), ("de", "Nächster Schritt Wer handelt")]
+)
+def test_section_is_in_the_language_of_the_applicant(language, names):
+    _, application = sent(language=language)
+    steps = steps_of(application)
+    assert " ".join([*steps][:2]) == names
+    assert not re.search(r"\b(the|within|Usually)\b", " ".join([*steps, *steps.values()]))
