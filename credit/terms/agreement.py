@@ -148,11 +148,16 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = 
 
 
 def parties_of(lender: Provider, borrower: Application) -> dict[str, Any]:
-    """Return the parties in words: the lender's name, and the name and address lines of each borrower."""
+    """Return the parties in words: the lender's name, and the name and address lines of each borrower.
+
+    The borrower of an application without applicants is the account's person, or the account if it has no name.
+    """
     borrowers = []
     for person in borrower.applicants or ():
         address = person.get("address")
         borrowers.append("\n".join((person["legal_name"], *(address_lines(address) if address else ()))))
+    if not borrowers and (name := borrower.consumer.get_full_name()):
+        borrowers = [name]
     return {"lender_name": lender_in_words(lender), "borrowers": borrowers}
 
 

@@ -155,6 +155,14 @@ def test_us_agreement_is_in_the_borrowers_language_except_for_the_lenders_text()
         assert text in page
 
 
+def test_agreement_without_applicants_names_the_accounts_person(offer):
+    application = applied(offer, consumer=UserFactory(first_name="Dana", last_name="Example"))
+    assert approve(lender_of(offer), application, GIVEN).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
+    page = read(client_of(application.consumer), application, accept="text/html").content.decode()
+    assert '<bdi class="lines">Dana Example</bdi>' in page
+
+
 def test_older_us_agreement_has_no_items_and_the_same_hash(monkeypatch):
     monkeypatch.setattr(acceptance, "members_of", lambda *_about: None)
     application = agreed_in_us()
