@@ -33,7 +33,9 @@ Move = tuple[str, str, str | None]
 # A move in the history of a demo application is (status, actor, reason).
 _SENT, _TAKEN = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
 # The applications in _NAMED have applicants, although their offers require none.
-_NAMED = {demo_ids.REJECTED, demo_ids.SCORED, demo_ids.WAITS_FOR_DOCUMENTS}
+_NAMED = {
+    demo_ids.REJECTED, demo_ids.SCORED, demo_ids.WAITS_FOR_DOCUMENTS, demo_ids.APPROVED, demo_ids.UNDER_REVIEW,
+}  # fmt: skip
 # Each story has an application ID, the days since its creation, and its transitions, oldest first.
 _STORIES: list[tuple[UUID, int, list[Move]]] = [
     (demo_ids.EXPIRED, 45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
