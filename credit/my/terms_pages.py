@@ -98,12 +98,14 @@ class AcceptPage(MyPage):
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:
     is_loan, costs, zone = terms.as_of is not None, {}, timezone.get_current_timezone_name()
+    lender = lender_of(application)
     if terms.as_of is not None:
         costs = with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     return {
         "application": application,
         "reference": reference_of(application.pk),
-        "lender": lender_of(application),
+        "lender": lender,
+        **parties_of(lender, application),
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
         "figures": figures_of(terms, costs) if is_loan else [],

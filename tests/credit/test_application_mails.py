@@ -130,7 +130,7 @@ STEPS = [
     (
         request_documents,
         "The lender requests documents",
-        "Upload them, then send the application",
+        "Upload the documents, then send the application",
         True,
         "under_review",
     ),
