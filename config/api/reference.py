@@ -24,7 +24,7 @@ _CODE = re.compile(r"`([^`]+)`")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _LINK = re.compile(r"\[([^\]]+)\]\((/[\w./#-]*)\)")
 _ERROR = re.compile(r"(E\d{4}) (\w+)")
-_MEANING = re.compile(r"^- `(E\d{4})` \w+ \(\d+\): (.+)$", re.MULTILINE)
+_MEANING = re.compile(r"^- `(E\d{4})` (\w+) \((\d+)\): (.+)$", re.MULTILINE)
 _JSON = "application/json"
 _PHRASE = 100  # the rank increases by this number if the summary contains the complete query
 _INT64_MAX = 2**63 - 1
@@ -40,8 +40,16 @@ _TITLES = {
 }
 _PARTS = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
 _FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "e-mail address"}
-# Every operation can return these errors. The page describes them once, at the end.
-_COMMON = frozenset({"E1009", "E1014", "E1016", "E5000", "E5030", "E6001"})
+# Many operations return these errors. The overview describes them once, and an operation lists only their codes.
+_SHARED = {
+    "Every operation": ("E1009", "E1014", "E1016", "E6001", "E5000", "E5030"),
+    "Operations that require a credential": (
+        "E1015", "E2001", "E2002", "E2003", "E2004", "E2005", "E2006", "E2007", "E2008", "E2009",
+    ),
+    "Operations with a body or parameters": ("E1001", "E1002", "E1005", "E1006", "E1007", "E1013"),
+    "Operations that accept an Idempotency-Key": ("E1008", "E1010", "E3010"),
+}  # fmt: skip
+_SHARED_CODES = frozenset(code for codes in _SHARED.values() for code in codes)
 
 
 def paragraphs(text: str) -> SafeString:
@@ -82,7 +90,11 @@ class Reference:
         self.server: str = document["servers"][0]["url"]
         self.introduction = paragraphs(document["info"]["description"])
         self._schemas: dict[str, Any] = document["components"]["schemas"]
-        self._messages = dict(_MEANING.findall(self._schemas["ErrorCode"]["description"]))
+        meanings = _MEANING.findall(self._schemas["ErrorCode"]["description"])
+        self._messages = {code: message for code, _slug, _status, message in meanings}
+        known = {code: _problem(code, slug, status, message) for code, slug, status, message in meanings}
+        shared = {title: [known[code] for code in codes if code in known] for title, codes in _SHARED.items()}
+        self.shared_errors = {title: problems for title, problems in shared.items() if problems}
         self._error: dict[str, Any] = self._schemas["Error"]["examples"][0]
         tags: dict[str, list[tuple[str, str, dict[str, Any]]]] = {tag["name"]: [] for tag in document["tags"]}
         for path, methods in document["paths"].items():
@@ -149,7 +161,11 @@ class Reference:
         elif not is_event:
             returned = self._fields(schema, objects)
         errors = list(self._errors(operation))
-        own = [error for error in errors if error["code"] not in _COMMON]
+        own = [error for error in errors if error["code"] not in _SHARED_CODES]
+        shared: dict[str, list[str]] = {}
+        for error in errors:
+            if error["code"] in _SHARED_CODES:
+                shared.setdefault(error["status"], []).append(error["code"])
         example = (next(iter(body.values())) if is_event else content).get("example")
         summary = operation["summary"].removesuffix(".")
         names = [*_field_names(group["fields"] for group in groups), *(error["code"] for error in errors)]
@@ -168,7 +184,7 @@ class Reference:
             "is_list": listed,
             "returned": returned,
             "errors": [] if is_event else own,
-            "common_errors": [] if is_event else [error for error in errors if error["code"] in _COMMON],
+            "shared_errors": {} if is_event else shared,
             "samples": [(item["label"], item["source"]) for item in operation.get("x-codeSamples", ())],
             "example": _as_text(example),
             "error_example": "" if is_event or not errors else self._error_example((own or errors)[0]),
@@ -197,9 +213,7 @@ class Reference:
         for status, response in operation["responses"].items():
             if status[0] in "45":
                 for code, slug in _ERROR.findall(response["description"]):
-                    message = self._messages.get(code, "")
-                    texts = {"message": message, "text": inline(message)}
-                    yield {"status": status, "code": code, "slug": slug, **texts}
+                    yield _problem(code, slug, status, self._messages.get(code, ""))
 
     def _error_example(self, error: Content) -> str:
         changes = {"error": error["slug"], "code": error["code"]}
@@ -291,6 +305,10 @@ class Reference:
                 else:
                     result.setdefault(key, value)
         return result
+
+
+def _problem(code: str, slug: str, status: str, message: str) -> Content:
+    return {"status": status, "code": code, "slug": slug, "message": message, "text": inline(message)}
 
 
 def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:

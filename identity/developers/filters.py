@@ -60,7 +60,7 @@ class RequestPageQuery(serializers.PageQuery):
     filterset_class = RequestPageFilter
 
 
-class EventPageFilter(serializers.FilterSet):
+class EventPageFilter(serializers.FilterSet):  # type: ignore[misc]  # django-filter ships without types
     type = serializers.QueryFilter(serializers.OneOfField(tuple(event_types()), required=False))
     since = serializers.QueryFilter(TypedTimeField(required=False), "created_at", "gte")
     until = serializers.QueryFilter(TypedTimeField(required=False), "created_at", "lte")

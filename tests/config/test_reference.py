@@ -95,7 +95,7 @@ def test_an_unknown_section_returns_404(client):
 
 def test_examples_have_the_code_of_the_error_and_its_page(client):
     text = text_of(client, "/v1/docs/applications")
-    codes = set(re.findall(r'<a href="/docs/errors/(E\d{4})"', text))
+    codes = set(re.findall(r'<a href="(?:/docs/errors/|/v1/docs#)(E\d{4})"', text))
     examples = set(re.findall(r"&quot;code&quot;: &quot;(E\d{4})&quot;", text))
     assert examples
     assert examples <= codes
@@ -109,6 +109,30 @@ def test_a_search_for_an_error_code_links_to_the_page_of_the_code(client):
 def test_error_messages_have_html_code_instead_of_backticks(client):
     text = text_of(client, "/v1/docs/applications")
     assert "<code>terms_sha256</code> must be the hash of the current terms." in text
+
+
+def test_shared_errors_are_described_once_on_the_overview(client, service):
+    urlconf, address = service
+    overview = text_of(client, address)
+    shared = set(re.findall(r'<li id="(E\d{4})">', overview))
+    assert {"E1001", "E1014", "E5000"} <= shared
+    page = Reader(overview)
+    assert len(page.ids) == len(set(page.ids))
+    for tag in {operation["tags"][0] for operation in operations_of(urlconf)}:
+        text = text_of(client, f"{address}/{tag}")
+        assert set(re.findall(rf'<a href="{address}#(E\d{{4}})"><code>\1</code></a>', text)) <= shared
+        described = re.findall(r"<li>\d+ (?:<a[^>]*>)?<code>(E\d{4})</code>", text)
+        assert shared.isdisjoint(described), tag
+
+
+def test_every_error_of_an_operation_is_described_or_linked(client, service):
+    urlconf, address = service
+    for operation in operations_of(urlconf):
+        text = text_of(client, f"{address}/{operation['tags'][0]}")
+        section = text.partition(f'id="{operation["operationId"]}"')[2].partition("</section>")[0]
+        for status, response in operation["responses"].items():
+            for code in re.findall(r"E\d{4}", response["description"]) if status[0] in "45" else ():
+                assert f"<code>{code}</code>" in section
 
 
 def test_the_introduction_links_to_the_developer_pages_and_guides(client):
