@@ -459,6 +459,7 @@ SPECTACULAR_SETTINGS = {
         "config.webhooks.openapi.add_webhooks",
         "identity.oauth.openapi.add_oauth",
         "credit.api.scoring.openapi.add_scorecard",
+        "credit.api.shapes.add_shapes",
     ],
 }
 

@@ -21,7 +21,8 @@ class ItemRequestSerializer(serializers.RequestSerializer):
 
     kind = KindField(help_text="The kind of the payload, for example `note` or `claim`.")
     payload = serializers.FreeField(
-        help_text="The data that an approval stores. The fields depend on `kind`; unknown fields are removed."
+        shape=serializers.OPEN_OBJECT,
+        help_text="The data that an approval stores. The fields depend on `kind`; unknown fields are removed.",
     )
     source = serializers.IdField(allow_null=True, default=None, help_text="The source of the payload.")  # type: ignore[assignment]
 
@@ -72,6 +73,7 @@ class ItemSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = StagedItem
         fields = ["id", "user_id", "kind", "status", "source", "payload", "payload_sha256", "staged_at", "decided_at"]
+        extra_kwargs = {"payload": {"shape": serializers.OPEN_OBJECT}}
 
 
 class ItemPageSerializer(serializers.PageSerializer):

@@ -23,6 +23,32 @@ def undescribed(part: Any, place: str = "") -> list[str]:
     return results + [item for name, member in parts.items() for item in undescribed(member, f"{place}/{name}")]
 
 
+_TYPED = frozenset({"$ref", "allOf", "oneOf", "anyOf", "enum", "const", "type"})
+
+
+def untyped(document: dict[str, Any]) -> list[str]:
+    """Return the locations of schemas that allow any value without a type, at any depth."""
+    roots = [(f"components/{name}", schema) for name, schema in document["components"]["schemas"].items()]
+    for path in (*document["paths"].values(), *document.get("webhooks", {}).values()):
+        for operation in path.values():
+            contents = [operation.get("requestBody", {}), *operation["responses"].values()]
+            holders = [*operation.get("parameters", ())]
+            holders += [content for body in contents for content in body.get("content", {}).values()]
+            roots += [(operation["operationId"], holder["schema"]) for holder in holders if "schema" in holder]
+    return [place for name, schema in roots for place in _untyped(schema, name)]
+
+
+def _untyped(schema: Any, place: str) -> list[str]:
+    if isinstance(schema, bool):  # `additionalProperties`
+        return []
+    results = [] if _TYPED & schema.keys() else [place]
+    parts = {**schema.get("properties", {})}
+    parts |= {name: schema[name] for name in ("items", "additionalProperties") if name in schema}
+    for name in ("allOf", "oneOf", "anyOf"):
+        parts |= {f"{name}/{number}": part for number, part in enumerate(schema.get(name, ()))}
+    return results + [item for name, part in parts.items() for item in _untyped(part, f"{place}/{name}")]
+
+
 class Operation(NamedTuple):
     """An operation of a document, with (media type, content) of its requests and of its successful responses."""
 

@@ -28,6 +28,7 @@ _MEANING = re.compile(r"^- `(E\d{4})` (\w+) \((\d+)\): (.+)$", re.MULTILINE)
 _JSON = "application/json"
 _PHRASE = 100  # the rank increases by this number if the summary contains the complete query
 _INT64_MAX = 2**63 - 1
+_TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _TITLES = {
     "api-keys": "API keys",
     "bankdata": "Bank data",
@@ -271,9 +272,9 @@ class Reference:
     def _type_text(self, schema: dict[str, Any], inner: dict[str, Any]) -> str:
         kinds = _types(schema)
         if "array" in kinds:
-            plural = " or ".join(kind for kind in _types(inner) if kind != "null") or "value"
-            kinds = [f"array of {plural}s" if kind == "array" else kind for kind in kinds]
-        texts = [" or ".join(kinds) or "any value"]
+            plural = " or ".join(f"{kind}s" for kind in _types(inner) if kind != "null") or "values"
+            kinds = [f"array of {plural}" if kind == "array" else kind for kind in kinds]
+        texts = [" or ".join(kinds) or "any JSON value"]
         texts += [_FORMATS.get(schema.get("format", ""), schema.get("format", ""))]
         low, high = schema.get("minimum"), schema.get("maximum")
         if low is not None and high is not None and abs(high) < _INT64_MAX:
@@ -341,7 +342,11 @@ def _rank(word: str, words: dict[str, str]) -> int:
 
 
 def _types(schema: dict[str, Any]) -> list[str]:
+    """Return the types of a schema. A schema with only `enum` or `const` has the types of its values."""
     kind = schema.get("type", [])
+    if not kind:
+        values = schema.get("enum", [schema["const"]] if "const" in schema else [])
+        kind = dict.fromkeys(_TYPE_NAMES[type(value)] for value in values)
     return [kind] if isinstance(kind, str) else list(kind)
 
 

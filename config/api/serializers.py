@@ -16,7 +16,7 @@ import django_filters
 from django.contrib.auth import get_user_model
 from django.db import models
 from django.http import QueryDict
-from drf_spectacular.utils import extend_schema_serializer
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.settings import api_settings
@@ -195,7 +195,21 @@ class StatusField(OneOfField):
     refusal = InvalidStatus
 
 
+# An object with any fields, in the OpenAPI document.
+OPEN_OBJECT: dict[str, Any] = {"type": "object", "additionalProperties": True}
+
+
 class FreeField(serializers.JSONField):
+    """A JSON value that is returned unchanged.
+
+    The OpenAPI document describes it with the JSON Schema `shape`. Without a shape, the field has any JSON value.
+    """
+
+    def __init__(self, *, shape: dict[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        if shape is not None:
+            extend_schema_field(shape)(self)
+
     def to_internal_value(self, data: Any) -> Any:
         return data
 

@@ -157,7 +157,9 @@ class FeedQuery(serializers.QuerySerializer):
 class EventDataSerializer(serializers.JsonPartSerializer):
     """The record that an event is about."""
 
-    object = serializers.FreeField(help_text="See the schema of the type under `/webhooks/event-types`.")
+    object = serializers.FreeField(
+        shape=serializers.OPEN_OBJECT, help_text="See the schema of the type under `/webhooks/event-types`."
+    )
 
 
 class EventSerializer(serializers.JsonPartSerializer):
@@ -187,7 +189,7 @@ class EventTypeSerializer(serializers.ResponseSerializer):
 
     name = serializers.TextField(help_text="The `type` of such events.")
     description = serializers.TextField(help_text="When the event is sent.")
-    schema = serializers.FreeField(help_text="The JSON Schema of `data.object`.")
+    schema = serializers.FreeField(shape=serializers.OPEN_OBJECT, help_text="The JSON Schema of `data.object`.")
 
 
 class EventTypesPageSerializer(serializers.ResponseSerializer):

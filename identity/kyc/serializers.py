@@ -9,6 +9,15 @@ from config.core.redirect_uris import can_be_opened
 from identity.kyc.models import KycVerification
 
 ADDRESS_MAX_LENGTH = 2048
+_STEPS = {"type": "object", "additionalProperties": {"type": "string"}}
+_LAST_ERROR = {
+    "type": "object",
+    "properties": {
+        "code": {"type": "string", "description": "The code of the error."},
+        "message": {"type": "string", "description": "The error in words."},
+        "steps": {"type": "array", "items": {"type": "string"}, "description": "The failed steps of the vendor."},
+    },
+}
 _UNENCODED = re.compile(r"[\s\\]")
 _NOT_OPENED = (
     "Must be an http or https address with a host that browsers can open. Percent-encode spaces, and write other host "
@@ -60,3 +69,4 @@ class VerificationSerializer(serializers.ModelResponseSerializer):
             "verification_id", "user_id", "status", "provider", "provider_status", "steps", "name_match", "hosted_url",
             "expires_at", "attempt", "previous_attempt_id", "last_error", "created_at", "completed_at",
         ]  # fmt: skip
+        extra_kwargs = {"steps": {"shape": _STEPS}, "last_error": {"shape": _LAST_ERROR}}

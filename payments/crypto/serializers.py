@@ -121,7 +121,9 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     )
     confirmations = serializers.Int64Field()
     receipt = serializers.FreeField(
-        allow_null=True, help_text="The common fields of the node's receipt, unchanged; null while it is unknown."
+        allow_null=True,
+        shape=serializers.OPEN_OBJECT,
+        help_text="The common fields of the node's receipt, unchanged; null while it is unknown.",
     )
 
     def get_fields(self) -> dict[str, Any]:

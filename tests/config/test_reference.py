@@ -58,6 +58,19 @@ def test_links_within_a_section_have_a_target(client, service):
         assert [link for link in page.links if link.startswith("#") and link[1:] not in page.ids] == []
 
 
+def test_every_field_of_the_reference_has_a_type(client, service):
+    urlconf, address = service
+    for tag in {operation["tags"][0] for operation in operations_of(urlconf)}:
+        assert "any value" not in text_of(client, f"{address}/{tag}"), tag
+
+
+def test_the_reasons_of_a_counteroffer_have_their_codes_and_fields(client):
+    text = text_of(client, "/v1/docs/applications").partition('id="counteroffers_create"')[2].partition("</section>")[0]
+    assert "array of strings or objects, at most 4 items" in text
+    assert "<code>income_insufficient</code>" in text
+    assert "any JSON value" in text_of(client, "/v1/docs/applications")
+
+
 def test_every_event_is_in_the_section_of_events(client):
     page = Reader(text_of(client, "/v1/docs/events"))
     assert set(json.loads(document_bytes("config.urls"))["webhooks"]) <= set(page.ids)

@@ -1,3 +1,5 @@
+from typing import Any
+
 from config.api.serializers import (
     DateTimeField,
     Int64Field,
@@ -6,6 +8,7 @@ from config.api.serializers import (
     ResponseSerializer,
     TextField,
 )
+from credit.api import shapes
 from credit.models.anchoring import DecisionAnchor, RecordKey
 
 
@@ -61,6 +64,7 @@ class AnchorSerializer(ModelResponseSerializer):
             "status", "record", "record_sha256", "signature", "anchored_at", "block_number", "proof", "proof_file",
             "opening",
         ]  # fmt: skip
+        extra_kwargs: dict[str, Any] = {"proof": {"shape": shapes.PROOF}}
 
 
 class DecisionSerializer(AnchorSerializer):

@@ -7,6 +7,7 @@ from config.api import serializers
 from config.api.secret_answers import SecretAnswer
 from config.core.errors import PayloadTooLarge
 from config.core.json_text import SAFE_INTEGER_MAX, canonical_json, escaped, is_safe
+from credit.api import shapes
 from credit.api.applications.applicant_serializers import ApplicantSerializer, ApplicantsRequestField
 from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.api.offers.quote_serializers import InstalmentSerializer
@@ -115,6 +116,7 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     reason = serializers.TextField(**serializers.NULLABLE, help_text="The human-readable reason. Null if none.")
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
+        shape=shapes.METADATA,
         help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "
         "rejection, the `terms` of an approved loan, and the `report_ids` of the used reports. `consumer_report` has "
         "reports that are not stored. Null if none.",
@@ -222,6 +224,7 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     )
     terms = serializers.FreeField(
         allow_null=True,
+        shape=shapes.OFFER_OR_LOAN,
         help_text="The approved or counteroffered loan. If there is none, the offer's terms at the submission. Null "
         "before the submission, and for an unlisted offer without a loan.",
     )
@@ -262,7 +265,9 @@ class PendingDecisionSerializer(serializers.ModelResponseSerializer):
         help_text="The SHA-256 of the canonical JSON of `application_data`, in hex. A change of the data voids the "
         "proposal.",
     )
-    terms = serializers.FreeField(allow_null=True, help_text="The proposed loan. Null if there is none.")
+    terms = serializers.FreeField(
+        allow_null=True, shape=shapes.LOAN_TERMS_REQUEST, help_text="The proposed loan. Null if there is none."
+    )
 
     class Meta:
         model = Proposal

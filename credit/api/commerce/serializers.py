@@ -9,6 +9,7 @@ from typing import Any
 from rest_framework import serializers
 
 from config.api.serializers import (
+    OPEN_OBJECT,
     FlagField,
     FreeField,
     IdField,
@@ -27,6 +28,7 @@ from credit.core.countries import US_STATES
 LIST_MAX = 50
 # A part never contains a dot, so matching needs no backtracking.
 REVERSE_DOMAIN = re.compile(r"[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+", re.ASCII)
+_LISTS_BY_NAME = {"type": "object", "additionalProperties": {"type": "array", "items": OPEN_OBJECT}}
 _OPTIONAL: dict[str, Any] = {"required": False, "max_length": 255}
 
 
@@ -198,7 +200,9 @@ class UcpSerializer(ResponseSerializer):
     status = OneOfField(
         ("success", "error"), help_text="`success`, or `error` if the request failed. `messages` then has the reason."
     )
-    capabilities = FreeField(required=False, help_text="The capability of the response, and its version.")
+    capabilities = FreeField(
+        required=False, shape=_LISTS_BY_NAME, help_text="The capability of the response, and its version."
+    )
 
 
 class PriceSerializer(ResponseSerializer):
@@ -434,9 +438,12 @@ class BusinessProfileSerializer(ResponseSerializer):
     """The profile of the Universal Commerce Protocol."""
 
     version = TextField(help_text="The version of the protocol.")
-    services = FreeField(help_text="The bindings of each service of the protocol by its name, each with its endpoint.")
-    capabilities = FreeField(help_text="The capabilities by name, with specification and schema.")
-    payment_handlers = FreeField(help_text="The payment handlers. Always empty.")
+    services = FreeField(
+        shape=_LISTS_BY_NAME,
+        help_text="The bindings of each service of the protocol by its name, each with its endpoint.",
+    )
+    capabilities = FreeField(shape=_LISTS_BY_NAME, help_text="The capabilities by name, with specification and schema.")
+    payment_handlers = FreeField(shape=OPEN_OBJECT, help_text="The payment handlers. Always empty.")
 
 
 class PublicKeySerializer(ResponseSerializer):

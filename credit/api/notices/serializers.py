@@ -2,6 +2,7 @@
 
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
+from credit.api import shapes
 from credit.api.anchoring.serializers import AnchorSerializer
 from credit.api.terms.serializers import MomentField
 from credit.core.applicants import LANGUAGES
@@ -34,6 +35,7 @@ class NoticeDeliverySerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = Delivery
         fields = ["id", "notice_id", "channel", "at", "evidence", "recorded_at"]
+        extra_kwargs = {"evidence": {"shape": shapes.EVIDENCE}}
 
 
 class NoticeSerializer(NoticeRowSerializer):
@@ -42,6 +44,7 @@ class NoticeSerializer(NoticeRowSerializer):
     content = serializers.FreeField(
         source="made_from",
         allow_null=True,
+        shape=shapes.OBJECT,
         help_text="The content of the notice. Null until it is created, and after its retention period.",
     )
     html = serializers.TextField(

@@ -184,7 +184,9 @@ class PrefillSerializer(Whole):
     """The prefilled answers of the form."""
 
     application_data = serializers.DictField(
-        default=dict, help_text="Values of fields of the offer's schema, of `amount_cents`, and of `term_months`."
+        child=serializers.FreeField(),
+        default=dict,
+        help_text="Values of fields of the offer's schema, of `amount_cents`, and of `term_months`.",
     )
     applicants = serializers.ListField(
         child=PrefilledApplicantSerializer(),

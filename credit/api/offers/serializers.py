@@ -3,6 +3,7 @@ from typing import Any
 
 from config.api import serializers
 from config.core.names import skeleton
+from credit.api import shapes
 from credit.api.documents.serializers import TitleField
 from credit.api.offers.eu_serializers import (
     ADVERTISING,
@@ -178,6 +179,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
             "updated_at", *Offer.TERMS[3:],
         ]  # fmt: skip
         extra_kwargs = {
+            "application_schema": {"shape": shapes.OBJECT},
             "created_at": {"allow_null": True},
             "updated_at": {"allow_null": True},
             "apr_min_percent": {"min_value": 0, "max_value": RATE_MAX_PERCENT},

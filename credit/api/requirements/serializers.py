@@ -10,6 +10,7 @@ def _of(kind: str, description: str, **more: Any) -> dict[str, Any]:
     return {"type": kind, "description": description, **more}
 
 
+_SCALAR = {"type": ["number", "string", "boolean"]}
 _LENGTH = {"minimum": 0, "maximum": profile.TEXT_MAX_LENGTH}
 _MEMBER = {
     "type": _of("string", "The type of the value.", enum=list(profile.KEYWORDS)),
@@ -18,7 +19,13 @@ _MEMBER = {
     profile.X_FACT: _of(
         "string", "The name of the fact with which the API compares the value.", examples=["bank.income_monthly_cents"]
     ),
-    "enum": _of("array", "The allowed values.", items={}, minItems=1, maxItems=profile.ENUM_MAX),
+    "enum": _of(
+        "array",
+        "The allowed values.",
+        items=_SCALAR,
+        minItems=1,
+        maxItems=profile.ENUM_MAX,
+    ),
     "format": _of("string", "For a string: `date`, such as 2026-01-31.", enum=["date"]),
     "minLength": _of("integer", "For a string: its minimum length.", **_LENGTH),
     "maxLength": _of("integer", "For a string: its maximum length.", **_LENGTH),
@@ -95,12 +102,15 @@ class RequirementsSerializer(serializers.ResponseSerializer):
         "items that an empty application would lack.",
     )
     application_schema = serializers.FreeField(
-        allow_null=True, help_text="The JSON Schema 2020-12 of `application_data`. Null for any data."
+        allow_null=True,
+        shape=serializers.OPEN_OBJECT,
+        help_text="The JSON Schema 2020-12 of `application_data`. Null for any data.",
     )
     documents = RequiredDocumentSerializer(
         many=True, help_text="The required documents. Each needs a file before the submission."
     )
     applicants = serializers.FreeField(
         allow_null=True,
+        shape=serializers.OPEN_OBJECT,
         help_text="The JSON Schema 2020-12 of `applicants`. Null if the offer does not require applicants.",
     )

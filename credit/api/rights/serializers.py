@@ -1,5 +1,6 @@
 from config.api import serializers
 from config.api.secret_answers import SecretAnswer
+from credit.api import shapes
 from credit.api.scoring.serializers import ScalarField
 from credit.core import rights
 from credit.core.applicants import LANGUAGES
@@ -91,7 +92,9 @@ class ExplainedFactSerializer(serializers.JsonPartSerializer):
     """A fact that an input used."""
 
     name = serializers.TextField(help_text="The fact's name.")
-    value = serializers.FreeField(allow_null=True, help_text="The fact's value. Null for `person.…` facts.")
+    value = serializers.FreeField(
+        allow_null=True, shape=shapes.SCALAR, help_text="The fact's value. Null for `person.…` facts."
+    )
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         SOURCES, allow_null=True, help_text="The supplier of the value. Null for scores before version 1.1."
     )

@@ -106,6 +106,10 @@ class WholeVersionSerializer(VersionSerializer):
 
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "definition", "about"]
+        extra_kwargs: dict[str, Any] = {
+            **VersionSerializer.Meta.extra_kwargs,
+            "definition": {"shape": {"$ref": SCORECARD}},
+        }
 
 
 class VersionsPageSerializer(serializers.PageSerializer):

@@ -7,6 +7,7 @@ from django.conf import settings
 
 from config.api import serializers
 from config.core.json_text import canonical_json
+from credit.api import shapes
 from credit.api.anchoring.serializers import AnchorSerializer
 from credit.api.applications.applicant_serializers import ApplicantSerializer
 from credit.api.offers.quote_serializers import InstalmentSerializer
@@ -35,11 +36,13 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     terms = serializers.FreeField(
         **serializers.NULLABLE,
+        shape=shapes.LOAN_TERMS_REQUEST,
         help_text="The loan, in the form of `metadata.terms` of an approval, with at least one value. A missing amount "
         "or term comes from the application. A missing rate is the lowest or only rate of the offer.",
     )
     reasons = serializers.FreeField(
-        help_text="One to four principal reasons of the rejection that follows if the applicant does not accept."
+        shape=shapes.REASONS_REQUEST,
+        help_text="One to four principal reasons of the rejection that follows if the applicant does not accept.",
     )
     expires_at = MomentField(
         help_text="The time by which the applicant must accept. Its date (UTC) is after today, and at most 90 days "
@@ -58,6 +61,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     )
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
+        shape=shapes.REPORTS,
         help_text="Reports that are not stored, in the form of `metadata.consumer_report` of a decision. Null if none.",
     )
 
@@ -77,15 +81,17 @@ class CounterofferSerializer(serializers.ResponseSerializer):
         "the data or the applicants changed, or the review ended.",
     )
     terms = serializers.FreeField(
+        shape=shapes.LOAN_TERMS,
         help_text="The loan with its cost, for a start on the day of the counteroffer. Without its cost while the "
-        "status is `proposed`."
+        "status is `proposed`.",
     )
     terms_sha256 = serializers.TextField(
         allow_null=True,
         help_text="The SHA-256 of the canonical JSON of `terms`, in hex. Null while the status is `proposed`.",
     )
     reasons = serializers.FreeField(
-        help_text="The principal reasons of the rejection that follows if the applicant does not accept."
+        shape=shapes.STORED_REASONS,
+        help_text="The principal reasons of the rejection that follows if the applicant does not accept.",
     )
     expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
     offered_by = serializers.TextField(
@@ -185,7 +191,8 @@ class AgreedSerializer(serializers.ResponseSerializer):
     lender = LenderSerializer(help_text="The lender of the offer.")
     borrower = BorrowerSerializer(help_text="The account that accepted the agreement, and the applicants.")
     terms = serializers.FreeField(
-        help_text="The loan: amount, note rate, term, fee, and cost. A line of credit has no term and no cost."
+        shape=shapes.LOAN_TERMS,
+        help_text="The loan: amount, note rate, term, fee, and cost. A line of credit has no term and no cost.",
     )
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
     starts_on = serializers.DayField(help_text="The day of the acceptance (UTC), on which the loan starts.")
@@ -317,7 +324,9 @@ class OfferFormSerializer(serializers.ResponseSerializer):
     """The European information form of an offer."""
 
     language = serializers.TextField(help_text="The language of the form.")
-    terms = serializers.FreeField(help_text="The credit that the form is about, with its figures.")
+    terms = serializers.FreeField(
+        shape=shapes.LOAN_TERMS, help_text="The credit that the form is about, with its figures."
+    )
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = InstalmentSerializer(many=True, help_text="All payments, in order. Empty for a line of credit.")
 
@@ -327,7 +336,8 @@ class PrecontractSerializer(serializers.ModelResponseSerializer):
 
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = serializers.ListField(
-        child=serializers.FreeField(), help_text="All payments, as in `GET …/acceptance`. Empty for a line of credit."
+        child=serializers.FreeField(shape=shapes.INSTALMENT),
+        help_text="All payments, as in `GET …/acceptance`. Empty for a line of credit.",
     )
 
     class Meta:
