@@ -79,7 +79,30 @@ def make_accessible(_app: Any, _page: str, _template: str, context: dict[str, An
     context["body"] = body.replace('<div class="table-wrapper', table)
 
 
+def captions_of(env: Any) -> dict[str, str]:
+    """Return the caption of the navigation that contains each page."""
+    trees = env.get_doctree("index").findall(lambda node: node.tagname == "toctree")
+    return {name: tree["caption"] for tree in trees for name in tree["includefiles"]}
+
+
+def add_breadcrumb(app: Any, page: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Add the way from the first page above the title. A page about an error leads to the list of errors."""
+    if not hasattr(app.env, "captions"):
+        app.env.captions = captions_of(app.env)
+    caption = app.env.captions.get(page, "")
+    root = context["pathto"]("index")
+    links = [f'<a href="{root}">Documentation</a>']
+    if page.startswith("errors/"):
+        links.append(f'<a href="{context["pathto"]("reference/errors")}">Errors</a>')
+    elif caption:
+        links.append(caption)
+    if doctree is not None and len(links) > 1:
+        way = ' <span aria-hidden="true">&rsaquo;</span> '.join(links)
+        context["body"] = f'<nav class="breadcrumb" aria-label="Breadcrumb">{way}</nav>{context["body"]}'
+
+
 def setup(app: Any) -> None:
+    app.connect("html-page-context", add_breadcrumb)
     # Run this handler after the theme's handler.
     app.connect("html-page-context", make_accessible, priority=900)
     app.connect("build-finished", write_list_of_pages)

@@ -84,6 +84,17 @@ def test_every_link_and_anchor_of_the_docs_resolves(built, client):
     assert not {address for address in elsewhere if client.get(address, **PERSON).status_code not in {200, 302}}
 
 
+def test_documentation_pages_have_a_breadcrumb(built, client):
+    start = '<nav class="breadcrumb" aria-label="Breadcrumb"><a href="../index.html">Documentation</a>'
+    for path, last in (
+        ("guides/webhooks", "Webhooks"),
+        ("errors/E1001", '<a href="../reference/errors.html">Errors</a>'),
+    ):
+        text = client.get(f"/docs/{path}.html", **PERSON).content.decode()
+        assert f'{start} <span aria-hidden="true">&rsaquo;</span> {last}</nav>' in text
+    assert "breadcrumb" not in client.get("/docs/", **PERSON).content.decode()
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
