@@ -62,6 +62,14 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
     paginate_by = 20
     refusal: RateLimited | None = None
 
+    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        answer = super().dispatch(request, *args, **options)
+        if self.refusal is not None:
+            answer.status_code = self.refusal.status
+            for name, value in self.refusal.headers.items():
+                answer.headers[name] = value
+        return answer
+
     def get_queryset(self) -> QuerySet[Offer]:
         return _with_number(_offers(self.request).matching())
 
@@ -78,6 +86,7 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
             "form": typed,
             "has_currencies": bool(currencies),
             "loan": loan,
+            "refused": "" if self.refusal is None else error_message(self.refusal),
             "rows": [(each, each.with_costs(rows_of(each.offer))) for each in compared],
             "query": urlencode({name: self.request.GET.get(name, "") for name in typed.fields}) if loan else "",
         }
@@ -92,12 +101,6 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
         except RateLimited as refusal:
             self.refusal = refusal
         return self.refusal is not None
-
-    def render_to_response(self, context: dict[str, Any], **options: Any) -> HttpResponse:
-        if self.refusal is None:
-            return super().render_to_response(context, **options)
-        context["refused"] = error_message(self.refusal)
-        return super().render_to_response(context, status=429, headers=self.refusal.headers, **options)
 
 
 def rows_of(offer: Offer) -> list[Row]:

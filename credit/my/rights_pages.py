@@ -35,7 +35,9 @@ class ExplanationPage(MyPage):
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         return self._page(request, get_by_uuid(own_applications(request), application_id, Http404))
 
-    def _page(self, request: HttpRequest, application: Application, typed: Mapping[str, str] | None = None) -> Any:
+    def _page(
+        self, request: HttpRequest, application: Application, typed: Mapping[str, str] | None = None
+    ) -> HttpResponse:
         """Return the page. `typed` has the fields of a rejected report, which the form then contains."""
         explanation = explain(application, (get_language() or "")[:2])
         inputs = [
