@@ -208,7 +208,7 @@ class FreeField(serializers.JSONField):
     def __init__(self, *, shape: dict[str, Any] | None = None, **options: Any) -> None:
         super().__init__(**options)
         if shape is not None:
-            extend_schema_field(shape)(self)
+            extend_schema_field(shape)(self)  # type: ignore[type-var]  # the decorator accepts fields too
 
     def to_internal_value(self, data: Any) -> Any:
         return data
