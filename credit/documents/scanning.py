@@ -10,8 +10,8 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info
 
-from config.core.errors import PayloadTooLarge, Unavailable, UnsupportedMediaType
-from credit.core.errors import BrokenFile
+from config.core.errors import PayloadTooLarge, Unavailable
+from credit.core.errors import BrokenFile, LockedFile
 
 logger = logging.getLogger("platform.documents")
 
@@ -50,7 +50,7 @@ def find_infection(content: bytes) -> str:
         logger.warning("the scanner refuses files of %s bytes: raise its limits", len(content))
         raise PayloadTooLarge("The file is too large for the virus scanner. Send a smaller file.")
     if verdict.startswith("Heuristics.Encrypted"):
-        raise UnsupportedMediaType("The file requires a password. Remove the password, and send the file again.")
+        raise LockedFile.of_member("file", LockedFile.message)
     if verdict.startswith("Heuristics.Broken."):
         raise BrokenFile.of_member("file", BrokenFile.message)
     if not verdict.endswith(" FOUND"):

@@ -79,7 +79,7 @@ def test_upload_above_the_scanners_size_limit_returns_413(api, application, scan
     ("verdict", "status", "code"),
     [
         (b"Heuristics.Limits.Exceeded.MaxFileSize FOUND", 413, "E1007"),
-        (b"Heuristics.Encrypted.PDF FOUND", 415, "E1013"),
+        (b"Heuristics.Encrypted.PDF FOUND", 400, "E1001"),
         (b"Can't allocate memory ERROR", 503, "E5030"),
         (b"", 503, "E5030"),
         (b"Time limit reached ERROR", 503, "E5030"),
@@ -87,7 +87,7 @@ def test_upload_above_the_scanners_size_limit_returns_413(api, application, scan
         (b"Heuristics.Broken.Media.JPEG.JFIFdupAppMarker FOUND", 400, "E1001"),
         (b"ok", 503, "E5030"),
         (b"Heuristics.Broken.Executable FOUND", 400, "E1001"),
-        (b"Heuristics.Encrypted.Doc FOUND", 415, "E1013"),
+        (b"Heuristics.Encrypted.Doc FOUND", 400, "E1001"),
         (b"Heuristics.Phishing.Email.SpoofedDomain FOUND", 400, "E1021"),
         (b"PUA.Pdf.Trojan FOUND", 400, "E1021"),
         (b"Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68) FOUND", 400, "E1021"),
