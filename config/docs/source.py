@@ -46,12 +46,12 @@ _ADVICE: dict[str | int, str] = {
     "E1013": "Send `Content-Type: application/json`, or `multipart/form-data` for a file.",
     "E1014": "Allow the content type of the operation in `Accept`. For most operations it is `application/json`.",
     "E1015": "Send only one credential.",
-    "E1017": "Add the principal reasons in `metadata.reasons`, or the `reason`.",
-    "E1018": "Add the figures that `details` lists to `metadata.terms`.",
-    "E1019": "Change `metadata.terms` to meet the limit in `details`.",
+    "E1017": "Add the principal reasons in the field that the message states, or the `reason`.",
+    "E1018": "Add the figures that `details` lists.",
+    "E1019": "Change the terms to meet the limit in `details`.",
     "E1020": "Add the missing items in `details`, and submit the application again.",
     "E1022": "Add `purpose`: `credit_transaction` or `written_instructions`.",
-    "E2001": "Send an API key as `X-API-Key`, or a token as `Authorization: Bearer`.",
+    "E2001": "Send an API key as `X-API-Key`, or a token as `Authorization: Bearer`. Check the log-in data.",
     "E2002": "Log in again, refresh the token, or send another API key.",
     "E2003": "Refresh the token. If its log-in has expired, log in again.",
     "E2004": "Send the `id` of `GET /v1/auth/me` in this field.",
@@ -85,17 +85,16 @@ _ADVICE: dict[str | int, str] = {
     "E4012": f"{_COMPARE_ID} `GET /v1/providers`.",
     "E4050": "Use a method that the response header `Allow` lists.",
     "E5001": "Send a new payment with a new key. Unless `failure` is `not_charged`, use another payment method.",
-    "E5002": _SAME_KEY,
+    "E5002": f"{_SAME_KEY} If you sent no key, query `GET /v1/payments/{{payment_id}}` instead.",
     "E5003": _SAME_KEY,
     "E5004": "Open Link with the link token in `details`. After the log-in at the bank, send the same request again.",
     "E5005": "Request the report again later.",
     "E7001": "Send a hash of 64 hexadecimal characters.",
-    401: "Log in again, or send another credential. The API rejects the same request again.",
     429: _LATER,
     500: "Send the `request_id` to support.",
     503: _LATER,
 }
-_CHANGE_IT = "Change the request before you send it again. The API rejects the same request again."
+_RESOLVE_IT = "Correct the request, or resolve the cause that the message states."
 
 
 def write_source(folder: Path) -> None:
@@ -191,7 +190,7 @@ def _write_error_pages(folder: Path) -> None:
             lines.append(f"**Cause:** {meanings[code]}")
         requests = f'<a href="/developers/requests?code={code}">Your requests with this error</a>'
         lines += [
-            f"**Fix:** {_ADVICE.get(code, _ADVICE.get(error.status, _CHANGE_IT))}",
+            f"**Fix:** {_ADVICE.get(code, _ADVICE.get(error.status, _RESOLVE_IT))}",
             f"{requests}, [all error codes](../reference/errors.md)",
         ]
         (folder / "errors" / f"{code}.md").write_text("\n\n".join(lines) + "\n")

@@ -148,7 +148,7 @@ class ReasonsRequired(ApiError):
     """A rejection has no principal reasons, or a decision lacks its required `reason`."""
 
     error, code = "reasons_required", "E1017"
-    message = "The decision lacks its principal reasons in `metadata.reasons`, or its `reason`."
+    message = "The decision lacks its principal reasons, or its `reason`."
 
 
 def no_deciding_scope() -> InsufficientScope:
@@ -212,8 +212,8 @@ class TermsRequired(ApiError):
 
     error, code = "terms_required", "E1018"
     message = (
-        "The decision requires the loan in `metadata.terms`: amount, rate, and term. Missing values come from the "
-        "application (amount, term) and from the offer (its lowest rate)."
+        "The decision requires the terms of a loan: amount, rate, and term. Missing values come from the application "
+        "(amount, term) and from the offer (its lowest rate)."
     )
 
 
