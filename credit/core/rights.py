@@ -31,14 +31,13 @@ class Right(NamedTuple):
 class Duty(NamedTuple):
     """The lender's duties: the notice before a decision (`before`), and the applicant's rights after it (`after`).
 
-    The notice about a decision is due within `days`. None means that no law sets a deadline. Records are retained for
-    `keep_months`.
+    The notice about a decision is due within `days`. None means that the explanation states no deadline.
+    `credit.notices.clocks` computes the deadline of each notice, and `credit.notices.retention` its retention period.
     """
 
     before: tuple[Right, ...]
     after: tuple[Right, ...]
     days: int | None
-    keep_months: int
 
 
 _SCORED = gettext_noop("A score is computed automatically from your data, and the lender uses it for the decision.")
@@ -75,10 +74,7 @@ _COMPLAIN = Right(gettext_noop("You can complain to a supervisory authority."), 
 _TOLD = Right(gettext_noop("The lender informs you of the rejection without delay."), "CCD2 18(9)")
 _ADVICE = Right(gettext_noop("The lender refers you to debt advice if that helps you."), "CCD2 18(9)")
 
-# The US values come from 12 CFR 1002.12(b)(1), 12 CFR 1002.9(a)(1), and Colorado SB 26-189. The EU values are the
-# platform's choice: AI Act 26(6) requires only 6 months of logs, and the notice is due "without delay".
-_US_MONTHS, _US_SCORED_MONTHS = 25, 36
-_EU_MONTHS, _EU_SCORED_MONTHS = 36, 36
+# The US value comes from 12 CFR 1002.9(a)(1). The EU value is the platform's choice: the notice is due "without delay".
 _US_DAYS = 30
 _EU_DAYS = 3
 _US_SCORED, _EU_SCORED = (_ROLE, _CORRECT, _PERSON), (_HUMAN, _EXPLAIN, _VIEW, _REVIEW, _RECTIFY, _COMPLAIN)
@@ -91,11 +87,11 @@ def _duties() -> Iterator[tuple[tuple[str, str, str], Duty]]:
         scored = (_ROLE, _CORRECT) if outcome == APPROVAL else _US_SCORED
         refused, eu_days = (_EU_REJECTED, _EU_DAYS) if outcome == REJECTION else ((), None)
         eu_before = (_BEFORE[EU], _EU_PROCESSING)
-        yield (US, NONE, outcome), Duty((), (*reasons, _CORRECT), us_days, _US_MONTHS)
-        yield (EU, NONE, outcome), Duty((), (*refused, _RECTIFY, _COMPLAIN), eu_days, _EU_MONTHS)
+        yield (US, NONE, outcome), Duty((), (*reasons, _CORRECT), us_days)
+        yield (EU, NONE, outcome), Duty((), (*refused, _RECTIFY, _COMPLAIN), eu_days)
         for way in (ASSISTED, ALONE):
-            yield (US, way, outcome), Duty((_BEFORE[US],), (*reasons, *scored), us_days, _US_SCORED_MONTHS)
-            yield (EU, way, outcome), Duty(eu_before, (*refused, *_EU_SCORED), eu_days, _EU_SCORED_MONTHS)
+            yield (US, way, outcome), Duty((_BEFORE[US],), (*reasons, *scored), us_days)
+            yield (EU, way, outcome), Duty(eu_before, (*refused, *_EU_SCORED), eu_days)
 
 
 DUTIES: dict[tuple[str, str, str], Duty] = dict(_duties())

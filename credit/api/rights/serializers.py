@@ -175,9 +175,8 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     rights = RightSerializer(many=True, help_text="The rights after the decision. Empty before a decision.")
     notice_days = serializers.Int32Field(
         allow_null=True,
-        help_text="The deadline of the notice about the decision, in days. Null before a decision, and if `outcome` is "
-        "`approval`. In the EU, null except for a `rejection`, although notices about other outcomes can have "
-        "deadlines.",
+        help_text="The deadline of the notice about the decision, in days: 30 under US law for a `rejection` and for "
+        "`worse`, and 3 under EU law for a `rejection`. Otherwise null, although other notices have deadlines, too.",
     )
 
 
