@@ -14,7 +14,7 @@ from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
 from credit.core.errors import NothingToAccept, TermsChanged, TermsOutsideOffer
 from credit.core.quotes import make_quote
-from credit.models import Acceptance, Application, ApplicationHistory, LoanTerms, Proposal
+from credit.models import Acceptance, Application, ApplicationHistory, LoanTerms, Offer, Proposal
 from credit.terms import acceptance
 from credit.terms.loans import Loan, compute, schedule_of, serialize_schedule
 from tests.api import assert_error, client_of
@@ -190,6 +190,11 @@ class TestRejectedTerms:
         settings.REVIEW_POLICY = "reviewed"
         application = applied(offer)
         assert_error(approve(client_of(application.consumer), application, {"amount_cents": 1}), 403, "E2010")
+
+    def test_loan_above_the_apr_cap_of_a_us_offer_returns_400(self):
+        application = applied(listed(apr_cap=10.0))
+        offer = Offer.objects.get(pk=application.offer_id)
+        assert_error(approve(lender_of(offer), application, {"rate_percent": 9.5, "fee_cents": 100_000}), 400, "E1023")
 
 
 class TestLineOfCredit:
