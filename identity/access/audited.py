@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from allauth.account.signals import email_changed, password_changed, password_reset, password_set
+from allauth.account.signals import password_changed, password_reset, password_set
 from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import Group
 from django.contrib.auth.signals import user_logged_in, user_logged_out
@@ -19,7 +19,6 @@ _ACCOUNT_KINDS = {
     password_set: "account.password_changed",
     password_changed: "account.password_changed",
     password_reset: "account.password_changed",
-    email_changed: "account.email_changed",
     authenticator_added: "account.second_factor_added",
     authenticator_removed: "account.second_factor_removed",
 }

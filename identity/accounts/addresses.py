@@ -12,9 +12,10 @@ from django.db.models import Q
 from django.urls import reverse
 
 from config.core.errors import ValidationFailed
+from config.core.lifecycle import Actor
 from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail
-from identity.access.models import User
+from identity.access.models import AccountHistory, User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
 
 ADDRESS_MAX = 254  # the maximum length of an email address: RFC 5321 allows 256 characters with angle brackets
@@ -85,7 +86,10 @@ def change(user: User, token: str, *, now: datetime) -> None:
     before = user.email
     if not confirm(user, link.email):
         raise LinkEnded
-    if before and before != user.email:
+    if before == user.email:
+        return
+    AccountHistory.note("account.email_changed", Actor(user, "session"), now=now)
+    if before:
         queue_mail(before, "account_changed", {"link": f"{settings.APP_URL}{reverse('account')}"}, now=now)
 
 

@@ -225,7 +225,9 @@ class NewRecoveryCodesPage(View):
         if not has_one(user):
             return HttpResponseRedirect(reverse("mfa_index"))
         # An attacker with the old codes must not stay logged in.
-        TokenFamily.objects.filter(user=user, second_factor=True).revoke(now=timezone.now())
+        now = timezone.now()
+        TokenFamily.objects.filter(user=user, second_factor=True).revoke(now=now)
+        AccountHistory.note("account.second_factor_added", Actor(user, "session"), now=now)
         get_adapter().send_notification_mail("mfa/email/recovery_codes_generated", user)
         return _with_new_codes(request)
 

@@ -226,6 +226,7 @@ def test_guesses_of_the_old_password_share_the_rate_limit_of_log_ins(jane):
 
 def test_account_address_changes_after_the_new_address_is_confirmed(jane):
     browser, _ = log_in(EMAIL)
+    entries_before = AccountHistory.objects.count()
     wanted = {"email": "new@example.org", "action_add": ""}
     first = browser.post("/account/email", wanted).headers["Location"]
     assert first.startswith("/account/reauthenticate"), "a session that somebody found open changes nothing"
@@ -239,6 +240,15 @@ def test_account_address_changes_after_the_new_address_is_confirmed(jane):
     assert User.objects.get().email == "new@example.org"
     assert EMAIL in {to for item in mailed() for to in item.to}, "the old address hears of it"
     assert log_in("new@example.org")[1].status_code == 302
+    (entry,) = AccountHistory.objects.order_by("id")[entries_before:]
+    assert (entry.action, entry.principal, entry.credential) == ("account.email_changed", jane, "session")
+
+
+def test_confirmation_of_a_sign_up_is_not_recorded_as_a_change_of_the_address(db):
+    sign_up()
+    follow(Client(), link_in(mailed()[-1]), {})
+    assert EmailAddress.objects.get().verified
+    assert not AccountHistory.objects.exists()
 
 
 VICTIM = "victim@example.org"
