@@ -28,7 +28,7 @@ class IdentityConfig(Declarations, AppConfig):
     )  # fmt: skip
     vendor_tokens = ("bank.services.remove_items",)
     erasure_steps = (
-        "accounts.erasure.end_sessions", "accounts.erasure.end_partner_access",
+        "accounts.erasure.end_sessions", "accounts.managed.end_access_to_erased",
         "accounts.exports.delete_exports",
     )  # fmt: skip
     erasure_grounds = "accounts.erasure.GROUNDS"

@@ -32,7 +32,7 @@ from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import require_second_factor
 from identity.accounts import erasure_log
 from identity.accounts.addresses import is_set_by_operator, mail_about_privacy
-from identity.accounts.models import DeletionRequest, Erasure, ManagedAccount
+from identity.accounts.models import DeletionRequest, Erasure
 from identity.errors import ErasureNotPossible
 
 _LEASE = timedelta(minutes=10)
@@ -235,10 +235,6 @@ def kept_audit_log(user_id: int, *, now: datetime) -> Ends:
 
 def end_sessions(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
     Session.objects.filter(session_key__in=UserSession.objects.filter(user=user_id).values("session_key")).delete()
-
-
-def end_partner_access(user_id: int, *, now: datetime) -> None:
-    ManagedAccount.objects.filter(user=user_id, ended_at__isnull=True).update(ended_at=now)
 
 
 def addresses_of(user_id: int) -> Iterator[str]:

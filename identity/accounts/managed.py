@@ -142,6 +142,14 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
     forget_credentials()
 
 
+def end_access_to_erased(user_id: int, *, now: datetime) -> None:
+    """End a partner's access to an erased account, and record the event for the partner. Idempotent."""
+    with transaction.atomic():
+        account = ManagedAccount.objects.filter(user=user_id).first()
+        if account is not None and _end(account, now=now):
+            _record_for(account.partner_id, "access_ended", account, now)
+
+
 def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> dict[str, Any]:
     """Return a token with which the partner acts on behalf of a customer, and write a history entry.
 
@@ -196,10 +204,14 @@ def _end(account: ManagedAccount, *, now: datetime) -> bool:
 
 def _record(verb: str, account: ManagedAccount, now: datetime) -> None:
     """Record the event for the partner, and also for a customer who has claimed the account."""
-    members = {"user_id": str(account.pk), "managed_by": str(account.partner_id)}
     recipients = {account.partner_id} | ({account.pk} if account.claimed_at else set())
     for account_id in sorted(recipients):
-        record_event(f"account.{verb}", account_id=account_id, now=now, **members)
+        _record_for(account_id, verb, account, now)
+
+
+def _record_for(account_id: int, verb: str, account: ManagedAccount, now: datetime) -> None:
+    members = {"user_id": str(account.pk), "managed_by": str(account.partner_id)}
+    record_event(f"account.{verb}", account_id=account_id, now=now, **members)
 
 
 def _send_claim_link(account: ManagedAccount, *, email: str, now: datetime) -> None:

@@ -16,6 +16,7 @@ from config.ops.pruning import prune
 from config.webhooks.models import Event
 from credit.models import ApplicationHistory
 from identity.access.scopes import ACTING_SCOPES, SCOPES
+from identity.accounts.managed import end_access_to_erased
 from identity.models import AccountHistory, ManagedAccount, TokenFamily, User
 from payments.models import Payment
 from tests.api import ApiClient, assert_error, client_of
@@ -310,6 +311,14 @@ class TestClaimedAccounts:
         account = claimed(shop)
         assert shop.remove(f"{PATH}/{account['id']}").status_code == 200
         assert person_of(account).is_active
+        assert_error(shop.read(f"{PATH}/{account['id']}"), 403, "E2013")
+
+    def test_partner_gets_an_event_when_a_customer_erases_the_account(self, shop, partner):
+        account = claimed(shop)
+        for _ in range(2):  # an erasure can run again after an interruption
+            end_access_to_erased(int(account["id"]), now=timezone.now())
+        ended = Event.objects.get(type="account.access_ended")
+        assert (ended.account_id, ended.object["user_id"]) == (partner.pk, account["id"])
         assert_error(shop.read(f"{PATH}/{account['id']}"), 403, "E2013")
 
     def test_events_and_history_of_a_managed_account_contain_no_pii(self, shop):
