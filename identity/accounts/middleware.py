@@ -40,8 +40,8 @@ _COUNTED = {
 _SIGNED = frozenset({"oidc_logout"})
 # Forms that could give an attacker access, or lock the owner out.
 _CHANGES = frozenset({
-    "account_email", "account_change_password", "account_reauthenticate", "account_privacy", "account_invitation",
-    "account_confirm_address",
+    "account_email", "account_change_password", "account_set_password", "account_reauthenticate", "account_privacy",
+    "account_invitation", "account_confirm_address",
 })  # fmt: skip
 # Pages of the second factor that submit a code or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})

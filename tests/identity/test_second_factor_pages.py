@@ -13,7 +13,7 @@ from django.test import Client
 
 from config.mail.models import OutgoingMail
 from identity.access import tokens
-from identity.models import TokenFamily
+from identity.models import AccountHistory, TokenFamily
 from tests.factories import PASSWORD
 from tests.races import run_concurrently
 from tests.second_factors import SoftKey, authenticator_of, code_of, recovery_codes_of, secret_on, wrong_code
@@ -23,7 +23,7 @@ HOME = "/account/second-factor"
 LOG_IN, CONFIRM = f"{HOME}/log-in", f"{HOME}/confirm"
 CHANGES = [
     *(f"{HOME}/{path}" for path in ("app/add", "app/remove", "codes/new", "passkeys/add", "passkeys/1/remove")),
-    "/account/email", "/account/password", "/account/reauthenticate", "/account/privacy",
+    "/account/email", "/account/password", "/account/password/set", "/account/reauthenticate", "/account/privacy",
 ]  # fmt: skip
 
 
@@ -214,6 +214,8 @@ def test_new_recovery_codes_replace_the_old_codes_and_mail_the_owner(user):
     assert browser.get("/account/email").status_code == 200, "the session keeps the factor"
     assert TokenFamily.objects.get().revoked_at is not None, "what was made with an old one may be another's"
     assert OutgoingMail.objects.get().template == "account_changed"
+    entry = AccountHistory.objects.get(account=user)
+    assert (entry.action, entry.credential) == ("account.second_factor_added", "session")
 
 
 def test_an_account_without_a_second_factor_has_no_recovery_codes(user):
