@@ -112,8 +112,8 @@ def make(notice: Notice, now: datetime) -> str:
     if not isinstance(content, str) and (address := _mail_address(notice)):
         link = f"{settings.APP_URL}/my/applications/{notice.application_id}/notices/{notice.pk}"
         with translation.override(content["language"]):
-            about = mails.facts_of(notice.application)
-        mail = queue_mail(address, "notice", {"link": link, **about}, language=content["language"], now=now)
+            facts = mails.facts_of(notice.application)
+        mail = queue_mail(address, "notice", {"link": link, **facts}, language=content["language"], now=now)
         content = content if mail is not None else Notice.MAIL
     if isinstance(content, str):
         if not notice.waits_for and _is_mailed(notice):

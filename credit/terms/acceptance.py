@@ -182,7 +182,7 @@ def _store_acceptance(
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
-    members = None if terms is None else members_of(application, terms, lender_of(application))
+    members: Any = None if terms is None else members_of(application, terms, lender_of(application))
     is_eu = terms is not None and follows_directive(application.offer_snapshot)
     informed = conclude(application, is_informed=is_eu, is_complete=is_eu and is_complete(members))
     application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *informed])
