@@ -98,7 +98,7 @@ class Machine:
 
 class ReviewerRequired(ApiError):
     status, error, code = 403, "reviewer_required", "E2010"
-    message = "Only a reviewer can make this decision."
+    message = "This operation requires a reviewer."
 
 
 class SecondFactorRequired(ApiError):

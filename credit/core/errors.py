@@ -186,7 +186,7 @@ class ReportPending(ApiError):
     """A report is already requested, or a score is waiting for a report."""
 
     status, error, code = 409, "report_pending", "E3022"
-    message = "A report of this kind about this applicant is already requested. Wait for its result."
+    message = "A report about the applicant is already requested, or the score waits for reports. Wait for the result."
 
 
 class ReportVendorError(ApiError):

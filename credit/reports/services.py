@@ -74,7 +74,9 @@ def request_report(
                     requested_at=now, look_at=now + _LEASE,
                 )  # fmt: skip
         except IntegrityError as error:
-            raise ReportPending from error
+            raise ReportPending(
+                "A report of this kind about this applicant is already requested. Wait for its result."
+            ) from error
         _audit(report, audit_actor(actor))
     _order(vendor, report, now=now)
     return report, False

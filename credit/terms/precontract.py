@@ -250,7 +250,7 @@ def form_of_offer(
     """
     terms = offer.terms()
     if not follows_directive(terms) or not terms["example"]:
-        raise NotFound("The offer has no European information form: its `jurisdiction` must be `eu`.")
+        raise NotFound("The offer has no European information form: Directive (EU) 2023/2225 does not apply to it.")
     example, is_line = terms["example"], not terms["term_options_months"]
     if is_line and term_months is not None:
         raise ValidationFailed.of_member("term_months", "Must be omitted: the offer is a line of credit.")

@@ -163,7 +163,8 @@ def test_reader_cannot_read_a_decision_bundle(provider, settings, policy):
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     path, fields = f"/applications/{application.pk}", {"status": "rejected", "updated_by": "x", **BECAUSE}
     assert client_of(member_of(provider, "owner")).replace(f"{path}/status", fields).status_code == 200
-    assert_error(client_of(member_of(provider, "reader")).read(f"{path}/decision-bundle"), 403, "E2010")
+    error = assert_error(client_of(member_of(provider, "reader")).read(f"{path}/decision-bundle"), 403, "E2010")
+    assert error["message"] == "Only the applicant and the reviewers can download the decision bundle."
     for person in (member_of(provider, "reviewer"), provider.owner, application.consumer):
         assert client_of(person).read(f"{path}/decision-bundle").json()["record"]
 

@@ -126,7 +126,7 @@ class ScoreViewSet(ApiViewSet):
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):
-            raise ReviewerRequired
+            raise ReviewerRequired("Only the applicant and the reviewers can download the decision bundle.")
         content = render_json(bundle_of(application, for_applicant=application.consumer_id == request.user.pk))
         note_reading(application, request.user, decision_bundle=sha256(content).hexdigest())
         headers = {

@@ -17,7 +17,7 @@ from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
 from credit.core.annex_i import ROWS
 from credit.core.applicants import Applicants
-from credit.models import Notice, Precontract
+from credit.models import Notice, Offer, Precontract
 from credit.terms.acceptance import decline, form_of_link, form_to_read
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -131,7 +131,10 @@ def test_precontract_form_of_an_offer_describes_the_example_or_requested_loan():
     assert "Importe" in client.read(f"/provider-offers/{offer.pk}/precontract{query}").json()["rows"][3]["title"]
     for query in ("amount_cents=1", "term_months=13", "language=xx"):
         assert_error(client.read(f"/provider-offers/{offer.pk}/precontract?{query}"), 400, "E1001")
-    assert_error(client.read(f"/provider-offers/{OfferFactory().pk}/precontract"), 404, "E4001")
+    Offer.objects.filter(pk=offer.pk).update(regime="none", regime_reason="Secured by a mortgage.")
+    for other in (OfferFactory(), offer):
+        error = assert_error(client.read(f"/provider-offers/{other.pk}/precontract"), 404, "E4001")
+        assert "Directive (EU) 2023/2225 does not apply to it" in error["message"]
 
 
 def test_precontract_form_of_a_line_of_credit_has_the_assumed_apr():

@@ -163,7 +163,10 @@ class TestRequest:
     def test_slow_report_is_received_after_the_vendor_delay(self, ritas, user):
         application = under_review(user, "Slow")
         report = ask(ritas, application).json()
-        assert_error(ask(ritas, application), 409, "E3022")
+        error = assert_error(ask(ritas, application), 409, "E3022")
+        assert (
+            error["message"] == "A report of this kind about this applicant is already requested. Wait for its result."
+        )
         waiting = {"finished": 0, "waiting": 1, "failed": 0}
         assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # The vendor responds after 30 s.
         Report.objects.update(requested_at=timezone.now() - timedelta(seconds=31))
