@@ -247,7 +247,7 @@ class InvitationSentSerializer(serializers.ResponseSerializer):
 
 
 class InvitationSerializer(serializers.ModelResponseSerializer):
-    """An invitation that is not accepted yet. It doesn't disclose whether the user name exists."""
+    """An invitation by user name that is not accepted yet. It doesn't disclose whether the user name exists."""
 
     username = serializers.TextField(help_text="The invited user name, as sent.")
     expires_at = serializers.DateTimeField(help_text="When the invitation expires (UTC).")
@@ -279,6 +279,7 @@ class MembersPageSerializer(serializers.PageSerializer):
     members = MemberSerializer(many=True, help_text="The members, in the order in which they joined.")
     invitations = InvitationSerializer(
         many=True,
-        help_text="The open invitations, at most 50, on every page. Empty for members without the role `owner`.",
+        help_text="The open invitations by user name, at most 50, on every page. Empty for members without the role "
+        "`owner`.",
     )
     total = serializers.Int64Field(help_text="The number of members on all pages, without the invitations.")

@@ -289,7 +289,7 @@ class MatchRequestSerializer(serializers.RequestSerializer):
     facts = SaidFactsField(
         default=dict,
         help_text="A flat object with facts below `application_data`, such as `application_data.monthly_income_cents`. "
-        "The platform supplies all other facts.",
+        "The API accepts no other facts.",
     )
 
 

@@ -174,8 +174,8 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a lender.
 
-        The request replaces the lender's public name, postal address, agency, and contact data. If a field is missing
-        from the request, it becomes empty, except `logo`. Requires the role `owner`.
+        The request replaces the lender's public name, postal address, agency, and contact data. If an optional
+        field is missing from the request, it becomes empty, except `logo`. Requires the role `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 

@@ -109,8 +109,8 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
     is_changeable = serializers.FlagField(help_text="Whether the applicant can change the value.")
     facts = ExplainedFactSerializer(
         many=True,
-        help_text="The used facts. If the input is missing, the list is empty. If the input has `person.…` facts, "
-        "the list has all facts of the input.",
+        help_text="The used facts, without missing facts and facts of the wrong type. If the input has `person.…` "
+        "facts, the list has all facts of the input.",
     )
     range = serializers.TextField(
         allow_null=True, help_text="The range of the value, in words. Null if `points` is null."

@@ -84,7 +84,7 @@ class PublishedVersionSerializer(VersionSerializer):
 
     warnings = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Warnings about inputs that are no fields of an active offer's `application_schema`, and about "
+        help_text="Warnings about claims that the `application_schema` of an active offer does not require, and about "
         "characteristics that only the applicant supplies. Further warnings are about scorecards that read no income, "
         "expenses, or obligations, or no verified value. The last is about reports without a knockout that refers "
         "applications without a report.",
