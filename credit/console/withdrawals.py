@@ -84,7 +84,7 @@ _ACTIONS = (
     RecordAction(
         name="information-provided", label="Information provided", permission=REVIEW_PERMISSION, run=_state,
         form=ProvidedForm, refusal=_refusal, seen=_seen, logged=_in_words,
-        consequences=lambda _application: ["The withdrawal period ends 14 days after that time."],
+        consequences=lambda _application: ["The platform computes the withdrawal period again, from that time."],
     ),
     RecordAction(
         name="contract-withdrawal", label="Record a withdrawal from the contract", permission=REVIEW_PERMISSION,

@@ -140,8 +140,7 @@ class DocumentViewSet(ApiViewSet):
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
         """Download a file.
 
-        The content type is that of the file. If `Accept` allows only `application/octet-stream`, the API returns that
-        type.
+        The content type is that of the file. If `Accept` prefers `application/octet-stream`, the API returns that type.
 
         If you download another person's file, the access log of personal data records it.
         """

@@ -140,8 +140,9 @@ class AgreementViewSet(ApiViewSet):
         terms, the API returns 404. With `Accept: text/html`, it returns a page to print.
 
         The agreement has the lender, the borrower, and the terms. It also has the decision and the acceptance, each
-        with its record and inclusion proof. A loan also has its schedule and the figures of 12 CFR 1026.18. If the
-        record of the decision has a score, the operation also requires `score:read`.
+        with its record and inclusion proof if the operator has set `ANCHOR_DECISIONS`. A loan also has its schedule and
+        the figures of 12 CFR 1026.18. If the record of the decision has a score, the operation also requires
+        `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.includes_score and not request.auth.carries("score:read"):
