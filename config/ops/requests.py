@@ -23,6 +23,6 @@ class RequestViewSet(ApiViewSet):
 
         A request appears about 1 s after its response. The list has requests with the account's keys and log-ins,
         requests of apps on its behalf, and requests that it made as a partner for a customer. Requests without a valid
-        credential are missing.
+        credential, and requests to operations that require none, are missing.
         """
         return lines_of(request.user.pk, now=timezone.now())
