@@ -54,7 +54,7 @@ class BankdataViewSet(ApiViewSet):
 
         The request has the result of Plaid Link. The API puts the item's accounts and the booked transactions of the
         previous 90 days into staging, where the account's owner approves or rejects them. If the vendor does not have
-        the data yet, or there are too many transactions for one request, the worker stages them later.
+        the data yet, or there are too many transactions for one request, the platform stages them later.
         """
         require_self(request, body["user_id"])
         return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
