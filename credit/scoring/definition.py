@@ -21,6 +21,9 @@ _REFUSALS_MAX = 20
 _MESSAGE_MAX = 200
 # The age from which an applicant is elderly (12 CFR 1002.2(o)).
 _ELDERLY_YEARS = 62
+_PROHIBITED = (
+    "A credit decision must not use a fact with this name (12 CFR 1002.2(z); Directive (EU) 2023/2225, Article 18(3))."
+)
 _SOURCES = ("from", "first_of", "ratio", "sum", "months_since")
 _TESTS = ("equals", "in", "below", "from")
 
@@ -130,7 +133,7 @@ def _sources(declared: Input, source: str, here: str) -> Iterator[Refusal]:
         elif kind not in {"any", wanted}:
             yield at, f"Must be a {wanted}. This fact is a {kind}."
         elif is_prohibited(name):
-            yield at, "This is a ground that a credit decision must not use (12 CFR 1002.2(z))."
+            yield at, _PROHIBITED
 
 
 def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterator[Refusal]:

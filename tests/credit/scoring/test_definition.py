@@ -89,6 +89,8 @@ REFUSED = {
      f"{INPUTS}/0/months_since", "Must be a text. This fact is a number."),
     "a prohibited ground": ([(f"{INPUTS}/1/ratio/0", "application_data.person.maritalStatus")], f"{INPUTS}/1/ratio/0",
      "1002.2(z)"),
+    "a social network": ([(f"{INPUTS}/1/ratio/0", "application_data.facebook_friends")], f"{INPUTS}/1/ratio/0",
+     "Article 18(3)"),
     "a knockout of no input": ([("/knockouts/0/input", "x")], "/knockouts/0/input", "name of an input"),
     "a knockout without a test": ([("/knockouts/0/equals", DELETE)], "/knockouts/0", "exactly one of equals"),
     "a knockout of two tests": ([("/knockouts/0/in", [True])], "/knockouts/0", "exactly one of equals"),
