@@ -11,7 +11,7 @@ from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponseRedirect
 
 from config.backoffice.records import ReadOnlyAdmin
-from config.core.ids import queryable
+from config.core.ids import parse_uuid, queryable
 from config.core.registration import declared
 
 
@@ -33,17 +33,22 @@ def searched_in(
 ) -> HttpResponseRedirect | None:
     """Return the redirect to the record with the typed id, or to the first list with a search for the typed text.
 
+    The id of a record that has other records, such as the deliveries of an endpoint, opens the record itself.
+
     Only an e-mail address selects the list by its matches. A list logs its own search, and an unlogged search would
     reveal data.
     """
     lists = searched_lists(site, request, available_apps)
+    identifier, found = parse_uuid(typed.lower()), ""
     for each in lists:
         named = each.search_by_name(typed) if queryable(typed) else None
         rows = [] if named is None else list(each.get_queryset(request).filter(named).values_list("pk", flat=True)[:2])
-        if len(rows) == 1:
-            return HttpResponseRedirect(each.address_of("change", rows[0]))
-        if rows:
-            return HttpResponseRedirect(address_of_search(each, typed))
+        if identifier is not None and identifier in rows:
+            return HttpResponseRedirect(each.address_of("change", identifier))
+        if rows and not found:
+            found = each.address_of("change", rows[0]) if len(rows) == 1 else address_of_search(each, typed)
+    if found:
+        return HttpResponseRedirect(found)
     if not lists:
         return None
     chosen = _list_with_address(lists, request, typed) if "@" in typed and queryable(typed) else lists[0]

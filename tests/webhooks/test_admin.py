@@ -51,6 +51,19 @@ def test_back_office_pages_of_webhooks_contain_no_secret(operations, support, fa
             assert endpoint.secret not in response.content.decode()
 
 
+@pytest.mark.parametrize("others", [0, 1])
+def test_search_for_the_id_of_an_endpoint_opens_the_endpoint_instead_of_its_deliveries(
+    operations, failed, emit, work, others
+):
+    emit(others)
+    work()
+    endpoint = Endpoint.objects.get()
+    assert Delivery.objects.filter(endpoint=endpoint).count() == 1 + others
+    for record in (endpoint, failed, Event.objects.get(pk=failed.event_id)):
+        opened = operations.get(reverse("admin:search"), {"q": record.pk})
+        assert opened.headers["Location"] == page_of(record)
+
+
 @pytest.mark.parametrize(
     ("url", "shown"),
     [
