@@ -98,9 +98,19 @@ Reason = str | dict[str, str]
 def reasons_of(metadata: Any) -> list[Reason]:
     """Return the principal reasons in `metadata.reasons`, most important first.
 
-    Each reason is a code of REASONS or `{"code": "other", "text": …}`. The text has at most OTHER_TEXT_MAX characters
-    and must not refer only to a score or a standard. If a reason is invalid or repeated, or if there are more than
-    PRINCIPAL_MAX reasons, the result is empty.
+    If a text refers only to a score or a standard, the result is empty, as for other reasons that are not valid.
+    """
+    reasons = named_reasons(metadata)
+    return (
+        [] if any(isinstance(reason, dict) and _SAYS_NOTHING.search(reason["text"]) for reason in reasons) else reasons
+    )
+
+
+def named_reasons(metadata: Any) -> list[Reason]:
+    """Return the reasons in `metadata.reasons`, without a check of their texts for specific factors (`faults_of`).
+
+    Each reason is a code of REASONS or `{"code": "other", "text": …}`. The text has at most OTHER_TEXT_MAX characters.
+    If a reason is invalid or repeated, or if there are more than PRINCIPAL_MAX reasons, the result is empty.
     """
     reasons = metadata.get("reasons") if isinstance(metadata, dict) else None
     if not isinstance(reasons, list) or not 1 <= len(reasons) <= PRINCIPAL_MAX or not all(map(_is_reason, reasons)):
@@ -112,8 +122,7 @@ def _is_reason(reason: Any) -> bool:
     if isinstance(reason, dict):
         text = reason.get("text")
         is_text = isinstance(text, str) and len(text) <= OTHER_TEXT_MAX and not shows_nothing(text)
-        is_one = reason.keys() == {"code", "text"} and reason["code"] == OTHER and is_text
-        return is_one and _SAYS_NOTHING.search(reason["text"]) is None
+        return reason.keys() == {"code", "text"} and reason["code"] == OTHER and is_text
     return isinstance(reason, str) and reason in REASONS
 
 
@@ -139,7 +148,12 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
 
 
 def names_no_factor(text: str) -> bool:
-    """Return whether a text is empty, or consists only of words about scores, standards, and decisions."""
+    """Return whether a text is empty, or consists only of words about scores, standards, and decisions.
+
+    This is also true if a part of the text refers to a low score or an internal standard.
+    """
+    if _SAYS_NOTHING.search(text):
+        return True
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
     words = re.findall(r"[^\W\d_]+", plain)
     return all((len(word) == 1 and word.isascii()) or word in _EMPTY_WORDS for word in words)

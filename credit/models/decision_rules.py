@@ -27,7 +27,7 @@ from credit.core.errors import (
 from credit.core.eu_credit import TITLES, follows_directive
 from credit.core.figures import Figures
 from credit.core.jurisdictions import Conventions
-from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, reasons_of
+from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, named_reasons
 from credit.core.report_summary import LATEST
 from credit.core.risk_based_pricing import SCORE_DISCLOSURE, is_best_rate
 from credit.models.documents import RequestedDocument
@@ -247,7 +247,7 @@ class DecisionRules(StatefulModel):
         if to not in states.DECIDED and not self.accepted_at:
             return
         reports = self.reports_in(metadata, to) if to in states.DECIDED else []
-        reasons = reasons_of(metadata) if to == states.REJECTED else []
+        reasons = named_reasons(metadata) if to == states.REJECTED else []
         if to == states.REJECTED and settings.REVIEW_POLICY != "open":
             require_specific(reasons, has_report=bool(reports))
         self.check_incomplete(reasons)

@@ -21,7 +21,7 @@ from credit.applications import mails
 from credit.applications.services import load_visible, lock_own
 from credit.core.errors import CounterofferOpen, NothingToAccept, require_specific
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
-from credit.core.reasons import COUNTEROFFER_ACCEPTED_TEXT, in_words, reasons_of
+from credit.core.reasons import COUNTEROFFER_ACCEPTED_TEXT, in_words, named_reasons
 from credit.models import Application, Counteroffer, LoanTerms, Notice, ReviewRequest
 from credit.models.applications import record_application_event
 from credit.models.terms import loan_to_dict
@@ -61,7 +61,7 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> tu
     loan = loan_of(application, named_terms, where="terms")
     assert loan is not None  # noqa: S101  because `loan_of` returns the terms or raises an error
     terms = compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
-    reasons, reports = reasons_of(members), application.reports_in(members, COUNTEROFFER)
+    reasons, reports = named_reasons(members), application.reports_in(members, COUNTEROFFER)
     require_specific(reasons, has_report=bool(reports), member="reasons")
     application.check_incomplete(reasons)
     expires_at = datetime.fromisoformat(members["expires_at"])
