@@ -106,7 +106,7 @@ class RequirementsDue(ApiError):
     """The application does not meet the offer's requirements yet. `details` has each missing item by JSON pointer."""
 
     error, code, stored = "requirements_due", "E1020", True
-    message = "The application lacks requirements of its offer. `details` lists each missing item."
+    message = "The application lacks requirements of its offer."
 
     @classmethod
     def of_each(cls, due: Iterable["Due"]) -> Self:
