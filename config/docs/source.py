@@ -71,7 +71,7 @@ _ADVICE: dict[str | int, str] = {
     "E3010": _SAME_KEY,
     "E3012": "Read the terms with `GET /v1/applications/{application_id}/acceptance`, and send their hash.",
     "E3013": "Withdraw the open counteroffer first.",
-    "E3016": "Submit or withdraw a draft, or send a smaller file.",
+    "E3016": "Send a smaller file, or follow the other remedy in the message.",
     "E3018": "Read the form with `GET /v1/applications/{application_id}/precontract`, and send its hash.",
     "E3022": "Wait for the result of the report.",
     "E4001": "Compare the path with the API reference, and the ID with a list of your records.",

@@ -124,7 +124,7 @@ class StorageQuotaExceeded(ApiError):
     """With this file, the account's files or its drafts' files would exceed the limit in bytes."""
 
     error, code, stored = "storage_quota_exceeded", "E3016", True
-    message = "Your files exceed the storage limit. Submit or withdraw a draft, or send a smaller file."
+    message = "Your files exceed a storage limit. Send a smaller file."
 
 
 class InfectedFile(ApiError):

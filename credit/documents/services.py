@@ -154,16 +154,16 @@ def _check_quota(document: RequestedDocument, size: int) -> None:
     used = files.aggregate(
         account=Sum("size_bytes"), drafts=Sum("size_bytes", filter=in_drafts), draft=Sum("size_bytes", filter=in_this)
     )
-    limits = [("account", ACCOUNT_BYTES_MAX, "Your files")]
+    limits = [("account", ACCOUNT_BYTES_MAX, "Your files", "withdraw a draft, whose files are then deleted")]
     if application.status == DRAFT:
         limits += [
-            ("draft", DRAFT_BYTES_MAX, "The files of this draft"),
-            ("drafts", DRAFTS_BYTES_MAX, "The files of your drafts"),
+            ("draft", DRAFT_BYTES_MAX, "The files of this draft", "submit the draft first"),
+            ("drafts", DRAFTS_BYTES_MAX, "The files of your drafts", "submit or withdraw a draft"),
         ]
-    for name, limit, words in limits:
+    for name, limit, words, remedy in limits:
         if (used[name] or 0) + size > limit:
             room = max(0, limit - (used[name] or 0))
             raise StorageQuotaExceeded(
                 f"{words} can have {limit // _MIB} MiB in total, and {room} bytes are left. Send a smaller file, or "
-                "submit or withdraw a draft."
+                f"{remedy}."
             )

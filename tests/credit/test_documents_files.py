@@ -394,6 +394,21 @@ def test_upload_quotas_apply_per_draft_for_all_drafts_and_per_account(api, user,
     )
 
 
+@pytest.mark.parametrize(
+    ("limit", "remedy"),
+    [
+        ("DRAFT_BYTES_MAX", "or submit the draft first."),
+        ("DRAFTS_BYTES_MAX", "or submit or withdraw a draft."),
+        # A submission does not reduce the files of the account.
+        ("ACCOUNT_BYTES_MAX", "or withdraw a draft, whose files are then deleted."),
+    ],
+)
+def test_quota_error_has_a_remedy_for_its_limit(api, user, monkeypatch, limit, remedy):
+    monkeypatch.setattr(documents, limit, 1)
+    error = assert_error(send_file(api, with_documents(user, status="draft")), 400, "E3016")
+    assert error["message"].endswith(f"Send a smaller file, {remedy}")
+
+
 def test_concurrent_uploads_do_not_exceed_the_quota(user, monkeypatch):
     application, now = with_documents(user, status="draft"), timezone.now()
     document, actor = application.requested_documents.get(), Actor(user=user, credential="test")
