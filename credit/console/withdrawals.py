@@ -18,6 +18,7 @@ from config.core.currencies import amount_in_words
 from credit.applications import withdrawal_right
 from credit.console.records import OfApplication
 from credit.console.timeline import anchor_entries
+from credit.core import withdrawal
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal
 from credit.models.applications import REVIEW_PERMISSION
@@ -72,14 +73,25 @@ def _refusal(application: Application) -> str:
     return "" if application.withdrawn_from_at is None else "A borrower has withdrawn from the agreement."
 
 
+def _without_information(application: Application) -> list[str]:
+    """Return the effects of missing information on the withdrawal period."""
+    at: Any = application.accepted_at
+    countries = withdrawal_right.countries_of(application)
+    end = withdrawal.period_end(countries, concluded_at=at, complete_since=None, told_of_right_at=at)
+    if end is None:
+        return ["The withdrawal period then does not end."]
+    last_day = day_in_words(withdrawal.last_day_of(end, countries))
+    return [
+        f"If terms or other information are missing, the withdrawal period lasts until the end of {last_day}.",
+        "If the information about the right of withdrawal is missing, the period does not end.",
+    ]
+
+
 _ACTIONS = (
     RecordAction(
         name="information-missing", label="Information was missing", permission=REVIEW_PERMISSION, run=_state,
         form=InformationForm, refusal=_refusal, seen=_seen, logged=_in_words,
-        consequences=lambda _application: [
-            "The withdrawal period then ends 12 months and 14 days after the conclusion of the contract.",
-            "If the information about the right of withdrawal is missing, the period does not end.",
-        ],
+        consequences=_without_information,
     ),
     RecordAction(
         name="information-provided", label="Information provided", permission=REVIEW_PERMISSION, run=_state,

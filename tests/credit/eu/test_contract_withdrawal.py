@@ -268,6 +268,17 @@ def test_reviewer_can_clear_and_set_the_time_of_complete_information(console, re
     assert recent.complete_since == at
 
 
+def test_console_shows_the_withdrawal_period_without_information(console, recent):
+    client, page = console
+    Application.objects.filter(pk=recent.pk).update(accepted_at=CONCLUDED)
+    assert "until the end of Dec 15, 2027" in client.get(f"{page}do/information-missing/").content.decode()
+    # The earlier Directive 2008/48/EC has no maximum period.
+    Application.objects.filter(pk=recent.pk).update(accepted_at=datetime(2026, 11, 10, tzinfo=UTC))
+    shown = client.get(f"{page}do/information-missing/").content.decode()
+    assert "The withdrawal period then does not end." in shown
+    assert "until the end of" not in shown
+
+
 @pytest.mark.parametrize("policy", ["open", "four_eyes"])
 def test_reviewer_cannot_reopen_the_withdrawal_period_of_their_own_agreement(console, recent, settings, policy):
     settings.REVIEW_POLICY = policy
