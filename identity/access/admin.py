@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -21,9 +22,10 @@ from config.backoffice.html import chip, code, column, document, record_link, ti
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
+from config.backoffice.transitions import actor_of
 from config.core.log_in import gave_second_factor
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
-from identity.access.models import ApiKey, OAuthClient, SigningKey
+from identity.access.models import AccountHistory, ApiKey, OAuthClient, SigningKey
 
 EXPIRING_DAYS = 14
 
@@ -70,13 +72,17 @@ class RotateForm(SeenForm):
 
 def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse | str:
     """Create a successor of a key. If another user owns the key, the owner must collect the successor."""
-    grace_days = form.cleaned_data["grace_days"]
+    grace_days, now = form.cleaned_data["grace_days"], timezone.now()
     if key.owner_id != request.user.pk:
-        fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)
+        with transaction.atomic():
+            fresh = offer_successor(key, now=now, grace_days=grace_days)
+            _note(request, "api_key.rotated", fresh, details={"replaces": key.pk})
         return f"The new key {_public_id(fresh)} waits for {_name_of_owner(fresh)}. {_collection_of(fresh)}"
-    issued = rotate_api_key(
-        key, now=timezone.now(), grace=timedelta(days=grace_days), second_factor=gave_second_factor(request)
-    )
+    with transaction.atomic():
+        issued = rotate_api_key(
+            key, now=now, grace=timedelta(days=grace_days), second_factor=gave_second_factor(request)
+        )
+        _note(request, "api_key.rotated", issued.record, details={"replaces": key.pk})
     return show_secret(
         request,
         issued.record,
@@ -84,6 +90,12 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
         secrets={"Key": issued.key, "Signing secret": issued.secret},
         note="Store these now. This page displays them only once.",
     )
+
+
+def _note(request: HttpRequest, action: str, key: ApiKey, *, details: Any = None) -> None:
+    """Write an entry of the history of the key's owner, as for a change by API or by a command."""
+    about = {"account_id": key.owner_id, "object_id": key.pk, "details": details}
+    AccountHistory.note(action, actor_of(request), now=timezone.now(), **about)
 
 
 def _public_id(key: ApiKey) -> str:
@@ -108,8 +120,10 @@ def _waiting_successor(key: ApiKey) -> ApiKey | None:
     return waiting.select_related("owner").defer("secret").first()
 
 
-def _revoke(_request: HttpRequest, key: ApiKey, _form: SeenForm) -> str:
-    revoke_api_key(key, now=timezone.now())
+def _revoke(request: HttpRequest, key: ApiKey, _form: SeenForm) -> str:
+    with transaction.atomic():
+        revoke_api_key(key, now=timezone.now())
+        _note(request, "api_key.revoked", key)
     return f"API key {key} is revoked."
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from config.webhooks.models import Event
 from identity.access import keys
+from identity.access.models import AccountHistory
 from identity.models import ApiKey, User
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
@@ -49,6 +50,26 @@ def test_revoking_a_key_invalidates_the_key_and_notifies_the_owner(operations_cl
     assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 401
     assert Event.objects.filter(type="api_key.revoked").count() == 1
     assert "The key is already revoked." in text_of(operations_client.get(page_of(issued.record)))
+
+
+@pytest.mark.parametrize(("name", "fields", "action"), [
+    ("revoke", {}, "api_key.revoked"), ("rotate", {"grace_days": "2"}, "api_key.rotated"),
+])  # fmt: skip
+def test_history_of_the_owner_has_a_change_of_a_key_by_operations(
+    operations_client, supports_client, issued, name, fields, action
+):
+    confirm(operations_client, button_of(issued.record, name), **fields)
+    entry = AccountHistory.objects.get(account=issued.record.owner)
+    changed = ApiKey.objects.filter(replaces=issued.record).first() or issued.record
+    assert (entry.action, entry.principal.username, entry.object_id) == (action, "omar", changed.pk)
+    page = supports_client.get(reverse("admin:identity_user_change", args=[issued.record.owner_id]))
+    assert f"API key {action.partition('.')[2]}" in text_of(page)
+
+
+def test_history_of_an_operator_has_the_rotation_of_the_operators_key(operations_client, own):
+    confirm(operations_client, button_of(own.record, "rotate"), grace_days="2")
+    entry = AccountHistory.objects.get(account=own.record.owner)
+    assert (entry.action, entry.details) == ("api_key.rotated", {"replaces": own.record.pk})
 
 
 @pytest.fixture
