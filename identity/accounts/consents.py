@@ -32,7 +32,7 @@ def end_consent(actor: Actor, consent_id: str, *, now: datetime) -> None:
             if kind == consent.kind:
                 end(consent, actor=actor, now=now)
         Consent.objects.filter(pk=consent.pk).end(now=now)
-        AccountHistory.note("consent.ended", actor, now=now, object_id=consent.pk, details={"kind": consent.kind})
+        _note_end(consent, actor, now)
     forget_credentials()
 
 
@@ -40,6 +40,21 @@ def end_app_access(user: Any, client: Any, *, now: datetime) -> None:
     """End all access that an account granted to an app, including the webhooks that the app created for the account."""
     TokenFamily.objects.filter(user=user, client=client).revoke(now=now)
     disable_each(BY_OWNER, client_id=client.client_id, account_id=user.pk, now=now)
+
+
+def end_consents_to_app(actor: Actor, client: Any, *, now: datetime) -> None:
+    """End all consents of the actor to an app, including their effects. Idempotent."""
+    with transaction.atomic():
+        families = TokenFamily.objects.filter(user=actor.user, client=client)
+        ended = list(Consent.objects.active().filter(kind=APP, reference__in=families.values("pk")))
+        end_app_access(actor.user, client, now=now)
+        for consent in ended:
+            _note_end(consent, actor, now)
+    forget_credentials()
+
+
+def _note_end(consent: Consent, actor: Actor, now: datetime) -> None:
+    AccountHistory.note("consent.ended", actor, now=now, object_id=consent.pk, details={"kind": consent.kind})
 
 
 def _end_app(consent: Consent, *, actor: Actor, now: datetime) -> None:

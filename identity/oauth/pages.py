@@ -21,13 +21,13 @@ from oauth2_provider.views import AuthorizationView
 from oauthlib.oauth2 import InvalidRequestError
 
 from config.core.ids import queryable
+from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
-from identity.access.authentication import forget_credentials
 from identity.access.models import OAuthClient, TokenFamily
 from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
 from identity.access.second_factor import has_one
 from identity.accounts import managed
-from identity.accounts.consents import end_app_access
+from identity.accounts.consents import end_consents_to_app
 
 CHALLENGE_MAX = 128  # the maximum length of a code challenge (RFC 7636, section 4.2)
 NONCE_MAX = 255  # the maximum length of the grant's column
@@ -182,7 +182,6 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
                 messages.success(request, gettext("The partner can no longer act on your behalf."))
             return HttpResponseRedirect("/oauth/grants")
         client = get_object_or_404(OAuthClient, client_id=queryable(request.POST.get("client_id", "")))
-        end_app_access(user, client, now=timezone.now())
-        forget_credentials()
+        end_consents_to_app(Actor(user, "session"), client, now=timezone.now())
         messages.success(request, gettext("The app can no longer act on your behalf."))
         return HttpResponseRedirect("/oauth/grants")

@@ -13,7 +13,7 @@ from oauth2_provider.models import Grant
 
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import SCOPES
-from identity.models import TokenFamily
+from identity.models import AccountHistory, Consent, TokenFamily
 from tests.api import ApiClient
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import (
@@ -280,6 +280,9 @@ def test_user_can_view_and_revoke_oauth_grants(user, browser, registered):
     assert b"You have not authorized any apps" in page
     forget_credentials()
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
+    revoke_access(browser, browser.get("/oauth/grants"), registered[0])
+    (entry,) = AccountHistory.objects.filter(action="consent.ended")
+    assert (entry.account, entry.object_id, entry.credential) == (user, str(Consent.objects.get().pk), "session")
 
 
 def test_oauth_grant_of_another_account_cannot_be_revoked(user, registered):
