@@ -51,12 +51,12 @@ def _adapted(platforms: Sequence[int], port: int) -> str:
 def nginx(*platforms: int) -> Iterator[int]:
     """Run nginx in front of platform servers on these ports; yield nginx's port. No ledger runs behind nginx."""
     port = free_port()
-    with _running(_adapted(platforms, port), port):
+    with running(_adapted(platforms, port), port):
         yield port
 
 
 @contextlib.contextmanager
-def _running(site: str, port: int) -> Iterator[None]:
+def running(site: str, port: int) -> Iterator[None]:
     """Run nginx with this configuration until the block ends."""
     program = nginx_program()
     with tempfile.TemporaryDirectory(prefix="bench-nginx-") as folder:

@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests.bench.proxy import nginx, nginx_program
+from tests.bench.proxy import nginx, nginx_program, running
 from tests.docs.test_deploy_files import DEPLOY, ENV, VALUES, rules
-from tests.processes import run_python
+from tests.processes import free_port, run_python
 from tests.system.server import exchange, gunicorn, request, status_of
 
 MEBIBYTE = 1 << 20
@@ -84,6 +84,26 @@ def test_nginx_with_the_deployed_configuration_forwards_requests_and_errors(migr
                 answer = exchange(front, request("POST", target, large, content_type))
                 assert status_of(answer) == status, answer
                 assert b'"code":' in answer
+
+
+@pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
+def test_nginx_limits_an_ipv6_client_by_its_64_bit_network():
+    port = free_port()
+    networks = re.search(r"(?ms)^map \$remote_addr .*?^\}$", (DEPLOY / "nginx.conf").read_text())[0]
+    server = f'server {{ listen 127.0.0.1:{port}; location / {{ return 200 "$client_network"; }} }}'
+    with running(f"set_real_ip_from 127.0.0.1;\nreal_ip_header X-Client;\n{networks}\n{server}", port):
+        for client, network in (
+            ("192.0.2.7", "192.0.2.7"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:"),
+            ("2001:db8:1:2::5", "2001:db8:1:2:"),
+            ("2001:db8:1:0:3:4:5:6", "2001:db8:1:0:"),
+            ("2001:db8:1::5", "2001:db8:1::"),
+            ("2001:db8:1::4:5:6", "2001:db8:1::"),
+            ("2001:db8::3:4:5:6", "2001:db8::"),
+            ("2001:db8::1", "2001:db8::"),
+        ):
+            answer = exchange(port, request("GET", "/", b"", f"X-Client: {client}"))
+            assert answer.endswith(f"\r\n\r\n{network}".encode()), client
 
 
 def run_documented_command(name):
