@@ -87,7 +87,12 @@ class Worker:
         self._stopping.set()
 
     def run(self, *, once: bool = False) -> dict[str, int]:
-        """Process deliveries until `stop` is called, or with `once` until no delivery is due; return the counts."""
+        """Process deliveries until `stop` is called, or with `once` until no delivery is due; return the counts.
+
+        Raises OperationalError if the database is unavailable at the start with `once`. Otherwise, the worker waits.
+        """
+        if once:
+            connection.ensure_connection()
         with ThreadPoolExecutor(LANES, thread_name_prefix="lane") as lanes:
             while not self._stopping.is_set():
                 worked = self._guarded(lambda: self._turn(lanes))

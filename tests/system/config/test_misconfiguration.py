@@ -97,8 +97,9 @@ def test_development_creates_its_secrets_once_with_private_permissions(tmp_path)
 
 
 @pytest.mark.parametrize("address", ["postgres://127.0.0.1:{port}/none", "sqlite:////nowhere/at/all.sqlite3"])
-def test_migrate_with_an_unreachable_database_prints_one_sentence(tmp_path, address):
-    result = run("manage.py", "migrate", var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
+@pytest.mark.parametrize("command", [["migrate"], ["deliver_webhooks", "--once"]])
+def test_a_command_with_an_unreachable_database_prints_one_sentence(tmp_path, command, address):
+    result = run("manage.py", *command, var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
     assert_one_sentence(result, "The database does not respond: ", os.EX_UNAVAILABLE)
 
 
