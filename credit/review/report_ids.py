@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from config.core.errors import ValidationFailed
 from config.core.ids import get_by_uuid
 from credit.core.applicants import APPLICANTS_MAX, FIRST
-from credit.core.consumer_reports import REPORTS_MAX, where_of
+from credit.core.consumer_reports import REPORTS_MAX, reports_of, where_of
 from credit.core.facts import REPORT
 from credit.core.machine import JUDGEMENTS
 from credit.core.report_summary import consumer_report_of
@@ -22,7 +22,8 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
     """Return a decision's metadata with `consumer_report` from the stored reports in `report_ids`.
 
     Without `report_ids` and `consumer_report`, the reports that the score used are added, because they also require a
-    notice. Raises ValidationFailed for the ID of another application's report.
+    notice. Raises ValidationFailed for the ID of another application's report, and for a `consumer_report` that differs
+    from the reports in `report_ids`. A confirmed proposal has both.
 
     If reviewers decide, `consumer_report` is also rejected with ValidationFailed if `REPORTS` selects a vendor or the
     sandbox, or if the application has a report. Without a vendor, the request must contain the agency that 15 USC
@@ -35,7 +36,11 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
     if ids is None and typed is None:
         ids = read_by_score(application) or None
     if ids is not None:
-        return {**members, "report_ids": ids, "consumer_report": _reports(application, ids, to)}
+        reports = _reports(application, ids, to)
+        if typed is not None and reports_of(members, to=to) != reports_of({"consumer_report": reports}):
+            message = "Must be absent with `report_ids`, which has the reports of the decision."
+            raise ValidationFailed.of_member(where_of("consumer_report", to), message)
+        return {**members, "report_ids": ids, "consumer_report": reports}
     is_typed = typed is not None and settings.REVIEW_POLICY != "open"
     if is_typed and (settings.REPORTS != "off" or Report.objects.filter(application=application).exists()):
         message = "Must be absent. Request the report, and send its id in `report_ids`."

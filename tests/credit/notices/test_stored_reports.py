@@ -52,6 +52,17 @@ def test_each_applicants_notice_contains_their_own_report(ritas, application):  
     assert scores in ({1: 724, 2: 611}, {None: 724, 2: 611})
 
 
+@pytest.mark.parametrize("policy", ["open", "reviewed"])
+def test_report_details_next_to_a_report_id_are_rejected(ritas, application, settings, policy):  # noqa: F811
+    settings.REVIEW_POLICY = policy
+    typed = {"agency": "Acme", "address": "1 St", "phone": "1"}
+    both = {"report_ids": [ask(ritas, application).json()["id"]], "consumer_report": typed}
+    error = assert_error(reject(ritas, application, **both), 400, "E1001")
+    assert error["details"][0]["field"] == "metadata.consumer_report"
+    error = assert_error(counter(ritas, application, **both), 400, "E1001")
+    assert error["details"][0]["field"] == "consumer_report"
+
+
 @pytest.mark.parametrize("ids", [[], "x", [1], ["x"], ["01900000-0000-7000-8000-000000000999"]])
 def test_rejection_with_invalid_report_ids_is_rejected(ritas, application, ids):  # noqa: F811
     error = assert_error(reject(ritas, application, report_ids=ids), 400, "E1001")
