@@ -98,7 +98,8 @@ _ALLOWED = {
 
 
 def _role(name: str, meaning: str, role: str) -> InvitedRole:
-    return InvitedRole(name, meaning, _TITLES[role], _check_owner, _admit_as(role), _outcome, has_name=True)
+    options: Any = {"has_name": True, "qualifier": "provider_id"}
+    return InvitedRole(name, meaning, _TITLES[role], _check_owner, _admit_as(role), _outcome, **options)
 
 
 ROLES = (

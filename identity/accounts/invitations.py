@@ -35,7 +35,8 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     """Store an invitation and mail its link.
 
     Raises SecondFactorRequired and RateLimited. Raises InsufficientScope, or another error of the role's check, if the
-    actor can't invite. Raises ValidationFailed for an invalid address, or if WAITING_MAX invitations are open.
+    actor can't invite. Raises ValidationFailed for an invalid address, for a lender or group that the role does not
+    use, or if WAITING_MAX invitations are open.
     """
     email = check_address(email)
     invitation = Invitation(
@@ -45,6 +46,9 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     if not actor.is_system:
         require_second_factor(actor)
     roles()[role].check(actor.user, invitation)
+    for name, value in ("provider_id", provider_id), ("group", group):
+        if value and name != roles()[role].qualifier:
+            raise ValidationFailed.of_member(name, f"Must be empty with the role `{role}`.")
     with transaction.atomic():
         if not actor.is_system:
             # The lock makes the count exact.

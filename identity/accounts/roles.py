@@ -51,7 +51,8 @@ class InvitedRole:
     It sets `invitation.organization` if an organization other than the platform invites. `admit(invitation, user,
     now=…)` assigns the role in the transaction of the acceptance. `outcome(invitation, user)` describes the role on the
     page after the acceptance, and returns None if the account has lost the role. If `has_name` is True, colleagues see
-    the account, so the sign-up requires a name.
+    the account, so the sign-up requires a name. `qualifier` is the field of the invitation that the role requires:
+    `provider_id`, `group`, or none.
     """
 
     name: str
@@ -61,6 +62,7 @@ class InvitedRole:
     admit: Callable[..., None]
     outcome: Callable[[Invitation, User], Outcome | None]
     has_name: bool = False
+    qualifier: str = ""
 
 
 @cache
@@ -152,5 +154,6 @@ ROLES = (
         _admit_staff,
         _outcome_of_staff,
         has_name=True,
+        qualifier="group",
     ),
 )

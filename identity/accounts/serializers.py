@@ -28,9 +28,12 @@ class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     provider_id = serializers.PrintableIdField(
         min_length=0,
         default="",
-        help_text="The id of the lender. Required for its members' roles: `owner`, `reviewer`, `reader`, and `member`.",
+        help_text="The id of the lender. Required for its members' roles: `owner`, `reviewer`, `reader`, and `member`. "
+        "Empty for other roles.",
     )
-    group = serializers.PrintableIdField(min_length=0, default="", help_text="The group of invited `staff`.")
+    group = serializers.PrintableIdField(
+        min_length=0, default="", help_text="The group of invited `staff`. Empty for other roles."
+    )
 
 
 class AccountInvitationSerializer(serializers.ModelResponseSerializer):

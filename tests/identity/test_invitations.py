@@ -156,6 +156,19 @@ def test_the_invitation_of_a_disabled_owner_grants_no_role(api, user, jane, role
     assert not ProviderMember.objects.filter(provider=provider, user=jane).exists()
 
 
+def test_fields_that_a_role_does_not_use_are_rejected(api, user):
+    ProviderFactory(id="700", owner=user)
+    superuser = client_of(UserFactory(is_staff=True, is_superuser=True))
+    for role in ("developer", "partner", "lender"):
+        for field, value in {"provider_id": "700", "group": "Reviewer"}.items():
+            assert_error(superuser.send(PATH, {"email": EMAIL, "role": role, field: value}), 400, "E1001")
+    staff = {"email": EMAIL, "role": "staff", "group": "Reviewer", "provider_id": "700"}
+    assert_error(superuser.send(PATH, staff), 400, "E1001")
+    owner = {"email": EMAIL, "role": "owner", "provider_id": "700", "group": "Reviewer"}
+    assert_error(api.send(PATH, owner), 400, "E1001")
+    assert not Invitation.objects.exists()
+
+
 def test_only_superusers_can_invite_staff(operator, jane):
     body = {"email": EMAIL, "role": "staff", "group": "Reviewer"}
     assert_error(operator.send(PATH, body), 403, "E2005")
