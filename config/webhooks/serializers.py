@@ -109,7 +109,7 @@ class DeliveryQuery(serializers.PageQuery):
 class AttemptSerializer(serializers.JsonPartSerializer):
     """One attempt of a delivery."""
 
-    at = serializers.DateTimeField(help_text="When the attempt was sent (UTC).")
+    at = serializers.DateTimeField(help_text="The time of the attempt (UTC).")
     status_code = serializers.Int32Field(
         allow_null=True, help_text="The HTTP status of the response; null if there is no response."
     )

@@ -23,7 +23,7 @@ class Record(NamedTuple):
 def record_about(application: Any, *, closed: dict[str, Any] | None = None, **members: Any) -> Record:
     """Return a record about the current state of an application.
 
-    The record has only hashes of the consumer's ID and of the values of `closed`. IDs above 2^53 are strings, because
+    The record has only hashes of the consumer's ID and of the values of `closed`. IDs from 2^53 on are strings, because
     RFC 8785 can't represent such integers.
     """
     hashes, opened = close({"consumer_id": str(application.consumer_id), **(closed or {})})

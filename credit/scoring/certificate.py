@@ -27,7 +27,7 @@ Sums = Mapping[int, int]
 def certificate_of(card: Card) -> dict[str, Any]:
     """Compute the certificate of a card: combinations, range of totals, reasons, and inputs with their facts.
 
-    A reason can occur if it is a reason of a combination that is not approved. Counts above 2^53 are strings. Raises
+    A reason can occur if it is a reason of a combination that is not approved. Counts from 2^53 on are strings. Raises
     ValidationFailed for a card whose points have too many different sums.
     """
     low, high = card.attainable

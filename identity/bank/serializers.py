@@ -2,6 +2,7 @@ from config.api import serializers
 from identity.providers.base import ItemStatus
 
 TOKEN_MAX_LENGTH = 512
+_CURRENCY_HELP = "The ISO 4217 code, or the vendor's code of another currency. Null if unknown."
 
 
 class BankAccountPayload(serializers.RequestSerializer):
@@ -110,7 +111,7 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
     persistent_account_id = serializers.TextField(
         allow_null=True, help_text="The account's id that stays the same when it is linked again, null if unknown."
     )
-    currency = serializers.TextField(allow_null=True, help_text="The ISO 4217 code, null if unknown.")
+    currency = serializers.TextField(allow_null=True, help_text=_CURRENCY_HELP)
     exponent = serializers.Int32Field(
         help_text="The decimal places of the currency's minor unit, such as 2 for USD and 0 for JPY."
     )
@@ -165,7 +166,7 @@ class BankTransactionSerializer(serializers.JsonPartSerializer):
     amount_cents = serializers.Int64Field(
         help_text="The amount in the currency's minor unit. Positive if money left the account."
     )
-    currency = serializers.TextField(allow_null=True, help_text="The ISO 4217 code, null if unknown.")
+    currency = serializers.TextField(allow_null=True, help_text=_CURRENCY_HELP)
     exponent = serializers.Int32Field(
         help_text="The decimal places of the currency's minor unit, such as 2 for USD and 0 for JPY."
     )
@@ -180,5 +181,5 @@ class BankTransactionsSerializer(serializers.PageSerializer):
     """One page of the transactions of all linked items, newest first."""
 
     transactions = BankTransactionSerializer(many=True, help_text="The transactions, newest first.")
-    items = ItemStateSerializer(many=True, help_text="Each requested item, even if it can't be read.")
+    items = ItemStateSerializer(many=True, help_text="Each requested item that is linked, even if it can't be read.")
     total = serializers.Int64Field(help_text="The number of transactions on all pages.")

@@ -80,7 +80,7 @@ class ApplicantAddressRequestSerializer(Whole):
     city = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The city or town. Null if the country's addresses have none, such as in `SG`.",
+        help_text="The city or town. Can be null if the country's addresses have none, such as in `SG`.",
     )
     region = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
@@ -90,7 +90,7 @@ class ApplicantAddressRequestSerializer(Whole):
     postal_code = serializers.WordsField(
         max_length=applicant_schema.POSTAL_CODE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The postal code. Null if the country does not require a postal code.",
+        help_text="The postal code. Can be null if the country does not require a postal code.",
     )
     country = CountryField(help_text="The ISO 3166-1 alpha-2 code, such as `US`, or `XK` for Kosovo.")
 

@@ -94,7 +94,10 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
 class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
     """Changes of an application. Absent fields stay unchanged."""
 
-    updated_by = serializers.IdField()
+    updated_by = serializers.IdField(
+        help_text="The author of the change, in your words. For a change of the data or the applicants, the API stores "
+        "it, and separately the authenticated account."
+    )
     application_data = ApplicationDataField(allow_null=True, required=False)
     applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants. Null removes them.")
     notes = serializers.TextField(

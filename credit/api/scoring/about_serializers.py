@@ -56,7 +56,7 @@ class InstructionsSerializer(serializers.JsonPartSerializer):
         return {**dict.fromkeys(AboutRequestSerializer().fields, ""), "categories": []}
 
 
-@extend_schema_field({"type": ["integer", "string"], "description": "A string beyond 2^53."})
+@extend_schema_field({"type": ["integer", "string"], "description": "A string from 2^53 on."})
 class CountField(serializers.FreeField):
     """A count that may exceed the integers that every JSON parser represents exactly."""
 
@@ -93,13 +93,13 @@ class CertifiedInputSerializer(serializers.JsonPartSerializer):
 class CertificateSerializer(serializers.JsonPartSerializer):
     """The possible results of a scorecard, computed over every combination of bins."""
 
-    combinations = CountField(help_text="The number of combinations. A string above 2^53.")
+    combinations = CountField(help_text="The number of combinations. A string from 2^53 on.")
     declines = CountField(
-        help_text="The number of combinations whose total has the outcome `decline`. A string above 2^53."
+        help_text="The number of combinations whose total has the outcome `decline`. A string from 2^53 on."
     )
     declines_without_reason = CountField(
         help_text="The number of declining combinations without a reason: 0 for a version that was published by "
-        "version 1.1 or later. A string above 2^53."
+        "version 1.1 or later. A string from 2^53 on."
     )
     reasons = CertifiedReasonSerializer(
         many=True, help_text="The reasons of characteristics, then the reasons of knockouts."

@@ -42,7 +42,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     )
     reasons = serializers.FreeField(
         shape=shapes.REASONS_REQUEST,
-        help_text="One to four principal reasons of the rejection that follows if the applicant does not accept.",
+        help_text="One to four principal reasons of the rejection at the deadline.",
     )
     expires_at = MomentField(
         help_text="The time by which the applicant must accept. Its date (UTC) is after today, and at most 90 days "
@@ -91,7 +91,7 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     )
     reasons = serializers.FreeField(
         shape=shapes.STORED_REASONS,
-        help_text="The principal reasons of the rejection that follows if the applicant does not accept.",
+        help_text="The principal reasons of the rejection at the deadline.",
     )
     expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
     offered_by = serializers.TextField(
