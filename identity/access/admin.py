@@ -1,5 +1,6 @@
 """Admin pages of API keys, signing keys, and OAuth clients. A page shows a secret only once."""
 
+import re
 from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
@@ -28,6 +29,7 @@ from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.access.models import AccountHistory, ApiKey, OAuthClient, SigningKey
 
 EXPIRING_DAYS = 14
+_PUBLIC_ID = re.compile(r"[0-9A-Za-z]{12}", re.ASCII)
 
 
 def _live(*conditions: Q) -> Q:
@@ -192,9 +194,9 @@ class ApiKeyAdmin(NamedRecords):
         return {key.pk: str(key) for key in ApiKey.objects.filter(pk__in=ids).only("pk", "name")}
 
     def search_by_name(self, term: str) -> Q | None:
-        """Return the filter for a key's public id with its prefix."""
-        prefix, public_id = settings.API_KEY_PREFIX, term.removeprefix(settings.API_KEY_PREFIX).rstrip("…")
-        return Q(pk=public_id) if term.startswith(prefix) else None
+        """Return the filter for a key's public id, with its prefix or without it, as in the API."""
+        public_id = term.removeprefix(settings.API_KEY_PREFIX).rstrip("…")
+        return Q(pk=public_id) if public_id != term or _PUBLIC_ID.fullmatch(term) else None
 
     def notices_of(self, record: ApiKey) -> list[str]:
         if record.state == "to_collect":

@@ -68,7 +68,9 @@ def test_member_of_a_lender_finds_only_addresses_of_applicants():
 def test_search_of_operations_finds_a_key_by_its_public_id(operations_client):
     issued = keys.create_api_key(owner=UserFactory(), name="shop", scopes=None, now=timezone.now())
     key = issued.record
-    assert target_of(operations_client, f"ck_test_{key.pk}…") == f"/admin/identity/apikey/{key.pk}/change/"
+    for typed in (f"ck_test_{key.pk}…", f"ck_test_{key.pk}", key.pk):
+        assert target_of(operations_client, typed) == f"/admin/identity/apikey/{key.pk}/change/"
+    assert target_of(operations_client, "twelvesigns0").startswith("/admin/identity/user/?q=")
 
 
 def test_search_never_opens_a_record_that_the_viewer_may_not_view(operations_client):
