@@ -214,7 +214,7 @@ class ReadOnlyAdmin(Exports):
         if may(request.user, permission) and self.is_masked_for(request, record):
             consequences = [
                 f"You can see the personal data on this page for {UNMASKED_SECONDS // 60} minutes.",
-                "The audit log stores your access, its time, and your reason permanently.",
+                "The audit log stores your access, its time, and your reason. You can't change them later.",
             ]
             label = "Show personal data"
             actions.append(
