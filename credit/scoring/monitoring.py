@@ -51,9 +51,13 @@ def newest_overrides(limit: int, *, using: str) -> Overrides:
 
 
 def _count(scores: QuerySet[Score]) -> Overrides:
-    """Count by the last decision of a person about each application. Exclude applications without such a decision."""
+    """Count by the last decision of a person after each score. Exclude scores without such a decision."""
     by_people = ApplicationHistory.objects.filter(
-        application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
+        application=OuterRef("application_id"),
+        status__in=DECIDED,
+        principal__isnull=False,
+        # A correction can create a new score after the decision, which did not follow or override that score.
+        changed_at__gte=OuterRef("created_at"),
     )
     last = Subquery(by_people.order_by("-position").values("status")[:1])
     chosen = Score.objects.using(scores.db).filter(pk__in=scores.values("pk")).order_by().annotate(decision=last)

@@ -31,11 +31,11 @@ def monitor(version, **windows):
     return monitoring(version, **{"window": WINDOW, "against": WINDOW.before(), **windows})
 
 
-def decide(score, status, *, by=None, position=1):
+def decide(score, status, *, by=None, position=1, at=NOW):
     """Create the history row of a decision about the scored application."""
     ApplicationHistory.objects.create(
         application=score.application, position=position, status=status, previous_status="under_review",
-        changed_by="somebody", changed_at=NOW, principal=by, credential="admin",
+        changed_by="somebody", changed_at=at, principal=by, credential="admin",
     )  # fmt: skip
 
 
@@ -152,6 +152,11 @@ class TestMonitoring:
         decide(referred, "rejected", by=person)  # This score has no proposal.
         assert undecided.outcome == "approve"
         assert monitor(version)["overrides"] == {"decisions": 2, "overrides": 1, "rate": 0.5}
+
+    def test_monitoring_ignores_a_decision_before_the_score(self, version):
+        score = scored(version, GOOD)
+        decide(score, "rejected", by=UserFactory(), at=score.created_at - timedelta(hours=1))
+        assert monitor(version)["overrides"] == {"decisions": 0, "overrides": 0, "rate": None}
 
     def test_erasing_facts_does_not_change_monitoring(self, version):
         score = scored(version, GOOD)
