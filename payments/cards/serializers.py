@@ -48,7 +48,7 @@ class ProcessRequestSerializer(serializers.RequestSerializer):
 
 
 class ProcessedSerializer(serializers.ModelResponseSerializer):
-    """A processed payment (specification section 2.5)."""
+    """A processed payment."""
 
     payment_id = serializers.Int64Field(source="pk")
     status = serializers.TextField(help_text="Always `Completed`.")

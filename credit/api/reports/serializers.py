@@ -41,7 +41,7 @@ class AgencySerializer(serializers.JsonPartSerializer):
 
 
 class SummarySerializer(serializers.JsonPartSerializer):
-    """The summary of a report. Values that the vendor did not return are null."""
+    """The summary of a report."""
 
     score = ReportScoreSerializer(allow_null=True, help_text="The score. Null if none.")
     currency = serializers.TextField(help_text="The ISO 4217 code of the amounts' currency.")

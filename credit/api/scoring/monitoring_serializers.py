@@ -138,8 +138,8 @@ class OverridesPageSerializer(serializers.ResponseSerializer):
     """Reviewers' decisions that differ from the proposal of the version's score."""
 
     decisions = serializers.Int64Field(
-        help_text="The number of applications that the version scored `approve` or `decline` in the window, and that a "
-        "reviewer decided. An accepted counteroffer counts as an approval."
+        help_text="The number of applications for which the version, as champion, proposed an approval or a rejection "
+        "in the window, and that a reviewer decided afterward. An accepted counteroffer counts as an approval."
     )
     overrides = serializers.Int64Field(
         help_text="The number of these applications whose last decision by a reviewer differs from the proposal."

@@ -337,7 +337,7 @@ class PrecontractSerializer(serializers.ModelResponseSerializer):
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = serializers.ListField(
         child=serializers.FreeField(shape=shapes.INSTALMENT),
-        help_text="All payments, as in `GET …/acceptance`. Empty for a line of credit.",
+        help_text="All payments, as in `GET …/acceptance` when the form was created. Empty for a line of credit.",
     )
 
     class Meta:
