@@ -163,6 +163,10 @@ class PersonForm(DraftForm):
             for path in _paths(error.detail):
                 is_missing = applicant_schema.value_at(person, path) is None
                 self.add_error(path, self.missing(path) if is_missing else _WRONG.get(path, _("Check this value.")))
+            # The serializer checks the fields that depend on the country only if the others are valid.
+            for path in applicant_schema.DUE:
+                if applicant_schema.is_required(person, path):
+                    self.add_missing(path)
             return None
         return {**checked, "address": dict(checked["address"])}
 

@@ -240,6 +240,11 @@ class TestApplying:
         }
         assert not Application.objects.exists()
 
+    def test_draft_with_a_part_of_an_applicant_shows_all_missing_fields_at_once(self, full_offer, user):
+        _answer, page = send(f"/my/apply/{full_offer.pk}", user, "save", **{"first-legal_name": "Ada Example"})
+        missing = {"first-address.line1", "first-address.city", "first-address.postal_code", "first-address.country"}
+        assert errors_in(page).keys() == missing
+
     @pytest.mark.parametrize(("do", "wrong"), [("save", WRONG[0]), *(("check", wrong) for wrong in WRONG)])
     def test_application_form_retains_invalid_values_with_an_error(self, full_offer, user, do, wrong):
         answer, page = send(f"/my/apply/{full_offer.pk}", user, do, **TYPED | {name: wrong[name][0] for name in wrong})

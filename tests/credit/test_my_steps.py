@@ -103,7 +103,7 @@ class TestSteps:
     def test_every_step_is_available_in_spanish_and_german(self, user):
         offer = listed(name="Solar")
         assert "Puede guardar un borrador" in spanish(form_of(offer, user, accept_language="es"))
-        assert "Sie können jederzeit" in german(form_of(offer, user, accept_language="de"))
+        assert "Sie können einen Entwurf speichern" in german(form_of(offer, user, accept_language="de"))
 
 
 class TestSharing:
