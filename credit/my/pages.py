@@ -40,10 +40,18 @@ from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
 from credit.my import checklist, content, next_step, reconsideration
 from credit.my.forms import missing_figures
-from credit.my.words import delivery_in_words, describe_missing, error_message, reason_in_words, standing_of
+from credit.my.words import (
+    delivery_in_words,
+    describe_missing,
+    error_message,
+    principal_reasons,
+    reason_in_words,
+    standing_of,
+)
 from credit.notices import services as notices
 from credit.requirements.services import of_application
 from credit.review.services import change_status
+from credit.scoring.corrections import correctable_facts
 from credit.terms import acceptance, counteroffers
 
 # Maps a status to the transition that sends the application to the lender.
@@ -217,6 +225,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "withdrawable": is_withdrawable(application),
+        "corrects": application.status != states.DRAFT and bool(correctable_facts(application)),
         "has_proof": application.anchors.filter(notice=None, withdrawal=None).exists(),
         "notices": notices_made,
         "also_delivered": delivery_in_words({notice["kind"] for notice in notices_made}, has_consented=has_consented),
@@ -229,6 +238,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
             (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), reason_in_words(move))
             for move in moves
         ],
+        "reasons": principal_reasons(moves[0]) if application.status == states.REJECTED else [],
         "rejected_because": last_reason if application.status == states.REJECTED else "",
         "requested_because": last_reason if application.status == states.PENDING_DOCUMENTS else "",
     }

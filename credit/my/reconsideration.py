@@ -7,6 +7,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext
 
+from config.core.encryption import readable
 from config.core.errors import ValidationFailed
 from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines
@@ -28,6 +29,7 @@ def describe(application: Application) -> dict[str, Any]:
     ends_at = _ends_at(application) if may_ask else None
     return {
         "asked_again": request,
+        "asked_reasons": request and readable(lambda: request.statement),
         "answered_by": request and deadlines.in_words(request.due_at, zone),
         "may_ask_again": may_ask,
         "ask_by": deadlines.in_words(ends_at, zone) if ends_at else "",

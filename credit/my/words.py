@@ -91,6 +91,12 @@ def reason_in_words(move: ApplicationHistory) -> str:
     return "; ".join(gettext(text_of(reason)) for reason in reasons) + "."
 
 
+def principal_reasons(move: ApplicationHistory) -> list[str]:
+    """Return the reasons of a rejection in the active language, if its text is not a list of these reasons."""
+    reasons = reasons_of(move.metadata)
+    return [] if move.reason == in_words(reasons) else [gettext(text_of(reason)) for reason in reasons]
+
+
 def describe_missing(due: Due) -> str:
     """Describe a missing or invalid item with the title from the offer."""
     if due.coming is not None:

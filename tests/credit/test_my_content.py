@@ -106,6 +106,17 @@ def test_application_page_shows_the_rejection_reason_first():
     assert page.count("<h2>Why it was declined</h2>") == 1
 
 
+def test_page_of_a_sent_application_shows_the_offer_first_and_links_the_report_of_a_wrong_value():
+    world = World(person={**PERSON, "language": "en"}, start=datetime.now(UTC))
+    link = f'href="/my/applications/{world.application.pk}/explanation#report"'
+    assert link not in page_of(world.application)
+    world.submit(0)
+    page = page_of(world.application)
+    assert link in page
+    name = world.application.offer_snapshot["name"]
+    assert page.index(name) < page.index("What happens next")
+
+
 def test_application_page_omits_erased_and_unreadable_applicants(settings):
     application = written(applied(listed()), [PERSON])
     settings.FIELD_ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]

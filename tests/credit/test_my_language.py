@@ -97,8 +97,19 @@ def test_rejection_and_reconsideration_pages_are_available_in_spanish():
     assert "Escriba sus motivos para la reconsideración" in spanish(
         press_button(world.application, "ask_again", statement="")
     )
-    assert "Alguien que no participó en la decisión" in spanish(
+    assert "Un revisor que no participó en la decisión responderá" in spanish(
         press_button(world.application, "ask_again", statement="Más.")
+    )
+
+
+def test_rejection_page_shows_the_reasons_in_spanish_next_to_the_lenders_message():
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    world.submit(0)
+    world.move(0, "rejected", reason="Your income is too low.", metadata={"reasons": ["income_insufficient"]})
+    page = spanish(page_of(world.application))
+    why = page.partition("Por qué se rechazó")[2].partition("Qué ocurre ahora")[0].split()
+    assert " ".join(why) == (
+        "Ingresos insuficientes para el monto del crédito solicitado Mensaje del prestamista Your income is too low."
     )
 
 

@@ -309,7 +309,8 @@ class TestNotices:
         assert "A reviewer reconsiders the decision." in page
         assert "You can request reconsideration" not in page
         assert "A reviewer reconsiders the decision." in browser_of(rejected.consumer).get("/my").content.decode()
-        assert "Your reasons" not in page
+        assert "I have a raise." in page
+        assert "<textarea" not in page
         assert rejected.review_requests.count() == 1
 
     def test_applicant_can_give_and_withdraw_consent_to_electronic_notices(self, user):
