@@ -1,7 +1,7 @@
 """Pages about the terms of a loan: accept or decline the terms, print the agreement, and withdraw from it."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from django.contrib import messages
@@ -112,6 +112,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
         "assumptions": costs.get("assumptions"),
         "terms_text": (application.offer_snapshot or {}).get("terms_text"),
         "schedule": agreement_in_words(terms, application.offer_snapshot)["schedule"] if is_loan else [],
+        "as_of": terms.as_of and date_in_words(date.fromisoformat(terms.as_of)),
         **({} if is_loan else _without_loan(application)),
         "offered": counteroffers.acceptable_of(application, now=now),
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),

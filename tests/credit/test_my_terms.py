@@ -50,6 +50,12 @@ def decide(application, do, user=None, **fields):
 
 
 class TestPage:
+    def test_due_dates_of_the_payments_depend_on_the_day_of_the_acceptance(self, approved):
+        today = date_format(timezone.now().date(), "F j, Y")
+        assert f"These are the due dates if you accept on {today}. If you accept later, they change." in (
+            terms_page(approved)
+        )
+
     def test_terms_page_shows_the_lender_each_figure_and_every_payment(self, approved):
         page = terms_page(approved)
         for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25% for 36 months, fee $200.00"):
