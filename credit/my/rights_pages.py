@@ -17,7 +17,7 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.figure_fields import AmountField, FigureField
 from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
-from credit.core.facts import path_of
+from credit.core.facts import APPLICANT, BANK, CORRECTED, path_of
 from credit.core.figures import date_in_words
 from credit.models import Application, DocumentFile
 from credit.my.content import Row, title_of, value_in_words
@@ -49,9 +49,10 @@ class ExplanationPage(MyPage):
             "explained": explanation,
             "laws": _laws_in_words(right["law"] for right in explanation["rights"]),
             "inputs": inputs,
-            "correctable": [(name, _title(name)) for name in corrections.correctable_facts(application)],
+            "correctable": _correctable(application),
             "corrections": [
-                (row, _title(row.fact)) for row in corrections.corrections_of(str(application.pk), actor_on(request))
+                (row, _title(row.fact), _in_words(row.fact, row.parsed_claim, application))
+                for row in corrections.corrections_of(str(application.pk), actor_on(request))
             ],
             "files": DocumentFile.uploaded_for(application),
             "typed": typed or {},
@@ -142,6 +143,18 @@ def _laws_in_words(citations: Iterable[str]) -> str:
     return laws
 
 
+# The sources whose texts in `credit.core.facts` are about the applicant in the third person.
+_SOURCES = {
+    APPLICANT: _("You stated it in the application."),
+    BANK: _("Your bank reported it, and you approved it."),
+    CORRECTED: _("You reported an error, and a reviewer corrected it."),
+}
+
+
+def _source(fact: Mapping[str, Any]) -> str:
+    return str(_SOURCES.get(fact["source"], fact["source_text"]))
+
+
 def _title(name: str) -> str:
     path = path_of(name)
     return title_of(path[-1], {}) if path else str(_TITLES.get(name, name))
@@ -157,12 +170,24 @@ def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
     return [
         (
             _title(fact["name"]),
-            ", ".join(filter(None, (_value(fact, application), fact["source_text"].rstrip("."), _day(fact["as_of"])))),
+            ", ".join(filter(None, (_value(fact, application), _source(fact).rstrip("."), _day(fact["as_of"])))),
         )
         for fact in facts
     ]
 
 
 def _value(fact: dict[str, Any], application: Application) -> str:
-    name, value = fact["name"], fact["value"]
+    return _in_words(fact["name"], fact["value"], application)
+
+
+def _in_words(name: str, value: Any, application: Application) -> str:
     return "" if value is None else value_in_words(name, value, application.shown_currency)
+
+
+def _correctable(application: Application) -> list[tuple[str, str, str]]:
+    """Return the name, the title, and the current value of each correctable fact. Only the applicant's claims have a
+    value, because the values of other facts can be withheld.
+    """
+    claims = corrections.current_claims(application)
+    names = corrections.correctable_facts(application)
+    return [(name, _title(name), _in_words(name, claims.get(name), application)) for name in names]

@@ -1,5 +1,6 @@
 """Corrections of values that applicants report as wrong. A correction adds a new score. Old scores remain stored."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -46,11 +47,25 @@ def correctable_facts(application: Application) -> list[str]:
 def correctable_value(application_id: str, fact: str) -> Any:
     """Return a fact's value from the newest score, otherwise from the application's data, otherwise None."""
     application = Application.objects.filter(pk=application_id).first()
-    if application is None:
-        return None
+    return None if application is None else _value_of(application, fact, _facts_of_score(application))
+
+
+def current_claims(application: Application) -> dict[str, Any]:
+    """Return the values of the applicant's claims by fact, from the newest score, otherwise from the data."""
+    data: Any = application.application_data
+    names = [name_of(name) for name in data] if isinstance(data, dict) else []
+    facts = _facts_of_score(application)
+    return {name: _value_of(application, name, facts) for name in names if path_of(name)}
+
+
+def _facts_of_score(application: Application) -> Mapping[str, Any]:
     score = Score.deciding(application.pk).select_related("kept_facts").first()
     kept = None if score is None else score.facts_if_kept
-    if kept is not None and fact in (facts := kept.values()):
+    return {} if kept is None else kept.values()
+
+
+def _value_of(application: Application, fact: str, facts: Mapping[str, Any]) -> Any:
+    if fact in facts:
         return facts[fact]
     data: Any = application.application_data
     path = path_of(fact)

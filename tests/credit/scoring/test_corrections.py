@@ -1,5 +1,6 @@
 """Test that applicants request corrections, and that an accepted correction creates a new score."""
 
+import re
 from datetime import date, timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from credit.console.facts import facts_shown
 from credit.core.facts import Known
 from credit.documents import storage
 from credit.models import Correction, DocumentFile, RequestedDocument, Score, ScoreFacts
+from credit.my.content import value_in_words
 from credit.scoring import facts_of
 from credit.scoring.scores import with_corrections
 from tests.api import assert_error, client_of
@@ -211,7 +213,11 @@ def test_correction_is_requested_on_the_page_in_major_currency_units(application
     typed = {"fact": INCOME, "claimed": "$3,200.50", "statement": "Typed wrong."}
     assert browser.post(place, typed).status_code == 302
     assert Correction.objects.get().parsed_claim == 320_050
-    assert "Corrections that you requested" in browser.get(place).content.decode()
+    page = browser.get(place).content.decode()
+    assert "Corrections that you requested" in page
+    assert "the right value: <bdi>$3,200.50</bdi> (open)" in page
+    claim = value_in_words(INCOME, application.application_data["monthly_income_cents"])
+    assert re.search(rf'<option value="{INCOME}">[^<]+: {re.escape(claim)}</option>', page)
     for claimed in ("", "abc", "1e99", "NaN"):
         browser.post(place, {**typed, "fact": "application_data.monthly_debt_cents", "claimed": claimed})
     assert Correction.objects.count() == 1

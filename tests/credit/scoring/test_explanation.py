@@ -153,6 +153,8 @@ class TestExplanation:
         text = unescape(re.sub("<[^>]+>", " ", page))
         assert "What would have changed the result" in text
         assert "income: 20 points, of at most 120" in text
+        assert "You stated it in the application" in text
+        assert "The applicant claims it" not in text
         assert browser_of(UserFactory()).get(f"/my/applications/{declined.pk}/explanation").status_code == 404
 
     def test_inputs_with_common_names_are_translated_on_the_page(self, user, declined):
