@@ -194,3 +194,12 @@ def test_second_seed_demo_creates_no_rows(demo):
 @pytest.mark.parametrize("days", range(7))
 def test_demo_data_has_enough_applications_on_every_weekday(days):
     assert len(list(book.openings(timezone.now() - timedelta(days=days)))) >= 190
+
+
+def test_every_applicant_of_the_demo_has_a_phone_number_that_no_other_applicant_has():
+    owners = {}
+    for application in Application.objects.filter(consumer__username__startswith="demo-"):
+        for person in application.readable_applicants or ():
+            owners.setdefault(person["phone"], set()).add(person["legal_name"])
+    assert owners
+    assert all(len(names) == 1 for names in owners.values()), owners

@@ -135,7 +135,7 @@ class Story:
         self.merit = self.draw.random()
         self.owner = Actor(user=consumer, credential="demo")
         self.first, self.second, self.third = map(_as_staff, self.draw.sample(reviewers, 3))
-        self.application = apply(demo_ids.booked(number), consumer, offer, self._data(), [_person(facts, number)], at)
+        self.application = apply(demo_ids.booked(number), consumer, offer, self._data(), [_person(facts)], at)
 
     def _data(self) -> dict[str, Any]:
         draw, merit = self.draw, self.merit
@@ -351,13 +351,13 @@ def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> Non
     ask_again(rejections.latest("updated_at"), at)
 
 
-def _person(facts: list[str], number: int) -> dict[str, Any]:
+def _person(facts: list[str]) -> dict[str, Any]:
     name, street, city, region, postal_code, born, *language = facts
     address = {"line1": street, "line2": None, "city": city, "region": region, "postal_code": postal_code}
     return {
         "legal_name": name,
         "email": f"{name.lower().replace(' ', '.')}@example.com",
-        "phone": f"+1515555{100 + number % 100:04d}",
+        "phone": f"+1515555{101 + DATA['people'].index(facts):04d}",
         "date_of_birth": born,
         "address": {**address, "country": "US"},
         "language": "es" if language else "en-US",
