@@ -1,7 +1,7 @@
 """Events, endpoints, and deliveries in the back office. A secret is displayed once, after its creation."""
 
 from collections.abc import Collection, Iterable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar
 from uuid import UUID
@@ -366,14 +366,14 @@ class DeliveryAdmin(AccountRecords):
     def attempt_table(self, record: Delivery) -> SafeString | str:
         rows = [
             (
-                attempt["at"],
+                moment(datetime.fromisoformat(attempt["at"])),
                 attempt["status_code"] or NOTHING,
                 words(attempt["error"] or "accepted"),
                 f"{attempt['duration_ms']} ms",
             )
             for attempt in record.attempts
         ]
-        return grid(rows, head=("at", "answer", "outcome", "took"))
+        return grid(rows, head=("time", "response", "result", "duration"))
 
 
 PAGES = (ConsolePage("webhooks.delivery", "", 81),)
