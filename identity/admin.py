@@ -141,7 +141,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             matching_rows |= queryset.filter(pk__in=found)
             match = request.resolver_match
             if found and match is not None and match.url_name == "identity_user_changelist":
-                messages.info(request, "The search also found accounts by data of their applications.")
+                messages.info(request, "The search also found accounts by a name, an email address, or a phone number.")
         return matching_rows, has_duplicates
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -184,14 +184,16 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
 
     def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:
-        facts = accounts_admin.facts_about(record)
+        facts, reads_log_ins = accounts_admin.facts_about(record), may(request.user, "identity.view_accounthistory")
+        if reads_log_ins:
+            facts.append(("Second factor", "On" if record.authenticator_set.exists() else "None"))
         page = {
             **super().page_of(request, record),
             "title": self.title_of(record),
             "known": [*facts, *people.lines_about(record.pk, viewer=request.user)],
             "tables": people.tables_about(record.pk, viewer=request.user),
         }
-        if may(request.user, "identity.view_accounthistory"):
+        if reads_log_ins:
             page["tables"] += [accounts_admin.mails_to(record), accounts_admin.sessions_of(record)]
             page["timeline"] = accounts_admin.events_about(record)
         if DjangoUserAdmin.has_change_permission(self, request, record):

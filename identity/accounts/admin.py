@@ -59,7 +59,7 @@ def _end_log_ins(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
 def _mail_reset(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
     if not mail_reset(person, by=actor_of(request), reason=form.cleaned_data["reason"], now=timezone.now()):
         raise ValidationError("This address has reached its hourly limit of mails. Try again in an hour.")
-    return "The mail was sent to the address of the account."
+    return "The mail to the address of the account waits to be sent. “Mails” shows its status."
 
 
 def _why_no_reset(person: Any) -> str:

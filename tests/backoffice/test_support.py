@@ -43,7 +43,7 @@ def actions_of(person):
 
 
 def test_support_can_mail_a_link_for_a_new_password(supports_client, person):
-    assert "The mail was sent to the address of the account." in text_of(
+    assert "The mail to the address of the account waits to be sent." in text_of(
         confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
     )
     sent = OutgoingMail.objects.get()
@@ -221,6 +221,16 @@ def test_credential_of_the_account_history_is_in_words(credential, words):
 
 def test_search_states_that_it_found_an_account_by_its_application(supports_client, person):
     apply_with(person, legal_name="Ada Reyes")
-    address, text = reverse("admin:identity_user_changelist"), "found accounts by data of their applications"
+    address, text = (
+        reverse("admin:identity_user_changelist"),
+        "found accounts by a name, an email address, or a phone number",
+    )
     assert text in text_of(supports_client.get(address, {"q": "Ada Reyes"}))
     assert text not in text_of(supports_client.get(address, {"q": "jane"}))
+
+
+def test_account_page_shows_support_whether_the_account_has_a_second_factor(supports_client, reviewers_client, person):
+    assert "Second factor None" in text_of(supports_client.get(page_of(person)))
+    authenticator_of(person)
+    assert "Second factor On" in text_of(supports_client.get(page_of(person)))
+    assert "Second factor" not in text_of(reviewers_client.get(page_of(person)))
