@@ -32,7 +32,7 @@ from credit.console.timeline import anchor_entries
 from credit.core.facts import gather
 from credit.core.figures import end_of_id, reference_of
 from credit.core.reasons import text_of
-from credit.models import Application
+from credit.models import Application, Provider
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED, ModelVersion, ScoringModel
 from credit.requirements.services import warnings_of
@@ -46,8 +46,7 @@ VERSIONS_SHOWN = 200
 _provider_link = partial(record_link, "credit_provider")
 
 
-def _lender_of(model: ScoringModel) -> SafeString | str:
-    lender = model.provider
+def _lender_link(lender: Provider) -> SafeString | str:
     return _provider_link(lender.pk, f"{lender.name} ({lender.pk})" if lender.name else lender.pk)
 
 
@@ -64,7 +63,7 @@ class ScoringModelAdmin(NamedRecords):
     fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
 
     created = column(moment, "created_at", "created", ordering="id")
-    provider_link = column(_provider_link, "provider_id", "lender", ordering="provider")
+    provider_link = column(_lender_link, "provider", "lender", ordering="provider")
     version_count = column(str, "counted", "versions")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -119,7 +118,7 @@ class ModelVersionAdmin(NamedRecords):
         "published_by", "sha256",
     )  # fmt: skip
 
-    provider_link = column(_lender_of, "model", "lender")
+    provider_link = column(_lender_link, "model.provider", "lender")
     version = column(str, "title", "version", ordering="id")
     list_title = "Versions of scorecards"
     created = column(moment, "created_at", "made")

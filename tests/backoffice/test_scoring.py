@@ -49,7 +49,7 @@ class TestLists:
     def test_model_list_shows_lender_champion_and_number_of_versions(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(MODELS))
         assert "Everyday card" in text
-        assert "501" in text
+        assert f"{champion.model.provider.name} (501)" in text
         row = reviewers_client.get(MODELS).context["cl"].result_list[0]
         assert row.counted == 2
         assert row.champion_id == champion.pk
