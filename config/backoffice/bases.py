@@ -143,12 +143,15 @@ class ReviewAdmin(Transitions):
             messages.error(request, f"A note must have 1 to {NOTE_MAX_LENGTH:,} characters.")
             return back
         names = {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
-        mentioned = next(
-            (colleague for colleague in self.colleagues_of(request, record) if colleague.get_username() in names), None
-        )
+        colleagues = {colleague.get_username(): colleague for colleague in self.colleagues_of(request, record)}
+        mentioned = next((colleague for name, colleague in colleagues.items() if name in names), None)
         self.add_note(request, record, text, mentioned=mentioned)
         notified = f" {mentioned} gets a notification." if mentioned else ""
         messages.success(request, f"The note is stored.{notified}")
+        # An `@` inside a word is part of an e-mail address, for example.
+        alone = (word.rstrip(".,;:!?)") for word in re.findall(r"(?<!\S)@(\w\S{0,149})", text))
+        if unknown := next((name for name in alone if name not in colleagues), None):
+            messages.warning(request, f"“{unknown}” is no colleague for this record, and gets no notification.")
         return back
 
     def add_note(self, request: HttpRequest, record: Any, text: str, *, mentioned: Any = None) -> None:

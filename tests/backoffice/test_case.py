@@ -473,6 +473,12 @@ class TestNotes:
         theirs.get(page_of(application))
         assert not Note.unread_by(ruth).exists()
 
+    @pytest.mark.parametrize(("text", "warns"), [("Ask @ruht", True), ("Write to jane@ruht.example", False)])
+    def test_case_note_to_an_unknown_user_name_shows_a_warning(self, reviewers_client, text, warns):
+        answer = text_of(self.write(reviewers_client, make(), text))
+        assert ("“ruht” is no colleague for this record, and gets no notification." in answer) is warns
+        assert Note.objects.get().text == text
+
     @pytest.mark.parametrize("text", ["", "  ", "x" * 4_001, "a\x00b"])
     def test_empty_or_too_long_case_note_is_rejected(self, reviewers_client, text):
         assert "A note must have 1 to" in text_of(self.write(reviewers_client, make(), text))
