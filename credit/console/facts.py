@@ -165,7 +165,7 @@ class CorrectionAdmin(OfApplication):
     def shown_file(self, record: Correction) -> SafeString | str:
         return _file_of(record)
 
-    @admin.display(description="left")
+    @admin.display(description="deadline")
     def left(self, record: Correction) -> SafeString | str:
         return NOTHING if record.closed_at else days_left(record.due_at, now=timezone.now())
 

@@ -81,6 +81,11 @@ _DUTIES = {
     Clock.COUNTEROFFER: "Notice of denial after the counteroffer",
     Clock.REVIEW: "Answer to the request for reconsideration",
 }
+_NEXT_STEP = {
+    "due": "the creation of the notice ({})",
+    "ready": "the delivery of the notice ({})",
+    "failed": "a new delivery of the notice ({}): the delivery failed",
+}
 _ENDS = {
     Clock.TOLD: "The notice was delivered",
     Clock.TOLD_WHAT_IS_MISSING: "The notice of missing documents was delivered",
@@ -119,7 +124,7 @@ class ClockAdmin(OfApplication):
     def title_of(self, record: Clock) -> str:
         return f"{_DUTIES[record.kind]}: {reference_of(record.application_id)}"
 
-    @admin.display(description="left", ordering="due_at")
+    @admin.display(description="deadline", ordering="due_at")
     def left(self, record: Clock) -> SafeString | str:
         return NOTHING if record.stopped_at else days_left(record.due_at, now=timezone.now())
 
@@ -137,7 +142,7 @@ class ClockAdmin(OfApplication):
         if record.kind == Clock.REVIEW or notice is None:
             return "a decision"
         return record_link(
-            "credit_notice", notice.pk, notice.waiting_reason or f"{words(notice.kind)}: {notice.status}"
+            "credit_notice", notice.pk, notice.waiting_reason or _NEXT_STEP[notice.status].format(words(notice.kind))
         )
 
 
@@ -204,7 +209,7 @@ class NoticeAdmin(OfApplication):
     rules = column(title_of, "profile", "rules")
     waits = column(lambda reason: reason or NOTHING, "waiting_reason", "waits for")
 
-    @admin.display(description="left")
+    @admin.display(description="deadline")
     def left(self, record: Notice) -> SafeString | str:
         is_over = record.status in {"delivered", "cancelled"}
         return NOTHING if is_over else days_left(record.due_at, now=timezone.now())
@@ -230,6 +235,7 @@ def _inner(html: str) -> SafeString:
 
 
 VIEW_REQUESTS = "credit.view_reviewrequest"
+STATEMENT = "Statement of the applicant"
 
 
 class AnsweredFilter(ConditionFilter):
@@ -244,7 +250,7 @@ class ReviewRequestAdmin(WithCase):
     The page has the same actions as the page of the application.
     """
 
-    list_display = ("__str__", "about", "left", "requested", "answered", "outcome")
+    list_display = ("number", "about", "left", "requested", "answered", "outcome")
     list_filter = (AnsweredFilter,)
     list_defer = ("statement",)
     ordering = ("due_at", "id")
@@ -253,6 +259,7 @@ class ReviewRequestAdmin(WithCase):
         is_open = obj is not None and obj.answered_at is None
         return ("about", "statement", "requested", *(("left",) if is_open else ("answered", "answered_by", "outcome")))
 
+    number = column(reference_of, "application_id", "request for reconsideration")
     requested = column(moment, "requested_at", "requested")
     answered = column(moment, "answered_at", "answered")
 
@@ -263,10 +270,10 @@ class ReviewRequestAdmin(WithCase):
         who = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application)).who_answers(request, record)
         return {**page, "notices": [*page["notices"], who]}
 
-    def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:
+    def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:  # noqa: ARG002
         """Add the earlier decision to an answered request. The case itself has it while the request is open."""
-        if record.answered_at is None:
-            return super().case_rows(request, record, rows, case)
+        if record.answered_at is None:  # the page has its own field with the statement
+            return [row for row in rows if row["name"] != STATEMENT]
         cases = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application))
         return [*rows, *cases.earlier_decision(case, record)]
 
@@ -278,7 +285,7 @@ class ReviewRequestAdmin(WithCase):
             return buttons
         return [*cases.answers_of(request, case), *buttons]
 
-    @admin.display(description="left")
+    @admin.display(description="deadline")
     def left(self, record: ReviewRequest) -> SafeString | str:
         return NOTHING if record.answered_at else days_left(record.due_at, now=timezone.now())
 

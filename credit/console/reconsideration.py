@@ -16,17 +16,18 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.consoles import may
-from config.backoffice.html import chip, moment, words
+from config.backoffice.html import NOTHING, chip, moment, words
 from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import Button
 from config.backoffice.timeline import TimelineEntry
 from config.core.encryption import UnreadableSecret
-from credit.console.notices import VIEW_REQUESTS, days_left
+from credit.console.notices import STATEMENT, VIEW_REQUESTS, days_left
 from credit.core import machine as states
 from credit.core.loan_words import in_words as loan_in_words
 from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, ReviewRequest
+from credit.review.services import takes_two
 
 DECISION, REASONS = "Earlier decision", "Reasons of the decision"
 _UPHOLD = {states.REJECTED: "Uphold the rejection", states.APPROVED: "Uphold the approval"}
@@ -49,8 +50,27 @@ class ReconsiderationConsole(ReviewAdmin):
         return {**page, "reconsideration": shown}
 
     def case_of(self, request: HttpRequest, record: Application) -> list[dict[str, Any]]:
+        """Add the statement of an open request, and the decision that the applicant wants reconsidered."""
+        rows = super().case_of(request, record)
         asked = record.open_review_request if may(request.user, VIEW_REQUESTS) else None
-        return [*super().case_of(request, record), *(self.earlier_decision(record, asked) if asked else [])]
+        if asked is None:
+            return rows
+        statement = _statement_of(asked, is_masked=getattr(record, "is_masked", False))
+        return [*rows, *self.earlier_decision(record, asked), {"name": STATEMENT, "value": statement or NOTHING}]
+
+    def button_label(self, to: str, record: Any) -> str:
+        """Name the decision that upholds the earlier decision on the page that confirms it."""
+        label = super().button_label(to, record)
+        is_answer = to in _UPHOLD and record.status not in states.DECIDED and record.open_review_request is not None
+        if not is_answer or _decided_before(record) != to:
+            return label
+        return f"Propose to u{_UPHOLD[to][1:]}" if takes_two(to) else _UPHOLD[to]
+
+    def consequences_of(self, record: Application, to: str) -> list[str]:
+        lines = super().consequences_of(record, to)
+        if to in states.JUDGEMENTS and record.open_review_request is not None:
+            lines.append("The decision answers the applicant's request for reconsideration.")
+        return lines
 
     def earlier_decision(self, record: Application, asked: ReviewRequest) -> list[dict[str, Any]]:
         """Return rows about the decision that the applicant wants reconsidered. A masked record masks its texts."""
@@ -84,11 +104,14 @@ class ReconsiderationConsole(ReviewAdmin):
         if record.status in states.DECIDED:
             reopen = buttons.get(states.UNDER_REVIEW)
             return [] if reopen is None else [replace(reopen, label="Reopen to answer")]
-        decided = record.history.filter(status__in=states.DECIDED).order_by("-position")
-        earlier = decided.values_list("status", flat=True).first()
+        earlier = _decided_before(record)
         order = sorted((states.REJECTED, states.APPROVED, states.COUNTEROFFER), key=lambda to: to != earlier)
-        answers = [buttons[to] for to in order if to in buttons]
-        return [replace(answer, label=_UPHOLD[earlier]) if answer.name == earlier else answer for answer in answers]
+        return [buttons[to] for to in order if to in buttons]
+
+
+def _decided_before(record: Application) -> str | None:
+    decided = record.history.filter(status__in=states.DECIDED).order_by("-position")
+    return decided.values_list("status", flat=True).first()
 
 
 def _earlier(record: Application, before: datetime) -> Iterator[tuple[str, Any]]:

@@ -53,7 +53,7 @@ def test_notice_queue_and_its_list_have_one_title(world, reviewers):
     listed = page(reviewers, "clock_changelist", query="?state=running&duty=notice")
     assert "<h1>Deadlines for notices</h1>" in listed
     assert "clock-late" in listed
-    assert "adverse action: ready" in listed
+    assert "the delivery of the notice (adverse action)" in listed
 
 
 def test_notice_queue_counts_the_rows_of_its_list(world, reviewers):

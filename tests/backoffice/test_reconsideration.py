@@ -126,3 +126,19 @@ def test_support_reads_the_request_on_a_case_without_the_statement(supports_clie
     assert "Reconsideration requested" in page
     assert STATEMENT not in page
     assert "Reopen to answer" not in page
+
+
+def test_page_that_upholds_a_decision_names_it_and_shows_the_statement(reviewers_client, application):
+    confirm(reviewers_client, move_of(application, "under_review"))
+    page = text_of(reviewers_client.get(move_of(application, "rejected")))
+    assert page.count("Uphold the rejection") >= 1
+    assert STATEMENT in page
+    assert "The decision answers the applicant's request for reconsideration." in page
+    changed = text_of(reviewers_client.get(move_of(application, "approved")))
+    assert "Uphold" not in changed
+    assert STATEMENT in changed
+
+
+def test_request_page_shows_the_statement_once(reviewers_client, application):
+    confirm(reviewers_client, move_of(application, "under_review"))
+    assert text_of(reviewers_client.get(request_page())).count(STATEMENT) == 1
