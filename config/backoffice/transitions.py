@@ -220,7 +220,7 @@ class Transitions(OwnedRecords):
         """Return the content of a confirmation page next to its form.
 
         `figures` are values. `preview` is the button that recomputes the values. `next_label` is a second button, which
-        also opens the next record.
+        also opens the next record. `warning` is a sentence above the form.
         """
         return {}
 

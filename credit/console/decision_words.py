@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from config.backoffice.bases import ReviewAdmin
+from config.backoffice.forms import TransitionForm
 from config.backoffice.html import words
 from credit.applications.services import IDLE_DAYS
 from credit.console.queues import UNDECIDED
@@ -58,19 +59,29 @@ class DecisionWords(ReviewAdmin):
             return ["Your decision is a proposal until another reviewer confirms it. Then:", *lines, bound]
         return lines
 
+    def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
+        """Warn above the form of a decision against the score."""
+        return {**super().beside_form(record, form), "warning": _override(record, form.to)}
+
     def label_of(self, to: str, record: Application | None = None) -> str:
         if record is not None and to == states.UNDER_REVIEW and record.status != states.SUBMITTED:
             return "Reopen" if record.status in states.DECIDED else "Return to review"
         return super().label_of(to, record)
 
 
+def _override(record: Application, to: str) -> str:
+    """Return a sentence about a decision against the score, or an empty text."""
+    score = record.decision_score if record.goes_against_score(to) else None
+    if score is None:
+        return ""
+    proposal = PROPOSALS.get(score.outcome, score.outcome)
+    different = "a counteroffer requires a reason, which colleagues read on the case."
+    if to != states.COUNTEROFFER:
+        different = "a different decision requires a reason, which colleagues read, and counts as an override."
+    return f"The score, {score.total}, proposes to {proposal} it: {different}"
+
+
 def _lines_of_score(record: Application, to: str) -> Iterator[str]:
-    if record.goes_against_score(to) and (score := record.decision_score):
-        proposal = PROPOSALS.get(score.outcome, score.outcome)
-        different = "a counteroffer requires a reason, which colleagues read on the case."
-        if to != states.COUNTEROFFER:
-            different = "a different decision requires a reason, which colleagues read, and counts as an override."
-        yield f"The score, {score.total}, proposes to {proposal} it: {different}"
     if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
         yield (
             f"The score referred the application because of: {in_words(left_out)} Select those that are "

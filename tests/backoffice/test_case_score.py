@@ -108,7 +108,9 @@ def test_case_score_states_that_facts_were_erased_or_data_changed(reviewers_clie
 def test_decision_page_states_that_an_override_of_the_score_requires_a_reason(reviewers_client, champion):
     application = case(champion)
     against = "The score, 550, proposes to reject it: a different decision requires a reason"
-    assert against in text_of(reviewers_client.get(move_of(application, "approved")))
+    page = reviewers_client.get(move_of(application, "approved"))
+    assert text_of(page).count(against) == 1
+    assert page.context["warning"].startswith(against)
     assert against not in text_of(reviewers_client.get(move_of(application, "rejected")))
     assert against not in text_of(reviewers_client.get(move_of(application, "pending_documents")))
 
