@@ -315,7 +315,9 @@ class OwnedRecords(ReadOnlyAdmin):
     is_about_people = True
     list_select_related: ClassVar[Any] = ("user",)
     search_fields: ClassVar[list[str] | tuple[str, ...]] = ("id",)
-    search_help_text = f"{AN_ID}, or a person's user name (its beginning), id, name, e-mail address or phone"
+    search_help_text = (
+        f"{AN_ID}, or a person's user name (its beginning), id, name (whole words), e-mail address or phone"
+    )
     ordering = ("-id",)
 
     def subject_of(self, record: Any) -> int | None:
