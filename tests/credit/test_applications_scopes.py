@@ -60,6 +60,16 @@ def test_scoped_key_can_make_every_applicant_transition(user, any_policy):
         assert move(key, application, to).status_code == 200, (start, to)
 
 
+def test_transitions_of_a_credential_without_the_writing_scope_are_all_blocked(user, limited, any_policy):
+    readers, writers = limited(user, READING), limited(user, READING, WRITING)
+    for start, to in OWN_MOVES:
+        path = f"{PATH}/{ApplicationFactory(consumer=user, status=start).pk}/transitions"
+        shown = {entry["to"]: entry for entry in readers.read(path).json()["transitions"]}
+        assert not any(entry["allowed"] for entry in shown.values())
+        assert (shown[to]["code"], WRITING in shown[to]["why"]) == ("E2005", True)
+        assert to in {entry["to"] for entry in writers.read(path).json()["transitions"] if entry["allowed"]}
+
+
 def test_scoped_key_cannot_make_reviewer_transitions(user, any_policy):
     user.groups.add(Group.objects.get(name="Reviewer"))
     key = key_of(user, WRITING)

@@ -55,7 +55,8 @@ def _list_applications(*, consumer_id: int, limit: int, offset: int, **filters: 
 _reads = partial(endpoint, access="applications:read")
 HISTORY_MAX = 1_000  # the maximum number of transitions in a response
 
-_writes_application = partial(endpoint, access="applications:write", idempotent=True)
+_WRITES = "applications:write"
+_writes_application = partial(endpoint, access=_WRITES, idempotent=True)
 
 
 def _require_share(request: ApiRequest, body: dict[str, Any]) -> None:
@@ -213,6 +214,8 @@ class ApplicationViewSet(ApiViewSet):
         for to, role in MACHINE.moves_from(application.status).items():
             refusal = application.check_transition(to, actor) or review.check_against(pending, application, to)
             refusal = refusal or requirements.refusal_of(application, to)
+            if refusal is None and not request.auth.carries(_WRITES):
+                refusal = InsufficientScope.lacking(_WRITES)
             code, why = (refusal.code, str(refusal)) if refusal else (None, None)
             moves.append({"to": to, "by": role, "allowed": refusal is None, "code": code, "why": why})
         documents = [*documents_of(application)]
