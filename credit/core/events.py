@@ -108,7 +108,7 @@ FAMILIES = (
             offer_id=said(TEXT, "The offer's id."),
             provider_id=said(TEXT, "The id of the offer's lender."),
             version=said(INT64, "The version of the offer's terms."),
-            is_active=said(FLAG, "True if the offer accepts applications."),
+            is_active=said(FLAG, "True if the offer is active."),
         ),
         {
             "created": "An offer was created.",

@@ -296,7 +296,7 @@ class Offer(models.Model):
         null=True, help_text="The lender's texts for the rows of the European information form. Null if none."
     )
     is_active = models.BooleanField(
-        default=True, help_text="Whether the offer accepts applications. False once it is deactivated."
+        default=True, help_text="Whether the offer is active. False once it is deactivated."
     )
     # The format is that of `search_words.as_column`.
     search_words = models.TextField(default="", editable=False)

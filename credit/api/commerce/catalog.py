@@ -14,7 +14,7 @@ from config.core.credentials import Credential
 from config.core.errors import ValidationFailed
 from config.core.ids import parse_positive_int64
 from config.core.search_words import as_column, words_of
-from credit.api.commerce.products import CURRENCY, describe, selected_options, term_label, terms_of
+from credit.api.commerce.products import CURRENCY, describe, is_possible, selected_options, term_label, terms_of
 from credit.api.commerce.refusals import RequestTooLarge
 from credit.models import Offer
 from credit.offers.catalogue import CatalogueFilter
@@ -184,7 +184,7 @@ def get_product(filters: Asked, text: str, selected: list[dict[str, Any]]) -> di
         chosen = [name for name in terms if _fits(name, selected)]
     product = describe(offer, chosen or terms)
     for option in product.get("options", ()):
-        option["values"] = [{**value, "available": True, "exists": True} for value in option["values"]]
+        option["values"] = [{**value, "available": is_possible(offer), "exists": True} for value in option["values"]]
     return {**product, "selected": selected_options(chosen[0]) if chosen else []}
 
 

@@ -9,9 +9,12 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
+
 from credit.core.figures import either, money
 from credit.core.quotes import AMOUNT_MAX_CENTS
 from credit.models import Offer
+from credit.offers.providers import number_of
 
 CURRENCY = "USD"
 PRICE_MEANS = "amount_financed"
@@ -25,6 +28,11 @@ _PRICE_IN_WORDS = "The price is the amount financed, not the cost of the loan"
 def terms_of(offer: Offer) -> list[str]:
     """Return the ids of an offer's terms, in the lender's order: months, or ANY_TERM for an offer without terms."""
     return [str(months) for months in dict.fromkeys(offer.term_options_months or ())] or [ANY_TERM]
+
+
+def is_possible(offer: Offer) -> bool:
+    """Return whether an application is possible. If reviewers decide, the lender's ID must be an integer."""
+    return settings.REVIEW_POLICY == "open" or number_of(offer.provider_id) is not None
 
 
 def price_bounds(offer: Offer) -> tuple[int, int]:
@@ -75,7 +83,7 @@ def _variant(offer: Offer, term: str, inputs: dict[str, list[dict[str, str]]] | 
         "title": f"{offer.name}, {term_label(term).lower()}",
         "description": {"plain": _in_words(offer, [term])},
         "price": _price(price_bounds(offer)[0], offer.conventions.currency),
-        "availability": {"available": True},
+        "availability": {"available": is_possible(offer)},
         "options": selected_options(term),
         "metadata": {**_figures(offer), "term_months": None if term == ANY_TERM else int(term)},
     }

@@ -4,7 +4,7 @@ import pytest
 
 from tests.credit.commerce import judge
 from tests.credit.commerce.support import assert_refused, call_catalog
-from tests.factories import OfferFactory
+from tests.factories import OfferFactory, ProviderFactory
 
 pytestmark = pytest.mark.django_db
 PATH = "/ucp/catalog/product"
@@ -26,6 +26,17 @@ def product(api, text, **body):
 
 def variants(shown):
     return [variant["metadata"]["term_months"] for variant in shown["variants"]]
+
+
+@pytest.mark.parametrize(("policy", "is_possible"), [("open", True), ("reviewed", False), ("four_eyes", False)])
+def test_product_of_a_lender_without_a_numeric_id_allows_no_application(api, user, settings, policy, is_possible):
+    settings.REVIEW_POLICY = policy
+    offer = OfferFactory(provider=ProviderFactory(id="acme"), term_options_months=[12])
+    shown = product(api, str(offer.pk))
+    assert shown["variants"][0]["availability"] == {"available": is_possible}
+    assert shown["options"][0]["values"][0]["available"] is is_possible
+    body = {"consumer_id": str(user.pk), "offer_id": offer.pk, "provider_id": 7}
+    assert (api.send("/applications", body).status_code == 201) is is_possible
 
 
 def test_product_response_selects_the_first_term(api, offer):
