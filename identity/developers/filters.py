@@ -14,7 +14,7 @@ from config.webhooks.catalogue import event_types
 from identity.developers.base import DeveloperPage, problems_of
 
 _TYPED_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?", re.ASCII)
-_STATUSES = re.compile(r"([1-5])(xx|[0-9]{2})", re.ASCII)
+_STATUSES = re.compile(r"([1-5])(xx|[0-9]{2})", re.ASCII | re.IGNORECASE)
 METHOD_CHOICES = (*sorted(METHODS), OTHER_METHOD)
 STATUS_CLASSES = {"2xx": "succeeded", "4xx": "rejected", "5xx": "failed"}
 
@@ -42,13 +42,21 @@ class StatusRangeField(serializers.TextField):
         if parts is None:
             self.fail("invalid")
         first = int(parts[1]) * 100
-        return (first, first + 99) if parts[2] == "xx" else (int(parts[0]), int(parts[0]))
+        return (first, first + 99) if parts[2].lower() == "xx" else (int(parts[0]), int(parts[0]))
+
+
+class ErrorCodeField(serializers.TextField):
+    """An error code, in any case."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return str(super().to_internal_value(data)).strip().upper()
 
 
 class RequestPageFilter(RequestFilter):
     """The filters of `GET /v1/requests`, and further filters of the page."""
 
     status = serializers.QueryFilter(StatusRangeField(required=False), "status", "range")
+    code = serializers.QueryFilter(ErrorCodeField(max_length=8, required=False))
     method = serializers.QueryFilter(serializers.OneOfField(METHOD_CHOICES, required=False))
     path = serializers.QueryFilter(serializers.TextField(max_length=160, required=False), "route", "icontains")
     credential = serializers.QueryFilter(serializers.TextField(max_length=80, required=False))

@@ -46,6 +46,7 @@ def attempt(status=None, error="status", at="2026-01-31T12:00:00.000000Z"):
 class TestRequests:
     @pytest.mark.parametrize(("query", "matches"), [
         ("credential=api_key:abc", True), ("credential=api_key:ab", False), ("method=POST", True),
+        ("code=e4002", True), ("code=%20E4002%20", True), ("code=E4003", False), ("status=4XX", True),
         ("method=GET", False), ("path=cations/{app", True), ("path=%25", False), ("status=422", True),
         ("status=4xx", True), ("status=5xx", False), ("since=2026-01-31T12:00", True),
         ("since=2026-01-31T12:01", False), ("until=2026-01-31T12:00", True),
@@ -55,7 +56,7 @@ class TestRequests:
     def test_requests_page_filters_by_each_field(self, browser, user, query, matches):  # noqa: F811
         noon = timezone.now().replace(year=2026, month=1, day=31, hour=12, minute=0, second=0, microsecond=0)
         route = "/v1/applications/{application_id}"
-        line = line_of(user, credential="api_key:abc", method="POST", route=route, status=422, at=noon)
+        line = line_of(user, credential="api_key:abc", method="POST", route=route, status=422, code="E4002", at=noon)
         assert rows_of(read_page(browser, f"/requests?{query}")) == ([str(line.pk)] if matches else [])
 
     def test_requests_page_retains_its_filters_on_the_next_page(self, browser, user):  # noqa: F811
