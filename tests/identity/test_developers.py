@@ -156,6 +156,7 @@ class TestClients:
     FIELDS = {"name": "Budget app", "redirect_uris": REDIRECT, "scopes": ["offers:read"]}
 
     def test_oauth_client_page_creates_changes_and_deletes_a_client(self, browser):
+        assert "“you” is the user who allows access" in read_page(browser, "/clients")
         page = press_button(browser, "/clients", "make", **self.FIELDS)
         client = OAuthClient.objects.get()
         assert client.client_id in page
@@ -164,7 +165,10 @@ class TestClients:
         first = re.search(r"Client secret</dt><dd><code>([\w-]+)", page)[1]
         second = re.search(r"Client secret</dt><dd><code>([\w-]+)", press_button(browser, path, "rotate"))[1]
         assert first != second
-        assert second not in read_page(browser, path)
+        page = read_page(browser, path)
+        assert second not in page
+        assert "<summary>Create a new secret</summary>" in page
+        assert "<p>The old secret becomes invalid immediately." in page
         two = f"{REDIRECT}\n{REDIRECT}/2"
         press_button(browser, path, "change", name="Other", redirect_uris=two, scopes=["offers:read", "identity:read"])
         client.refresh_from_db()
@@ -242,7 +246,8 @@ class TestWebhooks:
         Delivery.objects.update(attempts=[attempt])
         page = read_page(browser, path)
         assert "webhook.test" in page
-        assert "2026-01-31 12:00:00: HTTP 503 Service Unavailable, 12\N{NO-BREAK SPACE}ms" in page
+        assert '<strong class="standing bad">retrying</strong>' in page
+        assert "31 Jan, 12:00:00: HTTP 503 Service Unavailable, 12\N{NO-BREAK SPACE}ms" in page
         assert event_body(sent.event).decode() in page
         press_button(browser, path, "redeliver", delivery_id=str(sent.pk))
         assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
