@@ -26,7 +26,10 @@ _LINK = re.compile(r"\[([^\]]+)\]\((/[\w./#-]*)\)")
 _ERROR = re.compile(r"(E\d{4}) (\w+)")
 _MEANING = re.compile(r"^- `(E\d{4})` (\w+) \((\d+)\): (.+)$", re.MULTILINE)
 _JSON = "application/json"
-_PHRASE = 100  # the rank increases by this number if the summary contains the complete query
+_PHRASE = 100  # the rank increases by this number if the summary contains the query, or the path ends with it
+_NAMED = 12  # and by this number if the name or the method of an operation has every word of the query
+_EVENT = 20  # the rank of an event decreases by this number, unless its type contains the query
+_VERBS = {"post": "create add", "put": "update change", "patch": "update change", "delete": "delete remove"}
 _INT64_MAX = 2**63 - 1
 _TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 _TITLES = {
@@ -109,15 +112,22 @@ class Reference:
             self.pages[EVENTS] = self._page(EVENTS, text, events)
 
     def search(self, query: str) -> list[tuple[Content, Content]]:
-        """Return the operations and events that contain every word of the query, with the best match first."""
-        words = query.casefold().split()
+        """Return the operations and events that contain every word of the query, with the best match first.
+
+        Articles do not count. An operation is usually before an event with the same words.
+        """
+        phrase = query.casefold()
+        words = [word for word in phrase.split() if word not in {"a", "an", "the"}]
         ranked: list[tuple[int, int, Content, Content]] = []
         for page in self.pages.values():
             for operation in page["operations"]:
                 ranks = [_rank(word, operation["words"]) for word in words]
                 if words and all(ranks):
-                    has_phrase = query.casefold() in operation["words"]["summary"]
-                    ranked.append((-sum(ranks) - _PHRASE * has_phrase, len(ranked), page, operation))
+                    texts = operation["words"]
+                    bonus = _PHRASE * (phrase in texts["summary"] or texts["call"].endswith(phrase))
+                    bonus += _NAMED * all(word in texts["name"] for word in words)
+                    bonus -= _EVENT * (not texts["name"] and phrase not in operation["path"])
+                    ranked.append((-sum(ranks) - bonus, len(ranked), page, operation))
         return [(page, operation) for _, _, page, operation in sorted(ranked, key=lambda row: row[:2])]
 
     def error_code(self, query: str) -> str:
@@ -169,13 +179,14 @@ class Reference:
                 shared.setdefault(error["status"], []).append(error["code"])
         example = (next(iter(body.values())) if is_event else content).get("example")
         summary = operation["summary"].removesuffix(".")
-        names = [*_field_names(group["fields"] for group in groups), *(error["code"] for error in errors)]
+        names = [*_field_words(group["fields"] for group in groups), *(error["code"] for error in errors)]
         identifier = path if is_event else operation["operationId"]
         return {
             "id": identifier,
             "method": method.upper(),
             "path": path,
             "summary": summary,
+            "short": inline(summary),
             "description": "" if is_event else paragraphs(operation.get("description", "")),
             "groups": groups,
             "status": "" if is_event else status,
@@ -192,6 +203,8 @@ class Reference:
             "words": {
                 "summary": f"{summary} {path}".casefold(),
                 "id": f"{identifier} {tag} {method}".casefold(),
+                "call": f"{method} {path}",
+                "name": "" if is_event else f"{identifier} {method} {_VERBS.get(method, '')}".casefold(),
                 "fields": f"{' '.join(names)} {reference}".casefold(),
                 "description": operation.get("description", "").casefold(),
             },
@@ -329,11 +342,14 @@ def _of_object(fields: list[Content]) -> list[Content]:
     return fields
 
 
-def _field_names(groups: Iterable[list[Content]]) -> Iterator[str]:
+def _field_words(groups: Iterable[list[Content]]) -> Iterator[str]:
+    """Yield the names of the fields, and the values of short enumerations."""
     for fields in groups:
         for shown in fields:
             yield shown["name"]
-            yield from _field_names([shown["fields"]])
+            if not shown["has_many_values"]:
+                yield from shown["values"]
+            yield from _field_words([shown["fields"]])
 
 
 def _rank(word: str, words: dict[str, str]) -> int:

@@ -85,6 +85,9 @@ def test_every_event_is_in_the_section_of_events(client):
         ("inclusion proof", "applications#applications_proof"),
         ("E1020", "applications#applications_create"),
         ("payment.refunded", "events#payment.refunded"),
+        ("create application", "applications#applications_create"),
+        ("PUT /applications/{application_id}/status", "applications#applications_move"),
+        ("update status", "applications#applications_move"),
     ],
 )
 def test_search_returns_the_operation_first(client, query, first):
@@ -154,3 +157,10 @@ def test_the_introduction_links_to_the_developer_pages_and_guides(client):
     assert "<h2>Errors</h2>" in text
     for page in set(re.findall(r'<a href="/docs/((?:guides|reference)/[\w-]+)">', text)):
         assert (ROOT / "docs" / f"{page}.md").is_file(), page
+
+
+def test_summaries_of_events_have_html_code_instead_of_backticks(client):
+    for path in ("/v1/docs?q=application.submitted", "/v1/docs/events"):
+        text = text_of(client, path)
+        assert "created as <code>submitted</code>" in text
+        assert ">An application was submitted. If it was created as `" not in text
