@@ -25,6 +25,7 @@ from config.backoffice.transitions import actor_of
 from config.core.ids import parse_positive_int64
 from config.core.names import clean_words
 from identity.access import admin as access_admin
+from identity.access.second_factor import has_one
 from identity.accounts import admin as accounts_admin
 from identity.accounts.names import check_of_operator, is_generated
 from identity.accounts.support import remove_second_factors
@@ -122,9 +123,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             permission="mfa.delete_authenticator",
             run=_forget_device,
             form=ExplainedForm,
-            refusal=lambda person: (
-                "" if person.authenticator_set.exists() else "The account has no second factor to reset."
-            ),
+            refusal=lambda person: "" if has_one(person) else "The account has no second factor to reset.",
             consequences=lambda _person: [
                 "The owner's authenticator stops working.",
                 "The next log-in requires a new authenticator: verify that the request comes from the account's owner.",
@@ -186,7 +185,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:
         facts, reads_log_ins = accounts_admin.facts_about(record), may(request.user, "identity.view_accounthistory")
         if reads_log_ins:
-            facts.append(("Second factor", "On" if record.authenticator_set.exists() else "None"))
+            facts.append(("Second factor", "On" if has_one(record) else "None"))
         page = {
             **super().page_of(request, record),
             "title": self.title_of(record),
