@@ -27,8 +27,9 @@ Sums = Mapping[int, int]
 def certificate_of(card: Card) -> dict[str, Any]:
     """Compute the certificate of a card: combinations, range of totals, reasons, and inputs with their facts.
 
-    A reason can occur if it is a reason of a combination that is not approved. Counts from 2^53 on are strings. Raises
-    ValidationFailed for a card whose points have too many different sums.
+    A reason can occur if it is a reason of a knockout, or of a combination whose total does not have the outcome
+    `approve`. Counts from 2^53 on are strings. Raises ValidationFailed for a card whose points have too many different
+    sums.
     """
     low, high = card.attainable
     combinations = prod(len(scored.bins) for scored in card.characteristics)

@@ -67,7 +67,8 @@ class CertifiedReasonSerializer(serializers.JsonPartSerializer):
     code = serializers.TextField(help_text="The code of a principal reason, or `other`.")
     text = serializers.TextField(help_text="The reason as a sentence or a phrase.")
     can_occur = serializers.FlagField(
-        help_text="Whether it can be among the reasons of a combination that is not approved."
+        help_text="Whether it can be among the reasons of a combination whose total does not have the outcome "
+        "`approve`, or of a knockout."
     )
 
 
