@@ -275,7 +275,7 @@ def _is_newer(name: str, fact: Known, correction: Known) -> bool:
 
 
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
-    """Return name, source, and day of each fact on which the card's result depends, sorted by name.
+    """Return name, source, and day of each fact that an input of the card reads, sorted by name.
 
     An input with facts about other applications lists all of its facts, because a list of the used facts would reveal
     which facts are missing.

@@ -278,7 +278,7 @@ class FactsPageSerializer(serializers.ResponseSerializer):
 
 
 class UsedFactSerializer(serializers.JsonPartSerializer):
-    """A fact that a score used."""
+    """A fact that an input of a score read."""
 
     name = serializers.TextField(help_text="The fact's name in the definition.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
@@ -321,8 +321,8 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     facts = UsedFactSerializer(
         many=True,
         allow_null=True,
-        help_text="The used facts, by name. The applicant gets no `person.…` facts. Null for scores before version "
-        "1.1.",
+        help_text="The facts that the inputs read, by name. The applicant gets no `person.…` facts. Null for scores "
+        "before version 1.1.",
     )
 
 
