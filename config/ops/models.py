@@ -57,7 +57,7 @@ class RequestLine(models.Model):
         null=True, default=None, help_text="The names of the fields that failed; null if none."
     )
     duration_ms = models.PositiveIntegerField(help_text="The time until the response began, in milliseconds.")
-    request_id = models.UUIDField(help_text="The id in `X-Request-Id`, and in the body of an error.")
+    request_id = models.UUIDField(help_text="The id in `X-Request-Id` of the response.")
     at = models.DateTimeField(help_text="When the API responded (UTC).")
 
     class Meta:
