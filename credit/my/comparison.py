@@ -35,7 +35,7 @@ class ComparisonForm(forms.Form):
     def __init__(self, typed: Any, *, currency: str | None) -> None:
         """Accept the number format of amounts in `currency`. Each offer has the amount in its own currency."""
         super().__init__(typed if {AMOUNT, MONTHS} & typed.keys() else None, label_suffix="")
-        number = {"invalid": gettext("Enter a number.")}
+        number = {"invalid": gettext("Enter a number."), "min_value": gettext("Enter at least 1.")}
         self.fields[AMOUNT] = AmountField(
             currency, label=gettext("Amount"), required=False, min_value=1, max_value=_AMOUNT_MAX, max_digits=15,
             decimal_places=2, error_messages=number,
