@@ -88,6 +88,7 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
         **WITH_CURRENCY,
         since=Coalesce(Subquery(moved[:1]), "created_at"),
         lender=LENDER_NAME,
+        offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")[:1]),
         is_offered=Exists(waiting),
         is_declined=Exists(
             ApplicationHistory.objects.filter(ApplicationHistory.IS_DECLINED, application=OuterRef("pk"))
@@ -165,6 +166,7 @@ def _heading(application: Any) -> dict[str, Any]:
         "reference": reference_of(application.pk),
         "lender": application.lender or gettext("Lender %s") % application.provider_id,
         "amount": money(application.amount_cents, application.shown_currency),
+        "offer": (application.offer_snapshot or {}).get("name") or application.offer_name or "",
         "standing": standing_of(application),
         "since": application.since,
     }

@@ -63,6 +63,7 @@ class TestList:
         assert str(mine.pk) in page
         assert str(others.pk) not in page
         assert offer.provider.name in page
+        assert f"<bdi>{offer.name}</bdi>" in page
         assert "$10,000.00" in page
         assert "Under review" in page
 
