@@ -198,7 +198,7 @@ class AgreementPage(MyPage):
             }
             return render(request, "credit/agreement.html", page)
         try:
-            return agreement_page(request, agreement_of(application))
+            return agreement_page(request, agreement_of(application), is_own=True)
         except ApiError as refusal:
             raise Http404 from refusal
 

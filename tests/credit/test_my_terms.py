@@ -311,6 +311,8 @@ class TestAgreement:
         assert after == before
         assert "You have not accepted" not in page
         assert "Accepted by" in page
+        assert "Back to the application" in page
+        assert "print function" in page
 
     def test_date_and_acceptance_of_an_agreement_have_the_same_zone(self, committed, offer):
         application = written(applied(offer), living_in("OR"))

@@ -36,8 +36,10 @@ _writes_application = partial(endpoint, access="applications:write", idempotent=
 _decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope covers a decision
 
 
-def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
+def agreement_page(request: HttpRequest | None, agreement: Agreement, *, is_own: bool = False) -> HttpResponse:
     """Render the agreement as a page to read and print; `request` is None for a file.
+
+    With `is_own`, the page links to the page of the application.
 
     The items of an agreement are in the first borrower's language, so the whole page is. The times are in UTC, because
     the date of the agreement is a day in UTC, and part of the hashed terms.
@@ -49,6 +51,7 @@ def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpRes
             **in_words(agreement, agreement.borrower.offer_snapshot, members=agreement.members),
             **parties_of(agreement.lender, agreement.borrower),
             "agreement": agreement,
+            "is_own": is_own,
             "agreement_sha256": serializers.AgreementSerializer(agreement).data["agreement_sha256"],
             "provider_name": settings.PROVIDER_NAME,
         }

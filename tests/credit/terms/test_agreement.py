@@ -81,6 +81,10 @@ def test_agreement_page_names_the_day_of_the_acceptance_once_in_every_time_zone(
     assert f"{date_format(day, 'F j, Y')}, 07:53 UTC</time>" in page
 
 
+def test_agreement_file_has_no_link_to_the_application(agreed):
+    assert "Back to the application" not in agreement_page(None, agreement_of(agreed)).content.decode()
+
+
 def test_agreement_page_has_the_same_figures_as_the_json(agreed):
     consumer = client_of(agreed.consumer)
     shown = read(consumer, agreed).json()
