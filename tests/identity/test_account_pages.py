@@ -377,6 +377,8 @@ def test_long_password_of_any_characters_is_accepted_unchanged():
 
 def test_deletion_of_an_account_requires_the_password_again(jane):
     browser, _ = log_in(EMAIL)
+    closed = browser.get("/account/privacy").content.decode().partition("<details>")[2].partition("</details>")[0]
+    assert 'value="erase"' in closed
     location = browser.post("/account/privacy", ERASE).headers["Location"]
     assert browser.post(location, {"password": "wrong", "next": "/account/privacy"}).status_code == 200
     assert not Erasure.objects.exists()

@@ -89,6 +89,8 @@ def test_a_user_signs_up_requests_erasure_and_logs_out_in_a_browser(chromium, li
     browser_user.open("/account/delete", "privacy")
     assert browser_user.page.url.endswith("/account/privacy")
     for action in ("export", "erase", "keep"):
+        if action == "erase":
+            browser_user.page.locator("details:has(button[value=erase]) > summary").click()
         browser_user.press(f"privacy-{action}", f"button[value={action}]")
     browser_user.press("logged-out", LOG_OUT)
     assert browser_user.page.url.endswith("/account/login")
@@ -120,6 +122,7 @@ def test_the_privacy_page_exports_erases_and_revokes_consents_in_a_browser(chrom
     browser_user.press(f"privacy-again-{language}", "button[value=export]")
     browser_user.send(f"privacy-proved-{language}", password=PASSWORD)
     browser_user.press(f"privacy-export-{language}", "button[value=export]")
+    browser_user.page.locator("details:has(button[value=erase]) > summary").click()
     browser_user.press(f"privacy-erase-{language}", "button[value=erase]")
     while browser_user.page.locator("button[value^=end]").count():
         browser_user.press(f"privacy-ended-{language}", "button[value^=end] >> nth=0")
