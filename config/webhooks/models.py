@@ -31,7 +31,7 @@ HIDDEN = "•••"
 
 
 class Event(models.Model):
-    """A change of an account's record. An event contains ids and statuses, and no personal data.
+    """A change of an account's record. An event has the fields of its schema, and no names or contact data.
 
     `sequence` numbers the account's events from 1 without a gap, and is null until the event is published. Only
     committed events are numbered, so a smaller number never appears after a larger number.
