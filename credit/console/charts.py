@@ -15,7 +15,7 @@ from django.db.models.functions import TruncDate
 from django.utils import timezone
 
 from config.backoffice.consoles import Console, shown_at
-from config.backoffice.html import duration
+from config.backoffice.html import day_in_words, duration
 from config.core.digest import digest_of
 from credit.core.machine import APPROVED, DECIDED, REJECTED
 from credit.models import ApplicationHistory
@@ -54,6 +54,10 @@ class Chart:
         return {**draw(self.title, self.numbers(console)), "chart": self}
 
 
+def _tick(day: date) -> str:
+    return f"{day:%b} {day.day}"
+
+
 def draw(title: str, numbers: Numbers) -> dict[str, Any]:
     """Return the context of `backoffice/chart.html`: positions of bars and ticks, and a table of the numbers.
 
@@ -70,7 +74,7 @@ def draw(title: str, numbers: Numbers) -> dict[str, Any]:
             "y": f"{floor - sum(stack[: level + 1]) * scale:.1f}",
             "width": f"{step - 2:.1f}",
             "height": f"{value * scale:.1f}",
-            "title": f"{day.isoformat()}: {value:g} {series.name}",
+            "title": f"{day_in_words(day)}: {value:g} {series.name}",
         }
         for at, (day, stack) in enumerate(zip(numbers.days, stacks, strict=True))
         for level, (series, value) in enumerate(zip(numbers.series, stack, strict=True))
@@ -84,11 +88,11 @@ def draw(title: str, numbers: Numbers) -> dict[str, Any]:
         "highest": f"{highest:g}",
         "bars": bars,
         "ticks": [
-            (f"{_LEFT + (at + 0.5) * step:.1f}", f"{numbers.days[at]:%m-%d}") for at in range(0, len(numbers.days), 7)
+            (f"{_LEFT + (at + 0.5) * step:.1f}", _tick(numbers.days[at])) for at in range(0, len(numbers.days), 7)
         ],
         "legend": numbers.series,
         "rows": [
-            (day.isoformat(), [f"{value:g}" for value in stack])
+            (day_in_words(day), [f"{value:g}" for value in stack])
             for day, stack in zip(numbers.days, stacks, strict=True)
             if any(stack)
         ],

@@ -1,6 +1,6 @@
 """Test the queues, waiting times, and decisions on the landing page."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from django.core.cache import cache
@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from claims.models import Claim
 from config.backoffice import queues
+from config.backoffice.html import day_in_words
 from config.core.lifecycle import Actor
+from credit.console.charts import Numbers, Series, draw
 from credit.core.figures import reference_of
 from credit.models import Application, DecisionAnchor, Proposal
 from identity.access import keys
@@ -107,7 +109,7 @@ def test_landing_page_shows_decisions_per_day(reviewers_client, reviewer):
             to, actor=Actor(user=reviewer, credential="admin"), changed_by="rita", now=timezone.now()
         )
     body = reviewers_client.get("/admin/").content.decode()
-    today = timezone.now().date().isoformat()
+    today = day_in_words(timezone.now().date())
     assert f"<title>{today}: 2 approved</title>" in body
     assert f"<title>{today}: 1 rejected</title>" in body
     assert f"<title>{today}: 2 days, on average</title>" in body
@@ -172,3 +174,11 @@ def test_proposal_title_contains_the_state_of_the_proposal(work, superusers_clie
     proposal.close(Proposal.WITHDRAWN, by=proposal.proposed_by, now=timezone.now())
     proposal.refresh_from_db()
     assert str(proposal) == f"approved, withdrawn, for {reference_of(proposal.application_id)}"
+
+
+def test_chart_has_days_in_the_format_of_the_back_office():
+    days = [date(2026, 11, number) for number in range(1, 9)]
+    chart = draw("Decisions", Numbers(days, [Series("approved", "approved", [1] * 8)]))
+    assert [text for _, text in chart["ticks"]] == ["Nov 1", "Nov 8"]
+    assert next(day for day, _ in chart["rows"]) == "Nov 1, 2026"
+    assert chart["bars"][0]["title"] == "Nov 1, 2026: 1 approved"
