@@ -136,7 +136,7 @@ class Transitions(OwnedRecords):
 
     def button_hint(self, to: str, record: Any) -> str:
         own = (
-            " Usually the owner makes this transition."
+            " Usually the owner of the record makes this transition."
             if self.machine.moves_from(record.status)[to] is Role.OWNER
             else ""
         )
@@ -240,7 +240,7 @@ class Transitions(OwnedRecords):
         fields = {"reason": form.reason_given(), "metadata": form.metadata()}
         self.make_transition(record, form.to, actor=self.actor_of(request), **fields)
         self.end_work(record)
-        self.log_change(request, record, f"Transition to {form.to}.")
+        self.log_change(request, record, f"Transition to {words(form.to)}.")
         return f"{capfirst(self.kind)} {self.name_of(request, record)} is now {words(form.to)}."
 
     def end_work(self, record: Any) -> None:

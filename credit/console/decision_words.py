@@ -44,7 +44,8 @@ class DecisionWords(ReviewAdmin):
                 )
         lines += _lines_of_score(record, to)
         if to in states.DECIDED:
-            lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
+            digest = record.data_sha256
+            lines.append(f"The decision is bound to the data that you see (SHA-256 {digest[:8]}…{digest[-8:]}).")
         if (to in states.DECIDED or is_reopening) and settings.ANCHOR_DECISIONS:
             lines.append("The decision is anchored in the ledger.")
         if to == states.PENDING_DOCUMENTS:

@@ -12,6 +12,7 @@ from django.utils.http import urlencode
 
 from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import console_of, may, narrowed
+from config.backoffice.html import words
 from config.backoffice.records import LIST_FILTERS
 from config.core.casework import Assignment
 from config.core.errors import ApiError
@@ -94,6 +95,6 @@ class NextCase(ReviewAdmin):
         try:
             with transaction.atomic():
                 self.make_transition(record, to, actor=actor, reason=None, metadata=None)
-                self.log_change(request, record, f"Transition to {to}.")
+                self.log_change(request, record, f"Transition to {words(to)}.")
         except ApiError as refusal:
             messages.warning(request, str(refusal))

@@ -202,7 +202,7 @@ class NoticeAdmin(OfApplication):
 
     state = column(chip, "status", "status")
     due = column(moment, "due_at", "due")
-    made = column(moment, "made_at", "made")
+    made = column(moment, "made_at", "created")
     delivered = column(moment, "delivered_at", "delivered")
     digest = column(code, "sha256", "SHA-256")
     language_name = column(translated_language, "language", "language")

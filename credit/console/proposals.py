@@ -195,7 +195,7 @@ class TwoReviewers(NextCase):
                 decision = {"reason": proposal.reason, "metadata": proposal.metadata}
                 self.make_transition(record, proposal.to, actor=self.actor_of(request), **decision)
                 self.end_work(record)
-                self.log_change(request, record, f"Confirmed: {proposal.to}.")
+                self.log_change(request, record, f"Confirmed: {words(proposal.to)}.")
         if is_void:
             raise ValidationError("The record changed after the proposal, so the proposal is void.")
         request.decided = record.pk  # type: ignore[attr-defined]

@@ -121,7 +121,7 @@ class ModelVersionAdmin(NamedRecords):
     provider_link = column(_lender_link, "model.provider", "lender")
     version = column(str, "title", "version", ordering="id")
     list_title = "Versions of scorecards"
-    created = column(moment, "created_at", "made")
+    created = column(moment, "created_at", "created")
     published = column(moment, "published_at", "published")
     status_chip = column(chip, "status", "status", ordering="status")
     role_chip = column(lambda role: chip(role) if role else NOTHING, "role", "role")

@@ -42,6 +42,12 @@ class TestCase:
         assert (rows["Score"], rows["Score's proposal"]) == ("550 of 0 to 900", "reject")
         assert "Income insufficient for amount of credit requested" in rows["Reasons of the score"]
 
+    def test_decision_page_shows_the_ends_of_the_hash_of_the_data(self, reviewers_client, scored):
+        digest = scored.data_sha256
+        page = text_of(reviewers_client.get(move_of(scored, "rejected")))
+        assert f"(SHA-256 {digest[:8]}…{digest[-8:]})" in page
+        assert digest not in page
+
     def test_decision_form_precedes_the_case_and_the_effects(self, reviewers_client, scored):
         body = reviewers_client.get(move_of(scored, "approved")).content.decode()
         parts = ['name="amount"', 'id="case-heading"', 'id="what-heading"']
