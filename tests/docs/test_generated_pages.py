@@ -30,6 +30,17 @@ def test_documented_scope_table_lists_every_scope(source):
     assert re.findall(r"^\| `([\w:]+)` \| `", section, re.MULTILINE) == sorted(SCOPES)
 
 
+def test_error_pages_link_to_the_operations_that_return_the_error(source):
+    texts = {file.stem: file.read_text() for file in source.parent.glob("errors/*.md")}
+    assert '<a href="/v1/docs?q=E3011">operations with this error</a>' in texts["E3011"]
+    for shared_or_of_the_ledger in ("E2001", "E7001"):
+        assert "/v1/docs?q=" not in texts[shared_or_of_the_ledger]
+
+
+def test_error_page_of_missing_terms_states_who_can_resolve_the_cause(source):
+    assert "the lender must decide again" in (source.parent / "errors/E3011.md").read_text()
+
+
 def test_fixes_on_error_pages_refer_to_existing_operations(source):
     paths = json.loads((ROOT / "tests/openapi.json").read_text())["paths"]
     fixes = [re.search(r"^\*\*Fix:\*\* (.+)$", file.read_text(), re.M)[1] for file in source.parent.glob("errors/*.md")]
