@@ -188,6 +188,16 @@ def key_in_use(page):
     return re.search(r"X-API-Key: (\S+?)'", operation.locator(".curl-command").inner_text())[1]
 
 
+def test_the_filter_of_the_operations_to_try_finds_sections_paths_and_summaries(demo, chromium, live_server):
+    page = open_page(chromium, f"{live_server.url}/v1/docs/try")
+    page.wait_for_selector(AUTHORIZED)
+    sections = page.locator(".opblock-tag")
+    for text, found in (("BANK DATA", ["bankdata"]), ("get /v1/auth/me", ["identity"]), ("no such operation", [])):
+        page.get_by_label("Filter the operations").fill(text)
+        page.wait_for_function(f"document.querySelectorAll('.opblock-tag').length === {len(found)}")
+        assert sections.evaluate_all("tags => tags.map(tag => tag.dataset.tag)") == found
+
+
 @LOOKS
 def test_the_swagger_ui_page_passes_axe(demo, chromium, live_server, scheme, width):
     page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()

@@ -17,14 +17,35 @@ function name() {
     field.setAttribute("aria-label", field.closest("tr").dataset.paramName);
   for (const button of place.querySelectorAll(".close-modal:not([aria-label])")) button.setAttribute("aria-label", "Close");
   for (const button of place.querySelectorAll(".modal-btn[aria-label]")) button.removeAttribute("aria-label");
+  const filter = place.querySelector(".filter input:not([aria-label])");
+  if (filter) {
+    filter.setAttribute("aria-label", "Filter the operations");
+    filter.placeholder = "Filter by section, path, or summary";
+  }
 }
 new MutationObserver(name).observe(place, { childList: true, subtree: true });
+
+// Keep the operations whose section, method, path, or summary contains the text, in any case. Swagger UI only compares tags.
+function filtered(titles) {
+  return (sections, text) => {
+    const wanted = text.trim().toLowerCase();
+    const has = (...parts) => parts.join(" ").toLowerCase().includes(wanted);
+    const matches = (operation) =>
+      has(operation.get("method"), operation.get("path"), operation.getIn(["operation", "summary"]));
+    return sections
+      .map((section, tag) =>
+        has(tag, titles[tag]) ? section : section.update("operations", (operations) => operations.filter(matches)),
+      )
+      .filter((section) => section.get("operations").size > 0);
+  };
+}
 
 // Show the titles of the reference, and the path of an operation as text, because a button must not contain a link. Hide
 // Swagger UI's header and its list of servers, because this page has its own header and a single server.
 function adaptation(titles) {
   const nothing = () => () => null;
   return ({ React }) => ({
+    fn: { opsFilter: filtered(titles) },
     wrapComponents: {
       DeepLink: () => ({ text }) => React.createElement("span", null, titles[text] ?? text),
       InfoContainer: nothing,
