@@ -25,7 +25,7 @@ from credit.core.errors import AlreadyProposed
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED
 from credit.models import Application, Proposal
 from credit.models.review import SCORE_REASON, as_members
-from credit.review.services import decide, end_proposal, open_proposal, pending_decision, takes_two
+from credit.review.services import close_confirmed, decide, end_proposal, open_proposal, pending_decision, takes_two
 
 PROPOSED = {APPROVED: "Propose approval", REJECTED: "Propose rejection", COUNTEROFFER: "Propose a counteroffer"}
 CONFIRMED = {
@@ -192,8 +192,10 @@ class TwoReviewers(NextCase):
             if is_void:
                 proposal.close(Proposal.VOID, by=request.user, now=timezone.now())
             else:
-                decision = {"reason": proposal.reason, "metadata": proposal.metadata}
-                self.make_transition(record, proposal.to, actor=self.actor_of(request), **decision)
+                actor, metadata = self.actor_of(request), proposal.metadata
+                if not takes_two(proposal.to):  # REVIEW_POLICY changed after the proposal
+                    metadata = close_confirmed(proposal, record, actor=actor, now=timezone.now())
+                self.make_transition(record, proposal.to, actor=actor, reason=proposal.reason, metadata=metadata)
                 self.end_work(record)
                 self.log_change(request, record, f"Confirmed: {words(proposal.to)}.")
         if is_void:

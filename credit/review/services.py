@@ -101,10 +101,8 @@ def decide(
             raise refusal
         if pending.is_by(actor):
             return pending
-        pending.close(Proposal.CONFIRMED, by=actor.user, now=now)
-        audit_decision("confirmed", application, to, actor)
         reason = pending.reason if reason is None else reason
-        metadata = pending.confirmed_metadata(by=actor.user, metadata=metadata)
+        metadata = close_confirmed(pending, application, actor=actor, now=now, metadata=metadata)
     if to == COUNTEROFFER:
         if refusal := application.check_transition(to, actor):
             raise refusal
@@ -112,6 +110,15 @@ def decide(
         return None
     application.transition_to(to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)
     return None
+
+
+def close_confirmed(
+    pending: Proposal, application: Application, *, actor: Actor, now: datetime, metadata: Any = None
+) -> dict[str, Any]:
+    """Close a proposal as confirmed, and return the metadata of the decision, with both reviewers."""
+    pending.close(Proposal.CONFIRMED, by=actor.user, now=now)
+    audit_decision("confirmed", application, pending.to, actor)
+    return pending.confirmed_metadata(by=actor.user, metadata=metadata)
 
 
 def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from config.backoffice.personal import present_beside
 from config.core.casework import Assignment
 from credit.applications.services import change_application
 from credit.models import Application, ApplicationHistory, Proposal
+from credit.models.review import SCORE_REASON
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
@@ -60,6 +61,22 @@ def test_second_reviewer_can_confirm_a_proposed_decision(four_eyes, reviewers_cl
     assert (four["proposed_by"], four["confirmed_by"]) == ("rita", "ruth")
     proposal.refresh_from_db()
     assert (proposal.outcome, proposal.closed_by) == ("confirmed", colleague)
+
+
+def test_confirmation_names_both_reviewers_after_a_change_of_the_policy(
+    four_eyes, settings, reviewers_client, colleagues_client, colleague
+):
+    application = make()
+    proposal = propose(reviewers_client, application, reason="Enough income")
+    Proposal.objects.update(metadata={SCORE_REASON: "For colleagues only."})
+    settings.REVIEW_POLICY = "reviewed"
+    assert "is now approved" in text_of(confirm(colleagues_client, end_of(proposal, "confirm")))
+    proposal.refresh_from_db()
+    assert (proposal.outcome, proposal.closed_by) == ("confirmed", colleague)
+    row = ApplicationHistory.objects.get()
+    assert (row.metadata["four_eyes"]["proposed_by"], row.metadata["four_eyes"]["confirmed_by"]) == ("rita", "ruth")
+    assert SCORE_REASON not in row.metadata
+    assert "Void proposal" not in text_of(colleagues_client.get(page_of(application)))
 
 
 def own_page_of(proposal):
