@@ -1,6 +1,7 @@
 """Notices in the back office: deadlines with the days left, and each notice next to its source data."""
 
 import re
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
@@ -283,7 +284,11 @@ class ReviewRequestAdmin(WithCase):
         case = cases.get_object(request, str(row.application_id)) if row.answered_at is None else None
         if case is None or not cases.may_review(request, case):
             return buttons
-        return [*cases.answers_of(request, case), *buttons]
+        # The filters of this list do not apply to the list of applications.
+        answers = [
+            replace(answer, address=answer.address.partition("?")[0]) for answer in cases.answers_of(request, case)
+        ]
+        return [*answers, *buttons]
 
     @admin.display(description="deadline")
     def left(self, record: ReviewRequest) -> SafeString | str:

@@ -142,3 +142,10 @@ def test_page_that_upholds_a_decision_names_it_and_shows_the_statement(reviewers
 def test_request_page_shows_the_statement_once(reviewers_client, application):
     confirm(reviewers_client, move_of(application, "under_review"))
     assert text_of(reviewers_client.get(request_page())).count(STATEMENT) == 1
+
+
+def test_answers_of_a_filtered_request_do_not_filter_the_list_of_applications(reviewers_client, application):
+    confirm(reviewers_client, move_of(application, "under_review"))
+    page = reviewers_client.get(request_page(), {"_changelist_filters": "state=open"})
+    assert move_of(application, "rejected") in links_of(page)
+    assert not any("/move/" in link and "state" in link for link in links_of(page))
