@@ -34,11 +34,10 @@ from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
-from credit.core.standing import of_status
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
-from credit.my import checklist, content, next_step, reconsideration
+from credit.my import checklist, content, history, next_step, reconsideration
 from credit.my.forms import missing_figures
 from credit.my.words import (
     delivery_in_words,
@@ -236,10 +235,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         **asked,
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
-        "moves": [
-            (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), reason_in_words(move))
-            for move in moves
-        ],
+        "moves": history.describe(application, moves),
         "reasons": principal_reasons(moves[0]) if application.status == states.REJECTED else [],
         "rejected_because": last_reason if application.status == states.REJECTED else "",
         "requested_because": last_reason if application.status == states.PENDING_DOCUMENTS else "",

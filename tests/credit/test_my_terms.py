@@ -279,7 +279,11 @@ class TestCounteroffers:
         fields = dict(re.findall(r'name="(terms_sha256|counteroffer_id)" value="([^"]+)"', page))
         decide(application, do, **fields)
         assert application.status == status
-        assert "The lender offers other terms" not in page_of(application)
+        page = page_of(application)
+        assert re.search('class="standing[^"]*">The lender offers other terms', page) is None
+        events = page.partition("<h2>History</h2>")[2]
+        assert "The lender offers other terms" in events
+        assert ("You declined the other terms" in events) is (do == "decline")
 
     def test_decline_of_a_closed_counteroffer_is_rejected(self, committed, offer):
         application = applied(offer)
