@@ -70,6 +70,7 @@ def test_privacy_page_during_an_agreement_lists_retained_records(is_requested):
     assert "The last is deleted on:" in text
     assert "You can lodge a complaint with a supervisory authority, and go to court." in text
     assert "We answer within one month." in text
+    assert "leaves the records that the previous section lists." in text.partition("Stored data")[2]
     assert "deleted." not in text.partition("Delete my account")[2].partition("The deletion starts")[0]
     kept = {each["ground"]: each for each in index_of(user)["kept_after_erasure"]}
     assert kept["application_records"]["rows"] > 0
