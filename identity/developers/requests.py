@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from config.api.reference_pages import operation_at
 from config.core.errors import ApiError, NotFound
-from config.core.ids import get_by_uuid
+from config.core.ids import get_by_uuid, parse_uuid
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
 from config.webhooks.publishing import publish_account
 from identity.access import keys
+from identity.access.models import TokenFamily
 from identity.developers.base import DeveloperPage, page_of, phrase_of
 from identity.developers.events import newest_events
 from identity.developers.filters import (
@@ -25,6 +26,7 @@ from identity.developers.filters import (
 LINES = 50
 EVENTS_MAX = 20
 _KEY = "api_key:"
+_JWT = "jwt:"
 
 
 class RequestsPage(FilteredPage):
@@ -48,7 +50,7 @@ class RequestsPage(FilteredPage):
         own = RequestPageFilter(wanted, lines_of(person.pk, now=now)).qs
         lines, older = page_of(own, query["offset"], LINES)
         groups = [] if wanted else groups_of(person.pk, now=now)
-        names = _key_names(request, lines)
+        names = _credential_names(request, lines)
         sent = {name: typed[name] for name in wanted}
         return {
             "lines": [(line, names.get(line.credential, "")) for line in lines],
@@ -78,7 +80,7 @@ class RequestPage(DeveloperPage):
             "line": line,
             "phrase": phrase_of(line.status),
             "message": message_of(line.code),
-            "key_name": _key_names(request, [line]).get(line.credential, ""),
+            "credential_name": _credential_names(request, [line]).get(line.credential, ""),
             "operation": operation_at(line.method, line.route),
             "events": newest_events(person.pk, request_id=str(line.request_id))[:EVENTS_MAX],
         }
@@ -89,8 +91,13 @@ def message_of(code: str) -> str:
     return ApiError.registry[code].message if code in ApiError.registry else ""
 
 
-def _key_names(request: HttpRequest, lines: Any) -> dict[str, str]:
-    """Return the names of the account's keys with which requests were sent, by credential."""
-    used = {line.credential.removeprefix(_KEY) for line in lines if line.credential.startswith(_KEY)}
+def _credential_names(request: HttpRequest, lines: Any) -> dict[str, str]:
+    """Return the names of the account's keys, log-ins, and apps with which requests were sent, by credential."""
+    credentials = {line.credential for line in lines}
+    used = {text.removeprefix(_KEY) for text in credentials if text.startswith(_KEY)}
     named = keys.keys_of(request.user).filter(pk__in=used).values_list("pk", "name")
-    return {f"{_KEY}{pk}": name for pk, name in named}
+    tokens = [text.removeprefix(_JWT) for text in credentials if text.startswith(_JWT)]
+    families = TokenFamily.objects.filter(user_id=request.user.pk, pk__in=filter(None, map(parse_uuid, tokens)))
+    return {f"{_KEY}{pk}": name for pk, name in named} | {
+        f"{_JWT}{pk}": app or "Log-in" for pk, app in families.values_list("pk", "client__name")
+    }

@@ -12,6 +12,7 @@ from config.ops.models import RequestLine
 from config.ops.request_log import first_id_at
 from config.webhooks.events import event_body
 from config.webhooks.models import DELIVERED, DISABLED, FAILING, Delivery, Endpoint, Event
+from identity.access.models import OAuthClient, TokenFamily
 from identity.developers.deliveries import ERRORS
 from identity.developers.webhooks import RELOADS_MAX
 from tests.documents import ROOT
@@ -107,6 +108,16 @@ class TestRequests:
         assert "3 ms" in page
         assert '<a href="/v1/docs/applications#applications_create">Apply to an offer</a>' in page
         assert "caused no event" in page
+
+    def test_requests_of_tokens_have_the_name_of_the_app_or_log_in(self, browser, strange_browser, user, stranger):  # noqa: F811
+        app = OAuthClient.objects.create(name="Budget app", client_id="budget")
+        for client, name in ((app, "Budget app"), (None, "Log-in")):
+            family = TokenFamily.objects.create(user=user, client=client, created_at=timezone.now())
+            line = line_of(user, credential=f"jwt:{family.pk}")
+            assert f"<bdi>{name}</bdi>, <code>jwt:{family.pk}</code>" in read_page(browser, f"/requests/{line.pk}")
+            assert f"<bdi>{name}</bdi></td>" in read_page(browser, "/requests")
+        line = line_of(stranger, credential=f"jwt:{family.pk}")
+        assert f"<dd><code>jwt:{family.pk}</code></dd>" in read_page(strange_browser, f"/requests/{line.pk}")
 
     def test_request_page_lists_the_events_of_the_request(self, browser, user):  # noqa: F811
         line = line_of(user)
