@@ -19,6 +19,7 @@ from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
 from credit.core.profile import title_of
 from credit.models import Offer, ProviderMember
+from credit.models.scoring import ScoringModel
 from credit.offers.providers import role_of
 
 # The names are those of the form of an offer.
@@ -44,8 +45,12 @@ def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
     if name == "jurisdiction":
         return "Law", LAWS.get(value, value)
     if name == "blockscore_model_id":
-        return "Scoring model", record_link("credit_scoringmodel", value, f"Model {value}")
+        return "Scoring model", record_link("credit_scoringmodel", value, _name_of_model(value))
     return field_title(name), words(value) if name in NAMED_VALUES else value
+
+
+def _name_of_model(pk: int) -> str:
+    return ScoringModel.objects.filter(pk=pk).values_list("name", flat=True).first() or f"Model {pk}"
 
 
 @admin.register(Offer)

@@ -15,7 +15,7 @@ from tests.backoffice.test_applications import make
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.making import make_version
 from tests.credit.scoring.past import model_of, version_of
-from tests.factories import ProviderFactory
+from tests.factories import OfferFactory, ProviderFactory
 
 MODELS = "/admin/credit/scoringmodel/"
 VERSIONS = "/admin/credit/modelversion/"
@@ -241,3 +241,9 @@ class TestPublishing:
             for name in ("publish-champion", "publish-challenger", "retire"):
                 assert client.get(page_of(draft, "do", name)).status_code == 403
                 assert client.post(page_of(draft, "do", name), {"seen": "x"}).status_code == 403
+
+
+def test_offer_page_names_its_scoring_model(reviewers_client, champion):
+    offer = OfferFactory(provider=champion.model.provider, blockscore_model_id=champion.model_id)
+    page = text_of(reviewers_client.get(reverse("admin:credit_offer_change", args=[offer.pk])))
+    assert "Scoring model Everyday card" in page
