@@ -71,7 +71,7 @@ class TestFirstOf:
         ({"first_of": [sourced.INCOME] * 2, "type": "number"}, "/inputs/0/first_of", "twice"),
         ({"first_of": [sourced.INCOME, "bank.nothing"], "type": "number"}, "/inputs/0/first_of/1", "Unknown fact"),
         ({"first_of": [sourced.INCOME, "bank.as_of"], "type": "number"}, "/inputs/0/first_of/1", "This fact is a text"),
-        ({"first_of": [sourced.INCOME, "application_data.race"], "type": "number"}, "/inputs/0/first_of/1", "ground"),
+        ({"first_of": [sourced.INCOME, "application_data.race"], "type": "number"}, "/inputs/0/first_of/1", "must not"),
         ({"first_of": [sourced.INCOME, sourced.CLAIMED], "from": sourced.INCOME, "type": "number"}, "/inputs/0",
          "exactly one"),
     ])  # fmt: skip
