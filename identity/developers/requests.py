@@ -93,11 +93,12 @@ def message_of(code: str) -> str:
 
 def _credential_names(request: HttpRequest, lines: Any) -> dict[str, str]:
     """Return the names of the account's keys, log-ins, and apps with which requests were sent, by credential."""
+    person: Any = request.user
     credentials = {line.credential for line in lines}
     used = {text.removeprefix(_KEY) for text in credentials if text.startswith(_KEY)}
-    named = keys.keys_of(request.user).filter(pk__in=used).values_list("pk", "name")
+    named = keys.keys_of(person).filter(pk__in=used).values_list("pk", "name")
     tokens = [text.removeprefix(_JWT) for text in credentials if text.startswith(_JWT)]
-    families = TokenFamily.objects.filter(user_id=request.user.pk, pk__in=filter(None, map(parse_uuid, tokens)))
+    families = TokenFamily.objects.filter(user_id=person.pk, pk__in=filter(None, map(parse_uuid, tokens)))
     return {f"{_KEY}{pk}": name for pk, name in named} | {
         f"{_JWT}{pk}": app or "Log-in" for pk, app in families.values_list("pk", "client__name")
     }
