@@ -158,7 +158,8 @@ class SecretPage(DeveloperPage):
             return {"title": "Already shown"}
         shown, *others = waiting  # each page view shows one set of secrets
         request.session[_SECRETS] = others
-        return {**shown, "others": len(others)}
+        tab = next((name for name, _words in TABS if reverse(name) == shown["back"]), "")
+        return {**shown, "others": len(others), "tab": tab, "is_tab": False}
 
 
 def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None], **facts: Any) -> HttpResponse:

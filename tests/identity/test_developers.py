@@ -176,6 +176,11 @@ class TestClients:
         press_button(browser, path, "remove")
         assert not OAuthClient.objects.exists()
 
+    def test_tab_of_the_secrets_is_the_tab_of_their_form(self, browser):
+        assert '<a href="/developers/clients" aria-current="true">' in press_button(
+            browser, "/clients", "make", **self.FIELDS
+        )
+
     def test_public_oauth_client_created_on_the_page_has_no_secret(self, browser):
         page = press_button(browser, "/clients", "make", **self.FIELDS, public="yes")
         assert "Client secret" not in page
