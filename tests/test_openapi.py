@@ -34,6 +34,7 @@ ANY_JSON = {
         )
     ),
     "components/ApplicationStatusRequest/metadata/anyOf/1/items",
+    *(f"components/{name}WalletRequest/user_id" for name in ("Circle", "Reference")),  # 401 for each other value
     "components/Prefill/application_data/additionalProperties",
     *(f"components/Catalog{name}Request/signals/additionalProperties" for name in ("Lookup", "Product", "Search")),
 }  # fmt: skip

@@ -8,9 +8,7 @@ class CircleWalletRequestSerializer(serializers.RequestSerializer):
     """A wallet whose keys the custody vendor holds. `user_id`, if present, must be the caller's."""
 
     refuses_unknown = True
-    user_id = serializers.FreeField(
-        **serializers.NULLABLE, shape={"type": "string"}, help_text="Your own `user_id`; null has the same meaning."
-    )
+    user_id = serializers.FreeField(**serializers.NULLABLE, help_text="Your own `user_id`; null has the same meaning.")
     network = NetworkField(**serializers.NULLABLE)
     label = serializers.TextField(
         max_length=serializers.ID_MAX_LENGTH, **serializers.NULLABLE, help_text="Your label; null if none."
