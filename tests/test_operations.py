@@ -26,6 +26,8 @@ from config.api.openapi import add_examples
 from config.core.errors import ApiError
 from config.core.lifecycle import SecondFactorRequired
 from config.ops import demo_ids
+from credit.core.machine import UNDER_REVIEW
+from credit.models import Application
 from identity.access import authentication
 from identity.models import User
 from tests.api import assert_error, client_of
@@ -56,6 +58,7 @@ NOT_FOUND = {
 # The error for an invalid field or parameter; E1001 if not listed.
 CODES = {"body status": "E1004", "body initial_status": "E1004", "query status": "E1004", "query limit": "E1006",
          "query offset": "E1006", "query amount": "E1003"}  # fmt: skip
+INVALID_REASONS = {"body reasons": "E1017"}  # the code for reasons other than null
 SHOWN_TO_EVERYBODY = {
     "automations_retrieve", "claims_retrieve", "offer_requirements_retrieve", "offers_quote", "offers_retrieve",
     "precontracts_of_offer",
@@ -192,7 +195,8 @@ def check_rejection(response, place, member, case):
     """Check that a rejection names the field, in the form of this API or of the catalog protocol."""
     text = response.content.decode()
     assert (response.status_code, member in text) == (400, True), (case, response.status_code, text)
-    assert re.search(r"E\d{4}", text)[0] == CODES.get(f"{place} {member}", "E1001"), (case, text)
+    where = f"{place} {member}"
+    assert re.search(r"E\d{4}", text)[0] in {CODES.get(where, "E1001"), INVALID_REASONS.get(where)}, (case, text)
 
 
 def is_refused(serializer, given, place, member):
@@ -212,6 +216,8 @@ def is_refused(serializer, given, place, member):
 def test_request_body_that_violates_the_openapi_schema_returns_400(demo, person, name):
     schema, serializer = body_schema(name), declared(name).body
     example = json.loads(body_of(OPERATIONS[name][2], demo)["data"])
+    if name == "counteroffers_create":  # the API checks the status of the application before the content
+        Application.objects.update(status=UNDER_REVIEW)
     with nothing_written(name):
         for member, its_schema in schema["properties"].items():
             for number, value in enumerate(refused_by(its_schema)):

@@ -61,7 +61,7 @@ def test_case_page_proposes_no_decision_after_a_referral(reviewers_client, champ
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or a missing value sets the outcome" in text
 
 
-def test_displaying_the_score_of_a_case_executes_two_statements(reviewers_client, champion):
+def test_displaying_the_score_of_a_case_executes_three_statements(reviewers_client, champion):
     counts, requested = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))
@@ -72,8 +72,8 @@ def test_displaying_the_score_of_a_case_executes_two_statements(reviewers_client
         assert ("Proposal:" in text) == (name == "scored")
     assert requested["plain"] == []
     assert len(requested["scored"]) == 1
-    # The two extra statements read the score and the champion.
-    assert counts["scored"] == counts["plain"] + 2
+    # The three extra statements read the score, the champion, and the name of the offer's scorecard.
+    assert counts["scored"] == counts["plain"] + 3
 
 
 def test_case_page_hides_shadow_scores(reviewers_client, champion):

@@ -31,7 +31,7 @@ def test_idempotent_response_with_an_encrypted_field_is_stored_encrypted(model):
     serializers = [serializer for serializer in serializers_of(model) if name in serializer.Meta.fields]
     assert serializers
     assert all(issubclass(serializer, SecretAnswer) for serializer in serializers)
-    body, place = json.dumps({name: "a secret"}).encode(), "1:key"
+    body, place = json.dumps({name: "a secret"}).encode(), "operation|1|key"
     for serializer in serializers:
         kept = serializer.seal_of(None)(body, place)
         assert (b"secret" in kept, serializer.opened(kept, place)) == (False, body)
