@@ -20,6 +20,7 @@ _PLAIN = ("name", "address", "agency", "phone", "email", "register_number", "deb
 _PARTS = {"supervisor": ("name", "address"), "redress": ("name", "url")}
 _LINES = forms.Textarea(attrs={"rows": 4})
 _EU = ("register_number", "supervisor_name", "supervisor_address", "redress_name", "redress_url", "debt_advice")
+_FOR_EU = "Required for credit in the European Union."
 
 
 def _optional(label: str, max_length: int, help_text: str = "", **options: Any) -> forms.CharField:
@@ -31,8 +32,8 @@ class LenderForm(SeenForm):
 
     name = forms.CharField(max_length=255, help_text="Applicants see it. It must not look like another lender's name.")
     address = _optional("Postal address", 500, "The address for notices and agreements.", widget=_LINES)
-    phone = _optional("Telephone number", 64)
-    email = _optional("E-mail address", 254)
+    phone = _optional("Telephone number", 64, _FOR_EU)
+    email = _optional("E-mail address", 254, _FOR_EU)
     agency = forms.ChoiceField(
         label="Federal agency",
         choices=[("", "The default of the platform"), *CHOICES],
@@ -48,7 +49,7 @@ class LenderForm(SeenForm):
 
     @property
     def fieldset(self) -> tuple[str, Any]:
-        return "Required for credit in the European Union", [self[name] for name in _EU]
+        return _FOR_EU.removesuffix("."), [self[name] for name in _EU]
 
     def clean(self) -> dict[str, Any]:
         facts: dict[str, Any] = super().clean() or {}

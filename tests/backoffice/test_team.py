@@ -7,6 +7,7 @@ from django.utils import timezone
 from config.core.lifecycle import Actor
 from config.core.names import name_key
 from config.mail.models import OutgoingMail
+from credit.core.eu_credit import LENDER_FIELDS
 from credit.models import Provider, ProviderMember
 from identity.accounts.invitations import invite
 from identity.models import Invitation
@@ -227,6 +228,12 @@ class TestLenderData:
         assert {name: initial[name] for name in ("name", "phone", "supervisor_name")} == {
             "name": "Quartz Lending", "phone": "+1 515 555 0100", "supervisor_name": "Authority",
         }  # fmt: skip
+
+    def test_form_marks_every_field_that_an_eu_offer_requires(self, lender):
+        form = console_client(lender.people["owner"]).get(self.address_of(lender)).context["form"]
+        title, grouped = form.fieldset
+        marked = [*(field.name for field in grouped), *(field.name for field in form if title in field.help_text)]
+        assert {name for name in LENDER_FIELDS if not any(field.startswith(name) for field in marked)} == set()
 
     @pytest.mark.parametrize(
         ("fields", "at"),
