@@ -68,7 +68,7 @@ class AddForm(RoleForm):
 def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     invite(actor=actor_of(request), email=email, role=role, provider_id=provider.pk, now=timezone.now())
-    return "The invitation was sent by mail."
+    return "The invitation is stored."
 
 
 def _add(_request: HttpRequest, provider: Provider, form: Any) -> str:

@@ -38,13 +38,22 @@ def test_owner_can_invite_a_lender_member_by_mail(lender):
     assert page.context["title"] == "Bank quartz (701)"
     assert b"_continue" not in page.content
     answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
-    assert "The invitation was sent by mail." in text_of(answer)
+    assert "The invitation is stored." in text_of(answer)
     invitation = Invitation.objects.get()
     assert (invitation.email, invitation.role, invitation.provider_id) == ("new@example.test", "reviewer", "701")
     assert invitation.invited_by == lender.people["owner"]
     assert OutgoingMail.objects.count() == 1
     assert "new@example.test Reviewer invited expires" in text_of(owner.get(page_of(lender)))
     assert not ProviderMember.objects.filter(user__email="new@example.test").exists()
+
+
+def test_invitation_above_the_limit_of_the_address_has_the_same_response_and_sends_no_mail(lender, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
+    owner = console_client(lender.people["owner"])
+    for _ in range(2):
+        answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
+        assert "The invitation is stored." in text_of(answer)
+    assert (Invitation.objects.count(), OutgoingMail.objects.count()) == (2, 1)
 
 
 def test_pending_invitation_of_the_role_member_is_shown_as_a_reviewer(lender):
