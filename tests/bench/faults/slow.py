@@ -1,10 +1,11 @@
-"""Measure how 500 clients that never finish their requests affect other clients."""
+"""Measure how 500 clients that never finish a request, or never read a response, affect other clients."""
 
 import contextlib
 import socket
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from tests.bench import load
 from tests.bench.faults.cluster import cluster
@@ -19,24 +20,42 @@ HALF_A_BODY = (
     b'Content-Length: 400\r\n\r\n{"consumer_id": "'
 )
 HALF_A_HEAD = b"GET /v1/applications HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api"
+LARGE = "/v1/openapi.json"  # its response does not fit into the buffers of the sockets
+KINDS = 3
+SETTLED_SECONDS = 5.0  # until nginx has received the unread responses
 
 
-def _begin(port: int, number: int) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
-    connection.sendall(HALF_A_BODY if number % 2 else HALF_A_HEAD)
+def _reads(number: int) -> bool:
+    """Return whether a client with this number reads responses; it then never finishes its request."""
+    return number % KINDS != 0
+
+
+def _begin(port: int, number: int, api_key: str) -> socket.socket:
+    """Connect a client: its kind depends on its number."""
+    unread = request("GET", LARGE, {"X-API-Key": api_key})
+    connection = socket.socket()
+    connection.settimeout(60)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", port))
+    connection.sendall((unread, HALF_A_HEAD, HALF_A_BODY)[number % KINDS])
     connection.setblocking(False)
     return connection
 
 
 @contextlib.contextmanager
-def crowd(port: int) -> Iterator[None]:
-    """Run clients that send half a request, then a byte every 5 s. They reconnect after a disconnect."""
-    over, sockets = threading.Event(), [_begin(port, number) for number in range(SLOW_CLIENTS)]
+def crowd(port: int, api_key: str) -> Iterator[None]:
+    """Run clients that send half a request, then a byte every 5 s, and clients that never read their response.
+
+    The clients with half a request reconnect after a disconnect.
+    """
+    over, sockets = threading.Event(), [_begin(port, number, api_key) for number in range(SLOW_CLIENTS)]
 
     def stay() -> None:
         number = 0
         while not over.wait(5.0 / SLOW_CLIENTS):
             number = (number + 1) % SLOW_CLIENTS
+            if not _reads(number):
+                continue
             try:
                 sockets[number].send(b"x")
                 if sockets[number].recv(4096) == b"":
@@ -46,12 +65,12 @@ def crowd(port: int) -> Iterator[None]:
             except OSError:
                 sockets[number].close()
                 with contextlib.suppress(OSError):
-                    sockets[number] = _begin(port, number)
+                    sockets[number] = _begin(port, number, api_key)
 
     staying = threading.Thread(target=stay)
     staying.start()
     try:
-        time.sleep(0.5)
+        time.sleep(SETTLED_SECONDS)
         yield
     finally:
         over.set()
@@ -69,10 +88,10 @@ def run(quick: bool) -> Iterator[Line]:
     if nginx_program() is None:
         print("    nginx is not installed, so slow clients are not measured.", flush=True)
         return
-    turns = {"alone": contextlib.nullcontext, "with slow clients": crowd}
-    outcomes_by_name = {name: load.Outcome() for name in turns}
     with cluster() as own, stand(own) as services, services.serve() as platform, nginx(platform.port) as port:
         listing = request("GET", "/v1/applications", {"X-API-Key": services.api_key})
+        turns = {"alone": contextlib.nullcontext, "with slow clients": partial(crowd, api_key=services.api_key)}
+        outcomes_by_name = {name: load.Outcome() for name in turns}
 
         def others(length: float) -> load.Outcome:
             return load.run(port, [iter(lambda: listing, None) for _ in range(4)], status=200, seconds=length)
