@@ -13,3 +13,9 @@ def test_the_diff_of_the_worked_example_applies_to_this_commit():
         ["git", "apply", "--check", "-"], cwd=ROOT, input=diff, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_migration_of_the_worked_example_follows_the_newest_migration():
+    page = (ROOT / "docs/develop/adding.md").read_text()
+    newest = max(file.stem for file in (ROOT / "claims/migrations").glob("0*.py"))
+    assert re.search(r"^\+ +\('claims', '(\w+)'\),$", page, re.MULTILINE)[1] == newest
