@@ -68,8 +68,8 @@ _DAYS = {states.SUBMITTED: Clock.DAYS[Clock.APPLICATION], **IDLE_DAYS}
 def event_of(application: Any, row: Any, completes: Any) -> Event | None:
     """Return the event of a transition with the history entry `row`, or None if the applicant gets no mail about it.
 
-    Drafts were not sent, the start of the review needs no one, and an accepted counteroffer has the mail about the
-    acceptance.
+    There is no mail about a draft or about the start of a review. The mail about the acceptance of a counteroffer
+    replaces the mail about its approval.
     """
     before, to, is_own = row.previous_status, row.status, row.principal_id == application.consumer_id
     if to != states.SUBMITTED and before in {None, states.DRAFT}:
