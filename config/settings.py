@@ -468,6 +468,10 @@ SPECTACULAR_SETTINGS = {
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_I18N = True  # mails, notices, `/my`, and `/account/` are translated, other pages are in LANGUAGE_CODE
+# The cookie has the language that a visitor chose. It ends with the browser's session.
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_SECURE = PRODUCTION
 LANGUAGES = [("en", "English"), ("es", "Español"), ("de", "Deutsch")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 

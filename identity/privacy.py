@@ -60,7 +60,7 @@ TABLES = {
         personal("username", erase=REPLACE, masked=False),
         personal("first_name", "last_name", "email", erase=REPLACE),
         personal("password", erase=REPLACE, secret=True),
-        personal("last_login", masked=False),
+        personal("last_login", "language", masked=False),
         none(
             "id", "is_superuser", "is_staff", "is_active", "date_joined", "credentials_changed_at", "wants_mail",
             "erased_at",

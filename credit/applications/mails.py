@@ -108,7 +108,8 @@ def mail_event(
     row = _confirmed_address.first(user_id=application.consumer_id)
     if row is None:
         return
-    [address], language = row, language_of(application.readable_applicants)
+    address, chosen = row
+    language = chosen or language_of(application.readable_applicants)
     with translation.override(language):
         steps = [*rows(), (gettext("Next step"), str(event.next))]
         if by is not None:
@@ -136,5 +137,5 @@ _confirmed_address = PreparedSelect(
     lambda user_id: get_user_model().objects.filter(
         pk=user_id, is_active=True, wants_mail=True, emailaddress__primary=True, emailaddress__verified=True
     )[:1],
-    ("emailaddress__email",),
+    ("emailaddress__email", "language"),
 )

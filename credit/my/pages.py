@@ -52,6 +52,7 @@ from credit.requirements.services import of_application
 from credit.review.services import change_status
 from credit.scoring.corrections import correctable_facts
 from credit.terms import acceptance, counteroffers
+from identity.accounts.languages import chosen_language
 
 # Maps a status to the transition that sends the application to the lender.
 _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER_REVIEW}
@@ -98,13 +99,15 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 
 @contextmanager
 def localized(request: HttpRequest) -> Iterator[None]:
-    """Activate the language of the user's latest application, and the user's time zone.
+    """Activate the language that the user chose, and the user's time zone.
 
-    Applications without applicants don't count. If the latest one has no supported language, the browser's language is
-    used. If the time zone is unknown, UTC is used.
+    Without a choice, the language is that of the latest application with applicants, otherwise the browser's. If the
+    time zone is unknown, UTC is used.
     """
     latest = latest_applicants(request.user) if request.user.is_authenticated else []
-    language = language_of(latest[0][0] if latest else None, otherwise=get_language_from_request(request))
+    language = chosen_language(request) or language_of(
+        latest[0][0] if latest else None, otherwise=get_language_from_request(request)
+    )
     # Django's error page uses this attribute.
     request.LANGUAGE_CODE = language
     with override(language), timezone.override(_tzinfo_of(latest)):

@@ -48,6 +48,12 @@ class User(AbstractUser):
     wants_mail = models.BooleanField(
         default=True, help_text="Whether to send mail when an application requires an action."
     )
+    language = models.CharField(  # noqa: DJ001  null, because a new column with a default rewrites the table of SQLite
+        max_length=2,
+        null=True,
+        editable=False,
+        help_text="The language of the account's pages and mails. Null until the user chooses it.",
+    )
     erased_at = models.DateTimeField(
         null=True,
         editable=False,

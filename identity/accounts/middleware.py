@@ -16,7 +16,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language_from_request, gettext, override
+from django.utils.translation import activate, get_language_from_request, gettext, override
 
 from config.api.rate_limits import RateLimited, consume_by_address
 from config.core.errors import ApiError
@@ -24,6 +24,7 @@ from config.core.json_text import is_deeper
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
 from identity.access.second_factor import has_one
+from identity.accounts.languages import chosen_language
 from identity.accounts.links import LinkEnded
 
 logger = logging.getLogger("platform.accounts")
@@ -36,6 +37,7 @@ _COUNTED = {
     "account_reset_password": ("mail_address",),
     "account_email": ("mail_address",),
 }
+_LANGUAGE = "account_language"
 # The identity provider calls this page from one address for all staff. The view counts calls with an invalid token.
 _SIGNED = frozenset({"oidc_logout"})
 # Forms that could give an attacker access, or lock the owner out.
@@ -68,7 +70,9 @@ class AccountPages:
         return response
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
-        """Require the account's second factor for sensitive forms. Count a form before its view runs."""
+        """Activate the account's language. Require the account's second factor for sensitive forms, and count forms."""
+        if request.path_info.startswith((PREFIX, "/oauth/")) and (language := chosen_language(request)):
+            activate(language)
         if request.path_info in _DATED and request.user.is_authenticated:
             timezone.activate(_tzinfo_of(request.user))
         if not request.path_info.startswith(PREFIX):
@@ -80,7 +84,8 @@ class AccountPages:
         if request.method != "POST" or name in _SIGNED:
             return None
         try:
-            for limit in ("token", *_COUNTED.get(name, ())):
+            # The choice of a language does not count as an attempt to log in.
+            for limit in ("anonymous",) if name == _LANGUAGE else ("token", *_COUNTED.get(name, ())):
                 consume_by_address(limit, request)
         except ApiError as refusal:
             return _refused(request, refusal)

@@ -13,7 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import get_language_from_request, gettext, gettext_lazy, override
+from django.utils.translation import gettext, gettext_lazy, override
 from django.views.generic import FormView, TemplateView, View
 
 from config.core.lifecycle import Actor
@@ -22,6 +22,7 @@ from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, invitations, managed
 from identity.accounts.forms import AddressForm, NameForm
+from identity.accounts.languages import page_language
 from identity.accounts.links import LinkEnded, find_link
 from identity.accounts.models import Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
@@ -40,7 +41,7 @@ def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
     page = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
         page = ""
-    with override(get_language_from_request(request)):
+    with override(page_language(request)):
         response = render(request, "account/form_expired.html", {"page": page}, status=403)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -10,9 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.utils.translation import get_language_from_request, override
+from django.utils.translation import override
 
 from identity.accounts.adapter import known_person
+from identity.accounts.languages import page_language
 
 LETTERS_MAX = 100_000
 _KEPT = "typed_text"
@@ -64,7 +65,7 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
         for name, values in kept["fields"].items()
         for value in values
     ]
-    with override(get_language_from_request(request) if request.path_info.startswith(("/my", "/account/")) else None):
+    with override(page_language(request) if request.path_info.startswith(("/my", "/account/")) else None):
         response = render(request, "account/typed_text.html", {"fields": fields, "discard": f"?{_DISCARD}"})
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -13,6 +13,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from identity.accounts import pages
+from identity.accounts.languages import choose_language
 from identity.accounts.privacy_pages import ExportFile, PrivacyPage
 
 
@@ -28,6 +29,7 @@ _new_codes = reauthentication_required(_whole(pages.NewRecoveryCodesPage))
 
 urlpatterns = [
     path("", pages.AccountPage.as_view(), name="account"),
+    path("language", choose_language, name="account_language"),
     path("login", theirs.LoginView.as_view(), name="account_login"),
     path("logout", theirs.LogoutView.as_view(), name="account_logout"),
     path("inactive", theirs.AccountInactiveView.as_view(), name="account_inactive"),

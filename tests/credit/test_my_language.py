@@ -158,3 +158,14 @@ def test_mail_about_an_application_uses_the_applicants_language():
     assert decided.subject.startswith("El prestamista decidió sobre su solicitud: Cedar Bank, A-")
     assert "Siguiente paso: Acepte o rechace las condiciones." in decided.body
     assert json.dumps(decided.body).count("/my/applications/") == 1
+
+
+def test_mail_about_an_application_uses_the_chosen_language_of_the_account():
+    world = World(person={**PERSON, "language": "de"}, start=timezone.now())
+    user = world.consumer.user
+    user.language = "es"
+    user.save()
+    confirm(user, "rosa@example.org")
+    world.submit(0)
+    deliver_some(now=timezone.now())
+    assert mail.outbox[0].subject.startswith("Su solicitud se envió al prestamista: Cedar Bank, A-")

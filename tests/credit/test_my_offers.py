@@ -246,7 +246,7 @@ class TestWayToTheForm:
         assert "To apply, log in or sign up." in page
         (sign_up,) = re.findall(r'href="(/account/signup[^"]*)"', page)
         assert unquote(unquote(sign_up)).endswith(f"next={path}")
-        wanted = re.search(r'name="next" value="([^"]+)"', page)[1].replace("&amp;", "&")
+        wanted = re.search(r'name="next" value="(/my[^"]+)"', page)[1].replace("&amp;", "&")
         answer = browser.post(location, {"login": user.username, "password": PASSWORD, "next": wanted})
         assert answer.headers["Location"] == path
         page = browser.get(path).content.decode()
