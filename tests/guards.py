@@ -225,7 +225,7 @@ GUARDS = (
     ),
     Guard(
         "password-of-staff", "identity/accounts/log_in.py",
-        "user is None or not may_use_password(user)", "user is None", "identity/test_staff_oidc.py",
+        "user is None or not may_use_password(user)", "user is None", "identity/test_staff_sessions.py",
     ),
     Guard(
         "chain-of-audit-lines", "config/core/audit.py",

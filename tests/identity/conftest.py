@@ -1,10 +1,13 @@
-"""Share fixtures between the tests of identity verification and bank data."""
+"""Share fixtures between the tests of identity verification, bank data, and staff log-ins."""
 
 import pytest
 from django.db import connection
 
+from config.core.groups import REVIEWER, SUPPORT
+from identity.oidc import client as oidc_client
 from identity.providers import plaid as plaid_module
 from identity.providers import plaid_events
+from tests.identity.issuer_double import JANE, IssuerDouble, invited, log_in
 from tests.identity.plaid_double import CLIENT_ID, SECRET, Judge, PlaidDouble, read_description
 
 
@@ -43,3 +46,25 @@ def judged_plaid(plaid, judge):
     """Yield a double of Plaid whose requests and responses are all validated at the end of the test."""
     yield plaid
     assert judge.judge(plaid.exchanges) > 0
+
+
+@pytest.fixture
+def issuer(settings, db):
+    """Yield an OpenID Connect issuer of staff, who can't log in with passwords."""
+    with IssuerDouble() as double:
+        settings.STAFF_OIDC = double.client
+        settings.STAFF_OIDC_GROUPS = {"idp-support": SUPPORT, "idp-reviewers": REVIEWER}
+        settings.STAFF_PASSWORDS, settings.STAFF_BREAK_GLASS = False, "glass"
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None, "mail_recipient": None}
+        oidc_client.forget_documents()
+        double.person = dict(JANE)
+        yield double
+    oidc_client.forget_documents()
+
+
+@pytest.fixture
+def jane(issuer):
+    """Return the browser of a member of staff with a session from the issuer."""
+    invited()
+    return log_in(issuer)[0]

@@ -1,4 +1,4 @@
-"""Serve an OpenID Connect issuer on 127.0.0.1: discovery, authorization, tokens, keys, userinfo, and logout tokens.
+"""Serve an OpenID Connect issuer on 127.0.0.1: discovery, tokens, keys, and userinfo; log in at it.
 
 A test sets `person` (the claims of the user who logs in) and, to simulate a wrong or hostile issuer, `changes`.
 """
@@ -11,10 +11,14 @@ from hashlib import sha256
 from urllib.parse import parse_qs, parse_qsl, unquote_plus, urlencode, urlsplit
 
 import jwt
-import requests
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.test import Client
+from django.utils import timezone
 
+from config.core.groups import SUPPORT
+from config.core.lifecycle import Actor
+from identity.accounts.invitations import invite
 from identity.oidc.client import LOGOUT_EVENT
 from identity.oidc.environment import Issuer
 from tests.payments.http_double import HttpDouble, Reply
@@ -23,6 +27,8 @@ KEY = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
 STRANGER = rsa.generate_private_key(public_exponent=65_537, key_size=2_048)
 PUBLIC_PEM = KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 CLIENT, SECRET = "platform:1", "s/ecret&"
+EMAIL = "jane@staff.example"
+JANE = {"sub": "jane-1", "email": EMAIL, "email_verified": True, "groups": ["idp-support"], "sid": "s1"}
 
 
 def hmac_token(claims, key):
@@ -69,8 +75,6 @@ class IssuerDouble(HttpDouble):
         if name == "/keys":
             public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key()))
             return Reply(content={"keys": [{**public, "kid": "one", "use": "sig", "alg": "RS256"}]})
-        if name == "/authorize":
-            return self.authorize(request.query)
         if name == "/userinfo":
             return Reply(content={"sub": self.person["sub"], **self.userinfo})
         return self.exchange(request) if name == "/token" else Reply(status=404)
@@ -111,9 +115,8 @@ class IssuerDouble(HttpDouble):
 
     def visit(self, address):
         """Log in at the issuer as `person`; return the path and query of its redirect."""
-        assert address.startswith(self.url)
-        back = requests.get(address, allow_redirects=False, timeout=10).headers["Location"]
-        parts = urlsplit(back)
+        assert address.startswith(f"{self.client.url}/authorize?")
+        parts = urlsplit(self.authorize(dict(parse_qsl(urlsplit(address).query))).headers["Location"])
         return f"{parts.path}?{parts.query}"
 
 
@@ -121,3 +124,28 @@ def with_changed(address, **changes):
     """Return a URL with changed query parameters."""
     parts = urlsplit(address)
     return f"{parts.path}?{urlencode({**dict(parse_qsl(parts.query)), **changes})}"
+
+
+def invited():
+    """Invite `EMAIL` to the staff."""
+    return invite(actor=Actor.system("test"), email=EMAIL, role="staff", group=SUPPORT, now=timezone.now())
+
+
+def start_log_in(issuer, browser=None, wanted="/admin/"):
+    """Start at the platform's log-in page and log in at the issuer; return the browser and the redirect address."""
+    browser = browser or Client()
+    start = browser.get("/account/oidc/start", {"next": wanted})
+    assert start.status_code == 302, start.content
+    return browser, issuer.visit(start.headers["Location"])
+
+
+def log_in(issuer, browser=None, **person):
+    """Log in as the issuer's `person`; return the browser and the response of the platform."""
+    issuer.person.update(person)
+    browser, back = start_log_in(issuer, browser)
+    return browser, browser.get(back)
+
+
+def is_in(browser):
+    """Return whether the browser can open the back office."""
+    return browser.get("/admin/").status_code == 200

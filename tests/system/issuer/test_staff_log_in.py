@@ -17,7 +17,8 @@ from config.core.groups import REVIEWER, SUPPORT
 from identity.access.models import User
 from identity.oidc import client
 from identity.oidc.environment import Issuer
-from tests.identity.test_staff_oidc import EMAIL, groups_of, invited, is_in
+from tests.identity.issuer_double import EMAIL, invited, is_in
+from tests.identity.test_staff_oidc import groups_of
 from tests.processes import free_port, wait_until
 
 HERE = Path(__file__).parent
