@@ -1,0 +1,165 @@
+"""Test password resets, password changes, sessions, and the deletion of an account under `/account/`."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import formats, timezone
+
+from config.webhooks.endpoints import create_endpoint
+from identity.access.tokens import start_family
+from identity.models import Erasure
+from tests.api import ApiClient, assert_error
+from tests.factories import PASSWORD
+from tests.identity.oauth_support import make_client
+from tests.identity.support import issue
+from tests.identity.test_account_pages import EMAIL, follow, link_in, log_in, mailed, sign_up_confirmed
+from tests.identity.test_invitations import person_with
+from tests.second_factors import authenticator_of, code_of
+
+pytestmark = pytest.mark.django_db
+NEW_PASSWORD = "a new one, and long"
+FIELDS = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+
+
+@pytest.fixture
+def jane(db):
+    return person_with(EMAIL)
+
+
+def test_a_password_is_reset_by_a_one_time_link(jane, settings):
+    old, _ = log_in(EMAIL)
+    settings.ALLOWED_HOSTS = ["*"]
+    Client(headers={"host": "evil.example"}).post("/account/password/forgot", {"email": EMAIL})
+    (message,) = mailed()
+    assert settings.APP_URL in message.body
+    path = link_in(message)
+    assert follow(Client(), path, FIELDS).status_code == 302
+    assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 302
+    assert log_in(EMAIL)[1].status_code == 200
+    assert old.get("/account/").status_code == 302, "what was logged in is not any more"
+    follow(Client(), path, {"password1": "another long one", "password2": "another long one"})
+    assert log_in(EMAIL, "another long one")[1].status_code == 200
+    assert [message.subject for message in mailed()] == ["Your password for Credit Platform was reset"]
+
+
+def test_password_reset_issues_no_token_without_the_second_factor(jane):
+    authenticator_of(jane)
+    Client().post("/account/password/forgot", {"email": EMAIL})
+    follow(Client(), link_in(mailed()[0]), FIELDS)
+    body = {"username": jane.username, "password": NEW_PASSWORD}
+    assert_error(ApiClient().send("/auth/token", body), 401, "E2001")
+    assert ApiClient().send("/auth/token", {**body, "otp": code_of()}).status_code == 200
+
+
+def test_password_reset_link_expires(jane, settings):
+    Client().post("/account/password/forgot", {"email": EMAIL})
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    follow(Client(), link_in(mailed()[0]), FIELDS)
+    assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 200
+
+
+def test_password_change_requires_the_old_password_and_ends_other_sessions_and_tokens(jane):
+    browser, _ = log_in(EMAIL)
+    other, _ = log_in(EMAIL)
+    fields = {"oldpassword": "wrong", **FIELDS}
+    assert browser.post("/account/password", fields).status_code == 200
+    assert browser.post("/account/password", fields | {"oldpassword": PASSWORD}).status_code == 302
+    assert browser.get("/account/").status_code == 200
+    assert other.get("/account/").status_code == 302
+    assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 302
+
+
+def test_guesses_of_the_old_password_share_the_rate_limit_of_log_ins(jane):
+    browser, _ = log_in(EMAIL)
+    fields = {"oldpassword": "wrong", **FIELDS}
+    assert [browser.post("/account/password", fields).status_code for _ in range(11)] == [200] * 10 + [429]
+
+
+def test_password_reset_suspends_keys_and_webhooks_and_revokes_apps(jane):
+    key = issue(jane)
+    endpoint = create_endpoint(
+        account_id=jane.pk, url="https://example.org/hook", event_types=["*"], description="", now=timezone.now()
+    )
+    app, _secret = make_client()
+    granted = start_family(user=jane, now=timezone.now(), client=app, scope="offers:read")
+    Client().post("/account/password/forgot", {"email": EMAIL})
+    done = follow(Client(), link_in(mailed()[0]), FIELDS)
+    assert done.status_code == 302
+    assert "suspended" in mailed()[-1].body
+    assert "/developers/keys" in Client().get(done.headers["Location"]).content.decode()
+    assert_error(ApiClient(api_key=key.key).read("/auth/me"), 401, "E2009")
+    assert_error(ApiClient(bearer=granted.access_token).read("/auth/me"), 401, "E2002")
+    endpoint.refresh_from_db()
+    assert endpoint.disabled_reason == "disabled_by_password_reset"
+    browser, _ = log_in(EMAIL, NEW_PASSWORD)
+    assert "Confirm the key if it is yours" in browser.get("/developers/keys").content.decode()
+    browser.post("/developers/keys", {"do": "confirm", "key_id": key.record.pk})
+    assert ApiClient(api_key=key.key).read("/auth/me").status_code == 200
+
+
+def test_sessions_page_lists_sessions_and_ends_other_sessions(jane):
+    browser, _ = log_in(EMAIL)
+    other, _ = log_in(EMAIL)
+    page = browser.get("/account/sessions").content.decode()
+    assert (page.count("Here"), page.count("Elsewhere")) == (1, 1)
+    first = browser.post("/account/sessions").headers["Location"]
+    assert first.startswith("/account/reauthenticate")
+    browser.post(first, {"password": PASSWORD})
+    assert browser.get("/account/").status_code == 200
+    assert other.get("/account/").status_code == 302
+
+
+def test_log_in_changes_the_session_id_and_log_out_deletes_the_session(jane):
+    browser = Client()
+    browser.get("/account/login")
+    browser.post("/account/signup", {"email": "x", "password1": "x"})
+    before = browser.session.session_key
+    log_in(EMAIL, browser=browser)
+    key = browser.session.session_key
+    assert key != before
+    assert browser.post("/account/logout").status_code == 302
+    assert not Session.objects.filter(session_key=key).exists()
+
+
+def test_an_active_session_ends_after_twelve_hours(jane):
+    browser, _ = log_in(EMAIL)
+    session = browser.session
+    session["began"] -= 12 * 3600 + 1
+    session.save()
+    assert browser.get("/account/").headers["Location"] == "/account/login?next=/account/"
+    assert not Session.objects.filter(session_key=session.session_key).exists()
+
+
+def test_long_password_of_any_characters_is_accepted_unchanged():
+    password = " Ünïcode, spaces and 64 characters more: " + "x" * 64 + " "
+    sign_up_confirmed(password)
+    assert log_in(EMAIL, password)[1].status_code == 302
+    assert log_in(EMAIL, password.strip())[1].status_code == 200
+
+
+def test_deletion_of_an_account_requires_the_password_again(jane):
+    browser, _ = log_in(EMAIL)
+    closed = browser.get("/account/privacy").content.decode().partition("<details>")[2].partition("</details>")[0]
+    assert 'value="erase"' in closed
+    location = browser.post("/account/privacy", {"do": "erase"}).headers["Location"]
+    assert browser.post(location, {"password": "wrong", "next": "/account/privacy"}).status_code == 200
+    assert not Erasure.objects.exists()
+    browser.post(location, {"password": PASSWORD, "next": "/account/privacy"})
+    page = browser.post("/account/privacy", {"do": "erase"}, follow=True).content.decode()
+    assert Erasure.objects.get().account == jane
+    assert "You requested the deletion of your account." in page
+    starts_on = formats.date_format(timezone.now() + timedelta(days=14), "F j, Y")
+    assert f"It starts on {starts_on}." in page
+    kept = browser.post("/account/privacy", {"do": "keep"}, follow=True).content.decode()
+    assert "The deletion is canceled." in kept
+    assert not Erasure.objects.exists()
+
+
+def test_forgotten_password_link_follows_the_password_field(jane):
+    for browser, path in ((Client(), "/account/login"), (log_in(EMAIL)[0], "/account/reauthenticate")):
+        page = browser.get(path).content.decode()
+        assert page.index('name="password"') < page.index("/account/password/forgot")
+        assert 'aria-describedby="id_password_helptext"' in page
+        assert page.count('id="id_password_helptext"') == 1
