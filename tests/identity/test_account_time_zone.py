@@ -43,10 +43,9 @@ class TestInOregon:
         page = read(browser, "/account/sessions")
         assert "Since: January 31, 2028, 19:00 PST." in page
         assert "UTC" not in page
-
-    def test_label_of_a_session_is_that_of_its_day(self, browser, user):
         UserSession.objects.filter(user=user).update(created_at=datetime(2028, 7, 1, 3, tzinfo=UTC))
         assert "Since: June 30, 2028, 20:00 PDT." in read(browser, "/account/sessions")
+        assert timezone.get_current_timezone_name() == "UTC", "the time zone ends with the request"
 
     def test_consents_have_the_day_of_the_applicant(self, browser, user):
         give_consent(user.pk, ELECTRONIC_NOTICES, 1, scope="x", now=AT)
@@ -54,14 +53,10 @@ class TestInOregon:
         assert "(January 31, 2028)" in page
         assert re.search(r"The dates are in the time zone P[SD]T\.", page)
 
-    @pytest.mark.parametrize("path", ["/account/privacy", "/account/second-factor", "/oauth/grants"])
-    def test_pages_with_dates_name_the_zone_of_the_list_of_applications(self, authorized, browser, path):
-        zone = r"The dates are in the time zone [A-Z]+\."
-        assert re.search(zone, read(browser, path))[0] == re.search(zone, read(browser, "/my"))[0]
-
-    def test_time_zone_ends_with_the_request(self, browser):
-        read(browser, "/account/sessions")
-        assert timezone.get_current_timezone_name() == "UTC"
+    def test_pages_with_dates_name_the_zone_of_the_list_of_applications(self, authorized, browser):
+        paths = ("/my", "/account/privacy", "/account/second-factor", "/oauth/grants")
+        zones = [re.search(r"The dates are in the time zone [A-Z]+\.", read(browser, path))[0] for path in paths]
+        assert len({*zones}) == 1, zones
 
 
 def test_sessions_of_an_account_without_applications_are_in_utc(browser, user):
