@@ -50,8 +50,8 @@ def end_newest_consent(api):
     return consent
 
 
-def authorize(user):
-    client, secret = make_client()
+def authorize(user, name="Budget app"):
+    client, secret = make_client(name=name)
     tokens = exchange(code_for(user, client), client, secret).json()
     return client, ApiClient(bearer=tokens["access_token"])
 
@@ -67,25 +67,17 @@ def test_ended_consent_of_an_app_revokes_its_tokens(api, user):
     assert TokenFamily.objects.get(client=client).revoked_at is not None
 
 
-@pytest.mark.parametrize("end", ["page", "client", "password"])
-def test_revoked_app_access_ends_the_consent_to_the_app(user, end):
-    client, _app = authorize(user)
+def test_prune_ends_only_the_consents_to_apps_without_live_tokens(user):
+    on_page, deleted, _live = (authorize(user, name)[0] for name in ("a", "b", "c"))
     now = timezone.now()
-    if end == "page":
-        TokenFamily.objects.filter(client=client).revoke(now=now)
-    elif end == "client":
-        OAuthClient.objects.filter(pk=client.pk).delete()
-    else:
-        user.credentials_changed_at = now
-        user.save(update_fields=["credentials_changed_at"])
+    TokenFamily.objects.filter(client=on_page).revoke(now=now)
+    OAuthClient.objects.filter(pk=deleted.pk).delete()
     pruning.prune(now=now)
-    assert Consent.objects.get().ended_at is not None
-
-
-def test_prune_does_not_end_the_consent_of_an_app_with_live_tokens(user):
-    authorize(user)
-    pruning.prune(now=timezone.now())
-    assert Consent.objects.get().ended_at is None
+    assert Consent.objects.active().count() == 1
+    user.credentials_changed_at = now
+    user.save(update_fields=["credentials_changed_at"])
+    pruning.prune(now=now)
+    assert not Consent.objects.active().exists()
 
 
 def test_ended_consent_to_a_bank_link_removes_the_bank_at_the_vendor(api, user, django_capture_on_commit_callbacks):
@@ -98,12 +90,6 @@ def test_ended_consent_to_a_bank_link_removes_the_bank_at_the_vendor(api, user, 
     assert Consent.objects.get().pk.hex == consent_id.replace("-", "")
 
 
-def test_unlinked_bank_ends_its_consent(api, user):
-    item_id = link_bank(api, user).json()["item_id"]
-    assert api.remove(f"/bankdata/items/{item_id}").status_code == 200
-    assert newest(api)["ended_at"] is not None
-
-
 def test_ended_consent_to_electronic_notices_stops_electronic_notices(api, user):
     digest = digest_of(consent_text("en"))
     for _ in range(2):
@@ -114,16 +100,21 @@ def test_ended_consent_to_electronic_notices_stops_electronic_notices(api, user)
     assert not NoticeConsent.is_given_by(user.pk)
 
 
-def test_withdrawn_consent_to_electronic_notices_is_listed_as_ended(api):
-    body = {"text_sha256": digest_of(consent_text("en")), "language": "en"}
-    api.replace("/notice-consent", body)
+def test_consent_ends_with_the_link_or_permission_that_it_is_about(api, user):
+    item_id = link_bank(api, user).json()["item_id"]
+    assert api.remove(f"/bankdata/items/{item_id}").status_code == 200
+    assert newest(api)["ended_at"] is not None
+    api.replace("/notice-consent", {"text_sha256": digest_of(consent_text("en")), "language": "en"})
     api.remove("/notice-consent")
     assert newest(api)["ended_at"] is not None
 
 
 def test_ended_sharing_consent_stops_future_sharing_with_the_lender(api, user):
-    application = ApplicationFactory(consumer=user, share=["bank"])
     body = {"status": "submitted", "updated_by": str(user.pk)}
+    unshared = ApplicationFactory(consumer=user, share=[])
+    assert api.replace(f"/applications/{unshared.pk}/status", body).status_code == 200
+    assert not Consent.objects.exists()
+    application = ApplicationFactory(consumer=user, share=["bank"])
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
     consent = end_newest_consent(api)
     assert (consent["kind"], "bank to lender" in consent["scope"]) == ("lender_sharing", True)
@@ -197,13 +188,6 @@ def test_consent_list_statement_count_does_not_depend_on_the_list_length(api, us
     for _ in range(10):
         give_consent(user.pk, LENDER_SHARING, ApplicationFactory(consumer=user).pk, scope=scope, now=timezone.now())
     assert count() <= before
-
-
-def test_application_without_shared_data_has_no_consent(api, user):
-    application = ApplicationFactory(consumer=user, share=[])
-    body = {"status": "submitted", "updated_by": str(user.pk)}
-    assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
-    assert not Consent.objects.exists()
 
 
 def test_prune_creates_missing_sharing_consents_and_ends_outdated_sharing_consents(user):

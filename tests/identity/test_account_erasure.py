@@ -3,7 +3,6 @@
 from datetime import timedelta
 from io import StringIO
 from types import SimpleNamespace
-from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group
@@ -26,7 +25,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client
 from tests.backoffice.pages import send_form
 from tests.credit.applicants import changed
-from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
+from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
 from tests.flows.markers import Planter
 from tests.flows.test_erasure import left_of, planted
 from tests.identity.support import issue
@@ -41,8 +40,8 @@ def wait_over():
     Erasure.objects.update(look_at=timezone.now() - timedelta(minutes=1))
 
 
-def test_erasure_request_is_scheduled_for_14_days_later(api, user):
-    response = api.send(PATH)
+def test_erasure_request_is_scheduled_for_14_days_later(api, user, stranger_api, key):
+    response = api.send(PATH, key=key)
     shown = response.json()
     assert (response.status_code, set(shown)) == (201, FIELDS)
     assert (shown["status"], shown["kept"], shown["completed_at"]) == ("requested", [], None)
@@ -51,27 +50,23 @@ def test_erasure_request_is_scheduled_for_14_days_later(api, user):
     assert record.due_at - record.requested_at == timedelta(days=30)
     assert api.read(PATH).json() == shown
     assert api.send(PATH).json() == shown
+    again = api.send(PATH, key=key)
+    assert (again.json(), again.headers["Idempotent-Replayed"]) == (shown, "true")
+    assert stranger_api.read(PATH).json()["status"] == "none"
+    assert stranger_api.remove(PATH).status_code == 200
     assert AccountHistory.objects.filter(account=user, action="account.deletion_requested").count() == 1
     call_command("process_privacy", "--once", stdout=StringIO())
     assert api.read(PATH).json()["status"] == "requested"
 
 
-def test_erasure_request_is_replayed_under_its_idempotency_key(api):
-    key = uuid4()
-    first = api.send(PATH, key=key)
-    again = api.send(PATH, key=key)
-    assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
-
-
 def test_erasure_request_can_be_canceled_within_14_days(api, user):
     assert api.remove(PATH).status_code == 200
-    api.send(PATH)
+    erasure._record(user.pk, requested_at=timezone.now() - timedelta(days=13))
     assert api.remove(PATH).status_code == 200
     none = dict.fromkeys(("id", "requested_at", "due_at", "completed_at")) | {"obstacles": [], "kept": []}
     none["status"] = "none"
     assert api.read(PATH).json() == none
-    api.send(PATH)
-    wait_over()
+    erasure._record(user.pk, requested_at=timezone.now() - timedelta(days=15))
     assert_error(api.remove(PATH), 400, "E3004")
     assert AccountHistory.objects.filter(account=user, action="account.deletion_canceled").count() == 1
 
@@ -106,14 +101,6 @@ def test_erasure_processed_by_two_workers_runs_once(user, monkeypatch):
     assert left_of("qqmarker") == set()
 
 
-@pytest.mark.parametrize("day", [13, 15])
-def test_erasure_can_be_canceled_on_day_13_and_not_on_day_15(api, user, day):
-    erasure._record(user.pk, requested_at=timezone.now() - timedelta(days=day))
-    response = api.remove(PATH)
-    assert response.status_code == (200 if day == 13 else 400)
-    assert Erasure.objects.exists() == (day == 15)
-
-
 def test_erasure_deletes_a_data_export_requested_after_the_erasure_request(api, user):
     api.send(PATH)
     assert api.send("/account/exports").status_code == 202
@@ -124,16 +111,14 @@ def test_erasure_deletes_a_data_export_requested_after_the_erasure_request(api, 
     assert (Export.objects.count(), storage.storage().exists(name)) == (0, False)
 
 
-@pytest.mark.parametrize("scopes", [None, ["offers:read"]])
-def test_api_key_cannot_request_erasure(user, scopes):
-    assert_error(ApiClient(api_key=issue(user, scopes=scopes).key).send(PATH), 403, "E2005")
-    assert not Erasure.objects.exists()
-
-
-def test_erasure_requires_the_second_factor_of_the_account(api, user):
+def test_erasure_and_export_requests_require_a_log_in_with_the_second_factor(api, user):
+    clients = [(ApiClient(api_key=issue(user, scopes=scopes).key), "E2005") for scopes in (None, ["offers:read"])]
     authenticator_of(user)
-    assert_error(api.send(PATH), 403, "E2012")
+    for client, code in (*clients, (api, "E2012")):
+        for path in (PATH, "/account/exports"):
+            assert_error(client.send(path), 403, code)
     assert not Erasure.objects.exists()
+    assert not Export.objects.exists()
 
 
 def test_open_application_blocks_erasure_with_its_deadline_in_the_error(api, user):
@@ -167,19 +152,6 @@ def test_staff_and_members_of_a_lender_cannot_be_erased(user):
     assert_error(client_of(provider.owner).send(PATH), 400, "E3021")
     user.groups.add(Group.objects.get(name="Partner"))
     assert_error(client_of(user).send(PATH), 400, "E3021")
-
-
-def test_privacy_page_requests_and_cancels_erasure(user):
-    browser = Client()
-    browser.force_login(user)
-    page = reverse("account_privacy")
-    location = browser.post(page, {"do": "erase"}).headers["Location"]
-    browser.post(location, {"password": PASSWORD, "next": page})
-    browser.post(page, {"do": "erase"})
-    assert Erasure.objects.get().account == user
-    assert "You requested the deletion." in browser.get(page).content.decode()
-    browser.post(page, {"do": "keep"})
-    assert not Erasure.objects.exists()
 
 
 def test_privacy_page_shows_the_obstacles_of_a_requested_erasure(user):
@@ -216,16 +188,22 @@ def kept(user):
     return row
 
 
-def test_retained_application_is_masked_for_reviewers(kept):
-    reviewers = backoffice_client(staff_of("Reviewer"))
-    for page in ("changelist", "change"):
-        address = reverse(f"admin:credit_application_{page}", args=[kept.pk] if page == "change" else [])
+def page(name, *arguments):
+    return reverse(f"admin:credit_application_{name}", args=arguments)
+
+
+def test_retained_application_is_masked_for_reviewers_and_support(kept):
+    reviewers, support = backoffice_client(staff_of("Reviewer")), backoffice_client(staff_of("Support"))
+    for address in (page("changelist"), page("change", kept.pk)):
         assert "qqsecret" not in reviewers.get(address).content.decode()
-    action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
-    assert reviewers.get(action).status_code in {403, 404}
+    assert "qqsecret" not in support.get(page("change", kept.pk)).content.decode()
+    for client in (reviewers, support):
+        assert client.get(page("do", kept.pk, "unmask")).status_code in {403, 404}
+    assert reviewers.post(page("note", kept.pk), {"text": "x"}).status_code == 403
+    assert str(kept.pk) not in reviewers.post(f"{page('changelist')}export/csv/").getvalue().decode()
 
 
-def test_files_of_a_retained_application_can_be_opened_after_unmasking(kept):
+def test_operations_can_unmask_a_retained_application_and_its_files_for_a_stated_reason(kept):
     stored = storage.store_file(b"%PDF-1.4", now=timezone.now())
     document = RequestedDocument.objects.create(
         application=kept, name="Pay slip", requested_at=timezone.now(), changed_by=kept.consumer
@@ -235,35 +213,16 @@ def test_files_of_a_retained_application_can_be_opened_after_unmasking(kept):
         stored=stored, name="qqfile", size_bytes=8, content_type="application/pdf", principal=kept.consumer,
         sha256=storage.sha256(b"%PDF-1.4").hexdigest(), received_at=timezone.now(),
     )  # fmt: skip
-    address = reverse("admin:credit_application_file", args=[kept.pk, file.pk])
+    address = page("file", kept.pk, file.pk)
     assert backoffice_client(staff_of("Reviewer")).get(address).status_code == 403
     operator = backoffice_client(staff_of("Operations"))
-    page = reverse("admin:credit_application_change", args=[kept.pk])
     assert operator.get(address).status_code == 403
-    assert address not in operator.get(page).content.decode()
-    send_form(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
-    assert address in operator.get(page).content.decode()
+    masked = operator.get(page("change", kept.pk)).content.decode()
+    assert (address in masked, "qqsecret" in masked) == (False, False)
+    send_form(operator, page("do", kept.pk, "unmask"), reason="Exam 28-1")
+    unmasked = operator.get(page("change", kept.pk)).content.decode()
+    assert (address in unmasked, "qqsecret" in unmasked) == (True, True)
     assert operator.get(address).getvalue() == b"%PDF-1.4"
-
-
-def test_retained_application_cannot_be_decided(kept):
-    reviewers = backoffice_client(staff_of("Reviewer"))
-    assert reviewers.post(reverse("admin:credit_application_note", args=[kept.pk]), {"text": "x"}).status_code == 403
-
-
-def test_support_cannot_unmask_a_retained_application(kept):
-    support = backoffice_client(staff_of("Support"))
-    assert support.get(reverse("admin:credit_application_do", args=[kept.pk, "unmask"])).status_code == 403
-    page = support.get(reverse("admin:credit_application_change", args=[kept.pk]))
-    assert "qqsecret" not in page.content.decode()
-
-
-def test_operations_can_unmask_a_retained_application_for_a_stated_reason(kept):
-    operator = backoffice_client(staff_of("Operations"))
-    page = reverse("admin:credit_application_change", args=[kept.pk])
-    assert "qqsecret" not in operator.get(page).content.decode()
-    send_form(operator, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
-    assert "qqsecret" in operator.get(page).content.decode()
     assert DataAccess.objects.get(action="unmasked").reason == "Exam 28-1"
 
 
@@ -274,14 +233,6 @@ def test_operations_cannot_unmask_applications_of_accounts_that_are_not_erased()
         assert operator.get(reverse(f"admin:credit_application_{name}", args=arguments)).status_code == 403
 
 
-def test_lender_and_reviewer_cannot_read_a_retained_application_over_the_api(kept):
-    provider = ProviderFactory(id=str(kept.provider_id))
-    for reader in (provider.owner, staff_of("Reviewer")):
-        assert_error(client_of(reader).read(f"/applications/{kept.pk}"), 404, "E4002")
-    page = console_client(provider.owner).get(reverse("admin:credit_application_changelist"))
-    assert str(kept.pk) not in page.content.decode()
-
-
 @pytest.fixture
 def lender(kept):
     """Return the lender of the retained application."""
@@ -290,40 +241,29 @@ def lender(kept):
     return provider
 
 
-def page_of_a_lender(kept, member):
-    return console_client(member).get(reverse("admin:credit_application_change", args=[kept.pk]))
-
-
 def test_lender_reviewer_can_unmask_a_retained_application_with_a_reason(kept, lender):
-    page = page_of_a_lender(kept, lender.owner)
-    assert page.status_code == 200
-    assert "qqsecret" not in page.content.decode()
     client = console_client(lender.owner)
-    send_form(client, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
-    address = reverse("admin:credit_application_change", args=[kept.pk])
-    assert "qqsecret" in client.get(address).content.decode()
+    masked = client.get(page("change", kept.pk))
+    assert (masked.status_code, "qqsecret" in masked.content.decode()) == (200, False)
+    send_form(client, page("do", kept.pk, "unmask"), reason="Exam 28-1")
+    assert "qqsecret" in client.get(page("change", kept.pk)).content.decode()
     access = DataAccess.objects.get(action="unmasked")
     assert (access.reason, access.provider, access.viewer) == ("Exam 28-1", lender.pk, lender.owner)
-    listed = client.get(reverse("admin:credit_application_changelist"))
-    assert str(kept.pk) not in listed.content.decode()
+    assert str(kept.pk) not in client.get(page("changelist")).content.decode()
 
 
-def test_lender_reader_can_open_only_the_masked_page_of_retained_applications(kept, lender):
+def test_retained_application_is_masked_for_lender_readers_and_hidden_from_other_lenders_and_the_api(kept, lender):
     reader = UserFactory()
     ProviderMember.objects.create(provider=lender, user=reader, role=ProviderMember.READER)
-    page = page_of_a_lender(kept, reader)
-    assert page.status_code == 200
-    assert "qqsecret" not in page.content.decode()
-    action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
-    assert console_client(reader).get(action).status_code == 403
-
-
-def test_other_lender_cannot_open_a_retained_application(kept, lender):
+    masked = console_client(reader).get(page("change", kept.pk))
+    assert (masked.status_code, "qqsecret" in masked.content.decode()) == (200, False)
+    assert console_client(reader).get(page("do", kept.pk, "unmask")).status_code == 403
     other = ProviderFactory(created_at=lender.created_at)
     other.owner.groups.add(Group.objects.get(name="Lender"))
-    assert page_of_a_lender(kept, other.owner).status_code == 404
-    action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
-    assert console_client(other.owner).get(action).status_code == 404
+    for address in (page("change", kept.pk), page("do", kept.pk, "unmask")):
+        assert console_client(other.owner).get(address).status_code == 404
+    for person in (lender.owner, staff_of("Reviewer")):
+        assert_error(client_of(person).read(f"/applications/{kept.pk}"), 404, "E4002")
 
 
 def test_masked_page_of_a_retained_application_contains_no_personal_data(user):
@@ -342,17 +282,3 @@ def test_masked_page_of_a_retained_application_contains_no_personal_data(user):
     for viewer in viewers:
         page = viewer.get(address)
         assert (page.status_code, "qqmarker" in page.content.decode()) == (200, False)
-
-
-def test_back_office_export_omits_retained_applications(kept):
-    reviewers = backoffice_client(staff_of("Reviewer"))
-    response = reviewers.post(f"{reverse('admin:credit_application_changelist')}export/csv/")
-    assert str(kept.pk) not in response.getvalue().decode()
-
-
-def test_erasure_request_is_hidden_from_other_accounts(api, stranger_api):
-    api.send(PATH)
-    assert stranger_api.read(PATH).json()["status"] == "none"
-    assert stranger_api.remove(PATH).status_code == 200
-    assert Erasure.objects.count() == 1
-    assert UserFactory().is_active

@@ -21,13 +21,12 @@ from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
 from config.ops.models import FailedItem
 from identity.access.authentication import forget_credentials
-from identity.accounts import erasure, exports
+from identity.accounts import exports
 from identity.accounts.models import Erasure, Export, ManagedAccount
 from identity.models import AccountHistory, TokenFamily, User
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ApplicationFactory, UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client
-from tests.identity.support import issue
 from tests.second_factors import authenticator_of
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +94,7 @@ def test_data_export_mail_is_not_sent_to_unconfirmed_addresses_or_managed_custom
     assert not OutgoingMail.objects.exists()
 
 
-def test_requested_data_export_can_be_downloaded_after_its_creation(api, user):
+def test_requested_data_export_is_stored_encrypted_and_can_be_downloaded(api, user, stranger_api):
     ApplicationFactory(consumer=user, notes="qqnotes")
     response = api.send(PATH)
     shown = response.json()
@@ -103,6 +102,10 @@ def test_requested_data_export_can_be_downloaded_after_its_creation(api, user):
     assert shown["download_url"] is None
     assert_error(api.read(f"{PATH}/{shown['id']}/file"), 404, "E4001")
     assert work() == {"exported": 1, "expired": 0, "erased": 0, "failed": 0}
+    stored = storages["documents"].open(Export.objects.get().name).read()
+    assert (b"qqnotes" in stored, stored[:2] == b"PK") == (False, False)
+    for path in (f"{PATH}/{shown['id']}", f"{PATH}/{shown['id']}/file"):
+        assert_error(stranger_api.read(path), 404, "E4001")
     ready = api.read(f"{PATH}/{shown['id']}").json()
     assert ready["status"] == "ready"
     assert ready["download_url"].endswith(f"/v1{PATH}/{shown['id']}/file")
@@ -112,15 +115,6 @@ def test_requested_data_export_can_be_downloaded_after_its_creation(api, user):
     assert b"qqnotes" in copies["records/credit.Application.json"]
     assert json.loads(copies["index.json"])["user_id"] == str(user.pk)
     assert AccountHistory.objects.filter(account=user, action="account.export_requested").count() == 1
-
-
-def test_stored_data_export_is_encrypted(api, user):
-    ApplicationFactory(consumer=user, notes="qqnotes")
-    api.send(PATH)
-    work()
-    content = storages["documents"].open(Export.objects.get().name).read()
-    assert b"qqnotes" not in content
-    assert b"PK" not in content[:2]
 
 
 def test_second_data_export_request_within_24_hours_returns_the_first_export(api):
@@ -162,15 +156,6 @@ def test_data_export_fails_after_5_errors(api, monkeypatch):
         exports.process_exports(now=timezone.now() + timedelta(hours=6 * hours))
     assert Export.objects.get().status == "failed"
     assert FailedItem.objects.get(kind="export").error == "OSError"
-
-
-def test_account_erasure_deletes_data_exports_and_their_files(api, user):
-    api.send(PATH)
-    work()
-    export = Export.objects.get()
-    erasure.erase(erasure._record(user.pk, requested_at=timezone.now()), now=timezone.now())
-    assert not Export.objects.exists()
-    assert not is_stored(export)
 
 
 def test_data_export_created_during_an_erasure_leaves_no_file(api, user, monkeypatch):
@@ -219,33 +204,13 @@ def test_data_export_that_fails_after_writing_leaves_no_file(api):
     assert (Export.objects.get().status, is_stored(export)) == ("failed", False)
 
 
-def test_data_export_request_requires_a_log_in_within_10_minutes(api, user):
-    log_in_long_ago(user)
-    assert_error(api.send(PATH), 403, "E2014")
-    assert not Export.objects.exists()
-
-
-def test_data_export_download_requires_a_log_in_within_10_minutes(api, user):
+def test_data_export_request_and_download_require_a_log_in_within_10_minutes(api, user):
     export = api.send(PATH).json()
     work()
     log_in_long_ago(user)
+    assert_error(api.send(PATH), 403, "E2014")
     assert_error(api.read(f"{PATH}/{export['id']}/file"), 403, "E2014")
     assert api.read(f"{PATH}/{export['id']}").json()["status"] == "ready"
-
-
-def test_data_export_requires_the_second_factor_of_the_account(api, user):
-    authenticator_of(user)
-    assert_error(api.send(PATH), 403, "E2012")
-
-
-def test_api_key_cannot_request_a_data_export(user):
-    assert_error(ApiClient(api_key=issue(user, scopes=None).key).send(PATH), 403, "E2005")
-
-
-def test_data_export_is_hidden_from_other_accounts(api, stranger_api):
-    export = api.send(PATH).json()
-    for path in (f"{PATH}/{export['id']}", f"{PATH}/{export['id']}/file"):
-        assert_error(stranger_api.read(path), 404, "E4001")
 
 
 def test_partner_can_export_the_data_of_a_customer(partner, customer, user):
@@ -302,24 +267,17 @@ def test_partner_can_erase_a_customer(partner, customer):
     assert_error(partner.send(path), 403, "E2013")
 
 
-@pytest.mark.parametrize("size", [0, 1, exports.CHUNK_BYTES, exports.CHUNK_BYTES + 1, 700_000])
-def test_encrypted_export_file_is_decrypted_in_limited_chunks(size):
-    file, key, content = BytesIO(), exports.new_key(), bytes(size)
-    writer = exports.SealedWriter(file, key)
-    for start in range(0, size, 100_000):
-        writer.write(content[start : start + 100_000])
-    writer.close()
-    file.seek(0)
-    chunks = list(exports.opened_chunks(file, key))
-    assert b"".join(chunks) == content
-    assert max(map(len, chunks)) <= exports.CHUNK_BYTES
-
-
-def test_truncated_encrypted_export_file_is_rejected():
-    file, key = BytesIO(), exports.new_key()
-    writer = exports.SealedWriter(file, key)
-    writer.write(bytes(600_000))
-    writer.close()
+def test_encrypted_export_file_is_decrypted_in_limited_chunks_and_rejected_if_truncated():
+    for size in (0, 1, exports.CHUNK_BYTES, exports.CHUNK_BYTES + 1, 700_000):
+        file, key, content = BytesIO(), exports.new_key(), bytes(size)
+        writer = exports.SealedWriter(file, key)
+        for start in range(0, size, 100_000):
+            writer.write(content[start : start + 100_000])
+        writer.close()
+        file.seek(0)
+        chunks = list(exports.opened_chunks(file, key))
+        assert b"".join(chunks) == content
+        assert max(map(len, chunks)) <= exports.CHUNK_BYTES
     shortened = BytesIO(file.getvalue()[: exports.CHUNK_BYTES + 16])
     with pytest.raises(InvalidTag):
         list(exports.opened_chunks(shortened, key))
