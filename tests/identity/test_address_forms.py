@@ -31,19 +31,18 @@ NORMALIZED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("domain", "ascii_form"), NORMALIZED)
-def test_email_domain_is_normalized_by_idna_2008(domain, ascii_form):
-    assert normalize(f"jane@{domain}") == f"jane@{ascii_form}"
+def test_email_domain_is_normalized_by_idna_2008():
+    for domain, ascii_form in NORMALIZED:
+        assert normalize(f"jane@{domain}") == f"jane@{ascii_form}"
 
 
-@pytest.mark.parametrize("address", [
-    "jane@\u2615.us", "jane@a..b", "jane@-a.example", "jane@a_b.example", "jane@xn--a.example", "jane@example.com.",
-    "jane@\u200dx.com", "jane@a\u0300\u200cb.com", "jane@1.2.3.4", "jane@[1.2.3.4]", f"jane@{'a' * 64}.com",
-    "jane@x\u00b7y.com", "jane@localhost",
-])  # fmt: skip
-def test_undeliverable_email_address_is_rejected(address):
-    with pytest.raises(ValidationError):
-        normalize(address)
+def test_undeliverable_email_address_is_rejected():
+    for domain in (
+        "\u2615.us", "a..b", "-a.example", "a_b.example", "xn--a.example", "example.com.", "\u200dx.com",
+        "a\u0300\u200cb.com", "1.2.3.4", "[1.2.3.4]", f"{'a' * 64}.com", "x\u00b7y.com", "localhost",
+    ):  # fmt: skip
+        with pytest.raises(ValidationError):
+            normalize(f"jane@{domain}")
 
 
 def test_account_owns_its_email_address_in_every_unicode_form():
