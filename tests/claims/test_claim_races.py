@@ -7,10 +7,11 @@ from config.webhooks.models import Event
 from tests.api import client_of
 from tests.claims.conftest import stored
 from tests.factories import ClaimFactory, UserFactory
+from tests.properties import quick_or_full
 from tests.races import run_concurrently
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
-ROUNDS = 100
+ROUNDS = quick_or_full(20, 100)
 
 
 def status_call(client, claim, to):
@@ -49,7 +50,7 @@ def test_concurrent_identical_claim_transitions_succeed_once():
 def test_concurrent_claim_deletions_succeed_once_and_do_not_restore_the_claim():
     owner = UserFactory()
     client = client_of(owner)
-    for _ in range(20):
+    for _ in range(quick_or_full(5, 20)):
         claim = ClaimFactory(user=owner)
         answers = run_concurrently(
             lambda: client.remove(f"/claims/{claim.pk}"),  # noqa: B023  run within the round

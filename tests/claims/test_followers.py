@@ -25,35 +25,25 @@ def move(claim, user, to, **options):
 
 
 def test_status_followers_run_in_order_before_and_after_the_write(monkeypatch, user, claim):
-    calls = []
+    calls, completed = [], object()
 
-    def follower(name):
-        return Follower(
-            before=lambda record, transition: calls.append((name, transition.to, stored(record).status)) or {},
-            after=lambda record, row, _transition: calls.append((name, row.status, stored(record).status)),
-        )
+    def follower(name, columns):
+        def before(record, transition):
+            calls.append((name, transition.to, stored(record).status))
+            return columns
 
-    monkeypatch.setattr(Claim, "followers", (follower("first"), follower("second")))
-    move(claim, user, "pending")
+        def after(record, row, transition):
+            calls.append((name, row.status, stored(record).status, stored(record).notes, transition.completes))
+
+        return Follower(before=before, after=after)
+
+    monkeypatch.setattr(Claim, "followers", (follower("first", {}), follower("second", {"notes": "followed"})))
+    move(claim, user, "pending", completes=completed)
     assert calls == [
         ("first", "pending", "draft"), ("second", "pending", "draft"),
-        ("first", "pending", "pending"), ("second", "pending", "pending"),
+        ("first", "pending", "pending", "followed", completed), ("second", "pending", "pending", "followed", completed),
     ]  # fmt: skip
-
-
-def test_columns_returned_by_a_status_follower_are_written_with_the_status(monkeypatch, user, claim):
-    monkeypatch.setattr(Claim, "followers", (Follower(before=lambda _record, _transition: {"notes": "followed"}),))
-    move(claim, user, "pending")
-    assert (stored(claim).status, stored(claim).notes, claim.notes) == ("pending", "followed", "followed")
-
-
-def test_status_followers_receive_the_completed_record(monkeypatch, user, claim):
-    received, completed = [], object()
-    note = Follower(after=lambda _record, _row, transition: received.append(transition.completes))
-    monkeypatch.setattr(Claim, "followers", (note,))
-    move(claim, user, "pending")
-    move(claim, user, "approved", completes=completed)
-    assert received == [None, completed]
+    assert claim.notes == "followed"
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
