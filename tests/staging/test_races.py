@@ -9,11 +9,12 @@ from staging.models import Approval, Note, StagedItem
 from staging.registry import stage_items
 from tests.api import client_of
 from tests.factories import StagedItemFactory, UserFactory
+from tests.properties import quick_or_full
 from tests.races import run_concurrently
 from tests.staging.conftest import status_of
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
-ROUNDS = 100
+ROUNDS = quick_or_full(20, 100)
 
 
 def decision(client, user, path):
@@ -40,7 +41,7 @@ def test_concurrent_approval_and_rejection_of_a_staged_item_succeed_once():
 def test_concurrent_approve_all_and_single_decisions_decide_items_once():
     user = UserFactory()
     client = client_of(user)
-    for _ in range(10):
+    for _ in range(quick_or_full(3, 10)):
         ids = stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 30, source=None, now=timezone.now())
         before = Note.objects.count()
         answers = run_concurrently(
@@ -53,10 +54,9 @@ def test_concurrent_approve_all_and_single_decisions_decide_items_once():
         # An account runs one decision about all items at a time; concurrent ones are rejected.
         assert {answer.status_code for answer in answers[:3]} <= {200, 429, 503}
         assert {answer.status_code for answer in answers[3:]} <= {200, 404}
-        decided = [
-            item_id for answer in answers[:3] if answer.status_code == 200 for item_id in answer.json()["item_ids"]
-        ]
-        decided += [str(ids[at]) for at, answer in ((7, answers[3]), (20, answers[4])) if answer.status_code == 200]
+        decided = [str(ids[at]) for at, answer in ((7, answers[3]), (20, answers[4])) if answer.status_code == 200]
+        for answer in answers[:3]:
+            decided += answer.json()["item_ids"] if answer.status_code == 200 else []
         assert sorted(decided) == sorted(map(str, ids))
         approved = StagedItem.objects.filter(pk__in=ids, status="approved").count()
         assert Note.objects.count() - before == approved
@@ -67,7 +67,8 @@ def test_item_staged_during_approve_all_is_approved_or_still_staged():
     user = UserFactory()
     client = client_of(user)
     body = {"kind": "note", "payload": {"text": "late"}}
-    for _ in range(20):
+    rounds = quick_or_full(5, 20)
+    for _ in range(rounds):
         StagedItemFactory(user=user)
         approved, staged = run_concurrently(
             decision(client, user, "approve-all"), lambda: client.send("/staging/items", body)
@@ -77,7 +78,7 @@ def test_item_staged_during_approve_all_is_approved_or_still_staged():
         assert status_of(late) == ("approved" if late in approved.json()["item_ids"] else "staged")
         decision(client, user, "approve-all")()
         assert status_of(late) == "approved"
-    assert Note.objects.count() == 40
+    assert Note.objects.count() == 2 * rounds
 
 
 def test_concurrent_staging_requests_with_one_idempotency_key_run_once():
@@ -87,9 +88,7 @@ def test_concurrent_staging_requests_with_one_idempotency_key_run_once():
     key = str(uuid7())
     answers = run_concurrently(*[lambda: client.send("/staging/approve-all", {"user_id": str(user.pk)}, key=key)] * 20)
     assert {answer.status_code for answer in answers} <= {200, 409, 429, 503}
-    bodies = {answer.content for answer in answers if answer.status_code == 200}
-    assert len(bodies) == 1
-    assert (
-        sum(answer.headers.get("Idempotent-Replayed") is None for answer in answers if answer.status_code == 200) == 1
-    )
+    succeeded = [answer for answer in answers if answer.status_code == 200]
+    assert len({answer.content for answer in succeeded}) == 1
+    assert sum(answer.headers.get("Idempotent-Replayed") is None for answer in succeeded) == 1
     assert Note.objects.count() == 50

@@ -59,10 +59,8 @@ def test_random_staging_steps_decide_an_item_once_and_store_only_approvals():
             model |= dict.fromkeys(changing, ENDS.get(step, "expired"))
             after = stored(owner)
             assert {row["id"]: row["status"] for row in after} == model
-            unchanged = [
-                (entry, other) for entry, other in zip(before, after, strict=True) if entry["id"] not in changing
-            ]
-            assert all(entry == other for entry, other in unchanged), "what is decided stays as it was decided"
+            pairs = [pair for pair in zip(before, after, strict=True) if pair[0]["id"] not in changing]
+            assert all(entry == other for entry, other in pairs), "what is decided stays as it was decided"
             assert Event.objects.count() - count == len(changing)
         approved = [pk for pk, status in model.items() if status == "approved"]
         assert sorted(Approval.objects.filter(item__user=owner).values_list("item_id", flat=True)) == sorted(approved)
