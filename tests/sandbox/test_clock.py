@@ -12,7 +12,6 @@ from config.core.lifecycle import Actor
 from config.core.registration import declared
 from config.sandbox import clock
 from config.sandbox.views import ClockDone
-from config.webhooks import endpoints
 from config.webhooks.models import Event
 from credit.models import ApplicationHistory, DecisionAnchor
 from identity.access import tokens
@@ -28,7 +27,6 @@ from tests.identity.support import issue
 from tests.payments.card_support import process
 from tests.payments.wallet_support import OTHER_ADDRESS, connected
 from tests.sandbox.conftest import seconds_of
-from tests.webhooks.conftest import PUBLIC_URL
 
 pytestmark = pytest.mark.django_db
 PATH = "/sandbox/clock"
@@ -37,13 +35,6 @@ PATH = "/sandbox/clock"
 def stored(record):
     """Return every column of a record as stored."""
     return type(record)._default_manager.filter(pk=record.pk).values().get()
-
-
-# --- The operation -------------------------------------------------------------------------------------------------
-
-
-def test_sandbox_clock_advance_returns_the_number_of_processed_items(wait):
-    assert wait(days=1) == dict.fromkeys(ClockDone().fields, 0)
 
 
 def test_sandbox_clock_advance_does_not_affect_other_accounts(wait, stranger):
@@ -73,59 +64,36 @@ def test_sandbox_clock_advanced_by_decades_cannot_be_advanced_further(api, user)
     assert "new account" in body["message"]
 
 
-# --- Effects of waiting
-# -------------------------------------------------------------------------------------------------
-
-
-def test_advancing_the_clock_expires_an_idle_application(wait, user):
+def test_advancing_the_clock_by_30_days_ends_idle_applications_and_log_ins(user):
     application = ApplicationFactory(consumer=user, status="draft")
-    assert wait(days=29)["applications_expired"] == 0
-    assert wait(days=1)["applications_expired"] == 1
+    pair = tokens.start_family(user=user, now=timezone.now())
+    token = ApiClient(bearer=pair.access_token)
+
+    def advance(days):
+        answer = token.send(PATH, {"advance_seconds": seconds_of(days=days)})
+        assert answer.status_code == 200, answer.content
+        return answer.json()["done"]
+
+    assert advance(29) == dict.fromkeys(ClockDone().fields, 0)
+    assert token.read("/auth/me").status_code == 200
+    done = advance(1)
+    assert (done["applications_expired"], done["refresh_tokens"], done["token_families"]) == (1, 1, 1)
     application.refresh_from_db()
     assert application.status == "expired"
     assert [kind for kind, _ in events_of(user, "application.")] == ["application.expired"]
     move = ApplicationHistory.objects.get(application=application)
     assert abs(timezone.now() - move.changed_at) < timedelta(hours=1)
-
-
-def short_key(user):
-    """Create a key that is valid for twenty days."""
-    return issue(user, expires_at=timezone.now() + timedelta(days=20))
+    assert_error(ApiClient().send("/auth/refresh", {"refresh_token": pair.refresh_token}), 401, "E2002")
+    assert "Log in again" in assert_error(token.read("/auth/me"), 401, "E2003")["message"]
 
 
 def test_key_expiry_within_one_clock_advance_is_announced(wait, user):
-    issued = short_key(user)
+    issued = issue(user, expires_at=timezone.now() + timedelta(days=20))
     own = ApiClient(api_key=issued.key)
     assert wait(own, days=21)["api_keys_announced"] == 1
     (event,) = events_of(user, "api_key.expiring")
     assert event[1]["api_key_id"] == issued.record.pk
     assert_error(own.read("/auth/me"), 401, "E2009")  # The call can end the key of its caller.
-
-
-def test_last_use_of_a_key_is_recorded_again_after_advancing_the_clock(wait, api, user):
-    used = ApiKey.objects.get(owner=user).last_used_at
-    wait(minutes=2)
-    api.read("/auth/me")
-    assert ApiKey.objects.get(owner=user).last_used_at > (used or timezone.now() - timedelta(minutes=1))
-
-
-def test_advancing_the_clock_ends_a_log_in_with_its_refresh_token(wait, user):
-    pair = tokens.start_family(user=user, now=timezone.now())
-    token = ApiClient(bearer=pair.access_token)
-    wait(days=29)
-    assert token.read("/auth/me").status_code == 200
-    done = wait(days=1)
-    assert (done["refresh_tokens"], done["token_families"]) == (1, 1)
-    assert_error(ApiClient().send("/auth/refresh", {"refresh_token": pair.refresh_token}), 401, "E2002")
-    assert_error(token.read("/auth/me"), 401, "E2003")
-
-
-def test_session_that_advanced_the_clock_past_its_life_is_rejected(user):
-    by_log_in = ApiClient(bearer=tokens.start_family(user=user, now=timezone.now()).access_token)
-    assert by_log_in.send(PATH, {"advance_seconds": seconds_of(days=29)}).status_code == 200
-    assert by_log_in.read("/auth/me").status_code == 200
-    assert by_log_in.send(PATH, {"advance_seconds": seconds_of(days=1)}).status_code == 200
-    assert "Log in again" in assert_error(by_log_in.read("/auth/me"), 401, "E2003")["message"]
 
 
 def test_sessions_ended_by_a_new_password_stay_ended_after_a_clock_advance(wait, user):
@@ -142,21 +110,18 @@ def test_sessions_ended_by_a_new_password_stay_ended_after_a_clock_advance(wait,
     assert TokenFamily.objects.filter(user=user).count() == 2
 
 
-def test_advancing_the_clock_ends_an_authorization_code(wait, user):
+def test_advancing_the_clock_by_seconds_permits_vendor_calls_and_ends_authorization_codes(wait, api, user):
     client, secret = make_client(scopes=["offers:read"])
     code = code_for(user, client, scope="offers:read")
-    assert wait(seconds=61)["oauth_grants"] == 1
-    assert not Grant.objects.exists()
-    assert exchange(code, client, secret).status_code == 400
-
-
-def test_advancing_the_clock_permits_the_next_call_to_the_vendor(wait, api):
     shown = start(api)
-    before = row_of(shown).refreshed_at
-    wait(seconds=11)
-    assert row_of(shown).refreshed_at == before - timedelta(seconds=11)
+    before, used = row_of(shown).refreshed_at, ApiKey.objects.get(owner=user).last_used_at
+    assert wait(seconds=61)["oauth_grants"] == 1
+    assert row_of(shown).refreshed_at == before - timedelta(seconds=61)
     api.read(f"/kyc/status/{shown['verification_id']}")
     assert row_of(shown).refreshed_at > before
+    assert ApiKey.objects.get(owner=user).last_used_at > used
+    assert not Grant.objects.exists()
+    assert exchange(code, client, secret).status_code == 400
 
 
 def test_advancing_the_clock_by_7_days_ends_a_lender_invitation(wait, api, user):
@@ -168,51 +133,33 @@ def test_advancing_the_clock_by_7_days_ends_a_lender_invitation(wait, api, user)
     assert api.read("/providers/700/members").json()["invitations"] == []
 
 
-def test_payment_idempotency_key_is_valid_after_a_clock_advance(wait, api, user, key):
+def test_clock_advance_does_not_end_idempotency_keys_and_shifts_waiting_anchors(wait, api, user, key, settings):
+    settings.ANCHOR_DECISIONS = True
+    application = ApplicationFactory(consumer=user, status="under_review")
+    application.transition_to("approved", actor=Actor(user=user, credential="jwt"), now=timezone.now())
+    anchor = DecisionAnchor.objects.get()
     paid = process(api, user, key=key)
     wait(days=10)
+    moved = DecisionAnchor.objects.get()
+    assert anchor.due_at - moved.due_at == timedelta(days=10)
+    assert moved.record == anchor.record
     assert process(api, user, key=key).json() == paid.json()
     assert IdempotencyRecord.objects.filter(owner=user).count() == 1
 
 
-def test_advancing_the_clock_confirms_a_submitted_payment(wait, api, user):
+def test_advancing_the_clock_confirms_completes_and_fails_payments(wait, api, user):
     order = {"user_id": str(user.pk), "wallet_id": str(connected(user).pk), "to_address": OTHER_ADDRESS}
     payment = api.send("/payments/crypto/initiate", {**order, "amount_usdc": 5}).json()["payment_id"]
     api.send("/payments/crypto/confirm", {"payment_id": payment, "signed_transaction": "0x00"})
-    assert wait(seconds=1)["crypto_payments_confirmed"] == 1
-
-
-def test_advancing_the_clock_reconciles_an_unknown_card_payment(wait, api, user):
     assert process(api, user, payment_method_id="pm_sandbox_timeout").status_code == 502
     Payment.objects.update(due_at=timezone.now() + timedelta(minutes=4))
-    assert wait(minutes=3)["payments_completed"] == 0
+    done = wait(minutes=3)
+    assert (done["crypto_payments_confirmed"], done["payments_completed"]) == (1, 0)
     assert wait(minutes=1)["payments_completed"] == 1
     assert Payment.objects.get().status == "Completed"
-
-
-def test_advancing_the_clock_by_21_hours_fails_an_uncharged_card_payment(wait, api, user):
-    assert process(api, user, payment_method_id="pm_sandbox_error").status_code == 502
+    assert process(api, user, key=True, payment_method_id="pm_sandbox_error").status_code == 502
     assert wait(hours=21)["payments_failed"] == 1
-    assert Payment.objects.get().failure == "not_charged"
-
-
-@pytest.fixture
-def endpoint(user):
-    return endpoints.create_endpoint(
-        account_id=user.pk, url=PUBLIC_URL, event_types=["*"], description="", now=timezone.now()
-    )
-
-
-def test_advancing_the_clock_retries_waiting_anchors(wait, api, user, settings):
-    settings.ANCHOR_DECISIONS = True
-    application = ApplicationFactory(consumer=user, status="under_review")
-    now = timezone.now()
-    application.transition_to("approved", actor=Actor(user=user, credential="jwt"), now=now)
-    anchor = DecisionAnchor.objects.get()
-    wait(minutes=5)
-    moved = DecisionAnchor.objects.get()
-    assert anchor.due_at - moved.due_at == timedelta(minutes=5)
-    assert moved.record == anchor.record
+    assert Payment.objects.get(status="Failed").failure == "not_charged"
 
 
 def test_decision_export_contains_terms_of_the_newest_approval_after_a_clock_advance(wait, user, settings):

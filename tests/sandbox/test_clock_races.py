@@ -12,6 +12,7 @@ from credit.models import Application
 from identity.models import User
 from tests.api import ApiClient
 from tests.factories import ApplicationFactory, StagedItemFactory, UserFactory
+from tests.properties import quick_or_full
 from tests.races import run_concurrently
 from tests.sandbox.conftest import key_of, seconds_of
 
@@ -49,7 +50,7 @@ def test_sandbox_clocks_of_several_accounts_can_advance_while_workers_run():
     def work(number):
         if number < len(clients):
             return [advance(clients[number], days=16).status_code for _ in range(2)]
-        for _ in range(5):
+        for _ in range(quick_or_full(2, 5)):
             pruning.prune(now=timezone.now())
             expire_idle(now=timezone.now())
         return [200]
