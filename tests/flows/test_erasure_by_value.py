@@ -1,14 +1,11 @@
 """Test personal data without a link to the account: notes, mails, and a bank linked during an erasure."""
 
-import json
-
 import pytest
 from allauth.account.models import EmailAddress
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.core.casework import Note
 from config.mail.erasure import erase_mails, index_recipients
 from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
@@ -17,8 +14,7 @@ from identity.models import User
 from identity.providers.models import SandboxItem
 from identity.providers.sandbox import Sandbox
 from tests.api import client_of
-from tests.factories import ApplicationFactory, UserFactory
-from tests.flows.test_export import exported
+from tests.factories import UserFactory
 from tests.identity.test_bankdata_exchange import exchange
 
 pytestmark = pytest.mark.django_db
@@ -27,20 +23,6 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def person():
     return UserFactory()
-
-
-def note_about(application, author):
-    about = {"kind": "credit.application", "record_id": str(application.pk)}
-    return Note.objects.create(author=author, text="qqname called", at=timezone.now(), **about)
-
-
-def test_data_export_contains_notes_about_the_applicants_records(person):
-    author, other = UserFactory(), UserFactory()
-    note = note_about(ApplicationFactory(consumer=person), author)
-    theirs = note_about(ApplicationFactory(consumer=other), author)
-    copies = exported(person)
-    assert json.loads(copies[f"notes/{note.pk}.json"])["text"] == "qqname called"
-    assert f"notes/{theirs.pk}.json" not in copies
 
 
 def test_erasure_updates_only_mails_to_the_account(person):
