@@ -25,29 +25,20 @@ def read(api, user, query=""):
 
 
 def test_bank_accounts_of_a_linked_item_are_listed(api, user):
-    item_id = exchange(api, user).json()["item_id"]
+    assert_error(read(api, user), 404, "E4008")
+    item_id = exchange(api, user, "public-sandbox-same").json()["item_id"]
+    assert item_id == f"item-sandbox-{sha256(b'public-sandbox-same').hexdigest()[:24]}"
     shown = read(api, user).json()
     assert (shown["item_ids"], shown["total"]) == ([item_id], 3)
+    expected = [item["current_cents"] for item in accounts_of(item_id, timezone.now().date())]
+    assert [item["current_cents"] for item in shown["accounts"]] == expected
+    assert read(api, user).json() == shown
     for item in shown["accounts"]:
         assert set(item) == MEMBERS
         assert item["item_id"] == item_id
         for name in ("available_cents", "current_cents"):
             assert type(item[name]) is int
     assert [entry["limit_cents"] for entry in shown["accounts"]] == [None, None, 500_000]
-
-
-def test_same_sandbox_public_token_returns_the_same_bank_accounts(api, user):
-    item_id = exchange(api, user, "public-sandbox-same").json()["item_id"]
-    assert item_id == f"item-sandbox-{sha256(b'public-sandbox-same').hexdigest()[:24]}"
-    shown = read(api, user).json()["accounts"]
-    assert [item["current_cents"] for item in shown] == [
-        item["current_cents"] for item in accounts_of(item_id, timezone.now().date())
-    ]
-    assert read(api, user).json()["accounts"] == shown
-
-
-def test_bank_accounts_without_a_linked_item_return_404(api, user):
-    assert_error(read(api, user), 404, "E4008")
 
 
 def test_demo_access_token_returns_the_demo_bank_accounts(api, user):
@@ -69,14 +60,14 @@ def test_an_access_token_of_another_account_is_rejected(api, user, stranger, str
     assert token not in str(body)
 
 
-@pytest.mark.parametrize("token", ["garbage", "access-sandbox-unknown", "%C3%A9"])
-def test_forged_bank_access_token_is_rejected(api, user, token):
+def test_forged_bank_access_token_is_rejected(api, user):
     exchange(api, user)
-    body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
-    assert body["details"][0]["field"] == "access_token"
+    for token in ("garbage", "access-sandbox-unknown", "%C3%A9"):
+        body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
+        assert body["details"][0]["field"] == "access_token"
 
 
-def test_error_for_a_required_bank_log_in_contains_a_link_token(judged_plaid, api, user):
+def test_link_token_for_a_required_bank_log_in_or_an_item_is_in_update_mode(judged_plaid, api, user):
     item = judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     item.error = "ITEM_LOGIN_REQUIRED"
@@ -91,6 +82,9 @@ def test_error_for_a_required_bank_log_in_contains_a_link_token(judged_plaid, ap
     item.error = ""
     assert read(api, user).json()["total"] == 1
     assert not BankItem.objects.get().needs_login
+    response = api.send("/bankdata/link-token", {"user_id": str(user.pk), "item_id": "item-1"})
+    assert response.status_code == 200
+    assert judged_plaid.requests_at("/link/token/create")[-1]["access_token"] == stored.access_token
 
 
 def test_error_for_an_item_unknown_to_plaid_contains_a_new_link_token(plaid, api, user):
@@ -100,19 +94,10 @@ def test_error_for_an_item_unknown_to_plaid_contains_a_new_link_token(plaid, api
     body = assert_error(read(api, user), 502, "E5004")
     assert body["details"]["mode"] == "link"
     assert "access_token" not in plaid.requests_at("/link/token/create")[0]
-
-
-def test_required_bank_log_in_without_a_link_token_returns_502(plaid, api, user):
-    item = plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
-    exchange(api, user, "public-double-1")
-    item.error = "ITEM_LOGIN_REQUIRED"
     plaid.fail("/link/token/create", Fault(500, b"x"))
     assert_error(read(api, user), 502, "E5003")
-
-
-def test_access_token_that_plaid_rejects_returns_400(plaid, api, user):
     assert_error(read(api, user, "?access_token=access-double-unknown"), 400, "E1001")
-    assert plaid.requests_at("/accounts/get") == [{"access_token": "access-double-unknown"}]
+    assert plaid.requests_at("/accounts/get")[-1] == {"access_token": "access-double-unknown"}
 
 
 def test_bank_items_of_another_vendor_are_ignored(plaid, api, user, settings):
@@ -130,9 +115,9 @@ def link_two(plaid, api, user):
     return items
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "error"),
-    [
+def test_failing_bank_item_does_not_hide_other_bank_items(plaid, api, user):
+    failing, _item = link_two(plaid, api, user)
+    for code, status, error in (
         ("ITEM_LOGIN_REQUIRED", "login_required", "E5004"), ("ITEM_LOCKED", "login_required", "E5004"),
         ("ACCESS_NOT_GRANTED", "login_required", "E5004"), ("ITEM_NOT_FOUND", "gone", "E5004"),
         ("INVALID_ACCESS_TOKEN", "gone", "E5004"), ("INSTITUTION_NO_LONGER_SUPPORTED", "gone", "E5004"),
@@ -142,17 +127,17 @@ def link_two(plaid, api, user):
         ("PLANNED_MAINTENANCE", "bank_down", "E5003"),
         ("INVALID_FIELD", "internal", "E5003"), ("USER_PERMISSION_REVOKED", "gone", "E5004"),
         ("ADDITIONAL_CONSENT_REQUIRED", "login_required", "E5004"), ("NO_ACCOUNTS", "login_required", "E5004"),
-    ],
-)  # fmt: skip
-def test_failing_bank_item_does_not_hide_other_bank_items(plaid, api, user, code, status, error):
-    link_two(plaid, api, user)[0].error = code
-    for path in ("transactions", "accounts"):
-        response = api.read(f"/bankdata/{path}/{user.pk}")
-        assert response.status_code == 200
-        failed, read_item = response.json()["items"]
-        assert (failed["item_id"], failed["status"], failed["error"]["code"]) == ("item-1", status, error), path
-        assert read_item == {"item_id": "item-2", "status": "ok", "error": None}
-    assert (response.json()["item_ids"], response.json()["total"]) == (["item-2"], 1)
+    ):  # fmt: skip
+        failing.error = code
+        BankItem.objects.update(gone_at=None, needs_login=False)
+        for path in ("transactions", "accounts"):
+            response = api.read(f"/bankdata/{path}/{user.pk}")
+            assert response.status_code == 200
+            failed, read_item = response.json()["items"]
+            shown = (failed["item_id"], failed["status"], failed["error"]["code"])
+            assert shown == ("item-1", status, error), (path, code)
+            assert read_item == {"item_id": "item-2", "status": "ok", "error": None}
+        assert (response.json()["item_ids"], response.json()["total"]) == (["item-2"], 1)
 
 
 def test_linking_a_bank_again_replaces_the_removed_item(plaid, api, user):
@@ -193,28 +178,20 @@ def test_bank_item_of_another_account_cannot_be_unlinked(api, user, stranger, st
     assert BankItem.objects.get().unlinked_at is None
 
 
-def test_a_link_token_for_an_item_is_in_update_mode(judged_plaid, api, user):
-    judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
-    exchange(api, user, "public-double-1")
-    response = api.send("/bankdata/link-token", {"user_id": str(user.pk), "item_id": "item-1"})
-    assert response.status_code == 200
-    assert judged_plaid.requests_at("/link/token/create")[-1]["access_token"] == BankItem.objects.get().access_token
-
-
-@pytest.mark.parametrize(
-    ("currency", "amount", "exponent", "units"),
-    [
+def test_bank_amounts_are_in_the_minor_unit_of_the_currency(plaid, api, user):
+    amounts = (
         ("USD", 12.34, 2, 1_234), ("JPY", 1_000_000, 0, 1_000_000), ("KRW", 5_000, 0, 5_000), ("KWD", 1.234, 3, 1_234),
         ("CLP", 990, 0, 990), ("EUR", 0.5, 2, 50), ("BHD", 1, 3, 1_000), ("VND", 25_000, 0, 25_000),
         ("ISK", 100, 0, 100), ("TND", 0.001, 3, 1), ("CHF", 10.05, 2, 1_005),
-    ],
-)  # fmt: skip
-def test_bank_amounts_are_in_the_minor_unit_of_the_currency(plaid, api, user, currency, amount, exponent, units):
-    balances = {"available": None, "current": amount, "limit": None, "iso_currency_code": currency}
-    plaid.offer("public-double-1", DoubleItem("item-1", [account(1, balances=balances)]))
+    )  # fmt: skip
+    entries = [
+        account(number, balances={"available": None, "current": amount, "limit": None, "iso_currency_code": currency})
+        for number, (currency, amount, _exponent, _units) in enumerate(amounts)
+    ]
+    plaid.offer("public-double-1", DoubleItem("item-1", entries))
     exchange(api, user, "public-double-1")
-    (shown,) = read(api, user).json()["accounts"]
-    assert (shown["currency"], shown["exponent"], shown["current_cents"]) == (currency, exponent, units)
+    shown = [(row["currency"], row["exponent"], row["current_cents"]) for row in read(api, user).json()["accounts"]]
+    assert shown == [(currency, exponent, units) for currency, _amount, exponent, units in amounts]
 
 
 def approve_accounts(api, user):
@@ -230,9 +207,8 @@ MONEY_MARKET = {"name": "Plaid Money Market", "mask": "4444", "type": "depositor
 TOKENIZED = "8cfb8beb89b774ee43b090625f0d61d0814322b43bff984eaf60386e"
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "count"),
-    [
+def test_bank_account_linked_twice_is_listed_and_totaled_once(plaid, api, user):
+    for first, second, count in (
         ({"persistent_account_id": "p1"}, {"persistent_account_id": "p1", "name": "Renamed"}, 1),
         ({"persistent_account_id": "p1"}, {"persistent_account_id": "p2"}, 2),
         ({"mask": "1234"}, {"mask": "1234"}, 1), ({"mask": "1234"}, {"mask": "5678"}, 2),
@@ -248,17 +224,16 @@ TOKENIZED = "8cfb8beb89b774ee43b090625f0d61d0814322b43bff984eaf60386e"
         ({**CHECKING, "persistent_account_id": TOKENIZED}, CHECKING, 1), (CHECKING, {**CHECKING, "name": "plaid"}, 2),
         ({**CHECKING, "name": "Compte ch\u00e8ques"}, {**CHECKING, "name": "Compte che\u0300ques"}, 1),
         ({**CHECKING, "name": "Plaid  Checking "}, CHECKING, 1), ({**CHECKING, "name": "PLAID CHECKING"}, CHECKING, 1),
-    ],
-)  # fmt: skip
-def test_bank_account_linked_twice_is_listed_and_totaled_once(plaid, api, user, first, second, count):
-    common = {"name": "Checking"}
-    for number, changes in enumerate((first, second), start=1):
-        entry = account(number, item=f"item-{number}", **{**common, **changes})
-        plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [entry]))
-        exchange(api, user, f"public-double-{number}")
-    approve_accounts(api, user)
-    assert BankAccount.objects.filter(user=user).count() == count
-    assert bank_figures(user.pk, timezone.now(), "USD").balance_cents == 10_000 * count
+    ):  # fmt: skip
+        BankAccount.objects.all().delete()
+        BankItem.objects.all().delete()
+        for number, changes in enumerate((first, second), start=1):
+            entry = account(number, item=f"item-{number}", **{"name": "Checking", **changes})
+            plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [entry]))
+            exchange(api, user, f"public-double-{number}")
+        approve_accounts(api, user)
+        assert BankAccount.objects.filter(user=user).count() == count, (first, second)
+        assert bank_figures(user.pk, timezone.now(), "USD").balance_cents == 10_000 * count, (first, second)
 
 
 @pytest.mark.parametrize("currency", ["JPY", "EUR", "usd ", None])
@@ -273,14 +248,12 @@ def test_a_bank_balance_in_another_currency_is_excluded(plaid, api, user, curren
 LINK_TOKEN = "/bankdata/link-token"
 
 
-def test_link_token_request_returns_a_sandbox_link_token(api, user):
-    response = api.send(LINK_TOKEN, {"user_id": str(user.pk)})
-    assert response.status_code == 200
-    assert set(response.json()) == {"link_token", "expiration"}
-    assert response.json()["link_token"].startswith("link-sandbox-")
-
-
-def test_link_token_request_returns_the_link_token_of_plaid(judged_plaid, api, user):
+def test_link_token_request_returns_the_link_token_of_the_vendor(judged_plaid, api, user, settings):
+    settings.OPEN_BANKING = "sandbox"
+    shown = api.send(LINK_TOKEN, {"user_id": str(user.pk)}).json()
+    assert set(shown) == {"link_token", "expiration"}
+    assert shown["link_token"].startswith("link-sandbox-")
+    settings.OPEN_BANKING = "plaid"
     shown = api.send(LINK_TOKEN, {"user_id": str(user.pk)}).json()
     assert shown["link_token"].startswith("link-double-")
     assert shown["expiration"] == EXPIRATION.replace("Z", ".000000Z")

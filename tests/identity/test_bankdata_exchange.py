@@ -59,11 +59,11 @@ def test_public_token_can_be_exchanged_once(api, user, stranger, stranger_api):
     assert not StagedItem.objects.exclude(user=user).exists()
 
 
-@pytest.mark.parametrize("token", ["garbage", "public-sandbox-", "access-sandbox-demo", "public-production-x"])
-def test_exchange_of_a_public_token_that_the_vendor_rejects_returns_400(api, user, token):
-    body = assert_error(exchange(api, user, token), 400, "E1001")
-    assert body["details"][0]["field"] == "public_token"
-    assert token not in str(body)
+def test_exchange_of_a_public_token_that_the_vendor_rejects_returns_400(api, user):
+    for token in ("garbage", "public-sandbox-", "access-sandbox-demo", "public-production-x"):
+        body = assert_error(exchange(api, user, token), 400, "E1001")
+        assert body["details"][0]["field"] == "public_token"
+        assert token not in str(body)
     assert BankItem.objects.count() == 0
 
 
@@ -129,7 +129,7 @@ def test_stage_bank_accounts_stages_bookings_left_by_the_request(plaid, api, use
 
 
 def test_a_bank_with_slow_bookings_is_linked_in_time(plaid, api, user, monkeypatch):
-    monkeypatch.setattr(plaid_module, "TOTAL_SECONDS", 1.0)
+    monkeypatch.setattr(plaid_module, "TOTAL_SECONDS", 0.3)
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/transactions/sync", Fault(hold=True))
     assert len(exchange(api, user, "public-double-1").json()["staged_item_ids"]) == 1

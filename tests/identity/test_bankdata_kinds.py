@@ -1,6 +1,9 @@
 """Test that approved bank payloads become permanent rows, marked as claimed by the client or reported by the bank."""
 
+from contextlib import nullcontext
+
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
@@ -39,32 +42,25 @@ def test_bank_data_staged_by_a_client_is_marked_as_claimed(api, user):
     )  # fmt: skip
 
 
-def test_bank_accounts_from_the_vendor_are_marked_as_reported(api, user):
-    exchange(api, user)
-    approve_all(api, user)
-    assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {True}
-
-
 def test_sealed_bank_payload_staged_by_a_client_is_marked_as_claimed(api, user):
     exchange(api, user)
     sealed = [item["payload"] for item in api.read("/staging/items?kind=bank_account").json()["items"]]
     assert all(payload["seal"] for payload in sealed)
     approve_all(api, user)
+    assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {True}
     for payload in sealed:
         assert "seal" not in stage(api, "bank_account", payload).json()["payload"]
     approve_all(api, user)
     assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {False}
 
 
-@pytest.mark.parametrize("change", ["nothing", "amount", "owner", "seal"])
-def test_bank_payload_seal_is_valid_for_one_payload_of_one_user(user, stranger, change):
-    payload = mark_payload(ACCOUNT, stranger.pk if change == "owner" else user.pk)
-    if change == "amount":
-        payload["current_cents"] += 1
-    if change == "seal":
-        payload["seal"] = "f" * 64
-    store_accounts([payload], actor=Actor(user=user, credential="test"), now=timezone.now())
-    assert BankAccount.objects.get().from_provider is (change == "nothing")
+def test_bank_payload_seal_is_valid_for_one_payload_of_one_user(user, stranger):
+    own, of_other = mark_payload(ACCOUNT, user.pk), mark_payload(ACCOUNT, stranger.pk)
+    for payload, is_valid in (
+        (own, True), ({**own, "current_cents": 1}, False), (of_other, False), ({**own, "seal": "f" * 64}, False),
+    ):  # fmt: skip
+        store_accounts([payload], actor=Actor(user=user, credential="test"), now=timezone.now())
+        assert BankAccount.objects.get().from_provider is is_valid, payload
 
 
 @pytest.mark.parametrize("at_once", [True, False])
@@ -100,22 +96,16 @@ def test_invalid_bank_payload_is_rejected(api):
         assert_error(stage(api, kind, payload), 400, "E1001")
 
 
-def test_storing_1000_bank_accounts_executes_two_statements(user, needs_postgresql, django_assert_num_queries):
-    payloads = [{**ACCOUNT, "account_id": f"a-{number}"} for number in range(1000)]
-    with django_assert_num_queries(2):
-        identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
-    rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
-    assert [rows[identifier] for identifier in identifiers] == [payload["account_id"] for payload in payloads]
+def test_storing_1000_bank_accounts_executes_two_statements_and_returns_ids_in_order(user, django_assert_num_queries):
+    for accounts in (1000, 600):  # In the second run, 400 accounts occur twice.
+        payloads = [{**ACCOUNT, "account_id": f"a-{number % accounts}"} for number in range(1000)]
+        with django_assert_num_queries(2) if connection.vendor == "postgresql" else nullcontext():
+            identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
+        rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
+        assert [rows[identifier] for identifier in identifiers] == [payload["account_id"] for payload in payloads]
 
 
-def test_storing_bank_accounts_returns_ids_in_payload_order(user):
-    payloads = [{**ACCOUNT, "account_id": f"a-{number % 600}"} for number in range(1000)]
-    identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
-    rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
-    assert [rows[identifier] for identifier in identifiers] == [payload["account_id"] for payload in payloads]
-
-
-def test_back_office_displays_bank_amounts_in_dollars(api, user):
+def test_back_office_displays_bank_amounts_with_the_decimal_places_of_the_currency(api, user):
     stage(api, "bank_account", {**ACCOUNT, "current_cents": -1_234_567, "limit_cents": 5})
     stage(api, "bank_transaction", BOOKING)
     approve_all(api, user)
@@ -125,10 +115,5 @@ def test_back_office_displays_bank_amounts_in_dollars(api, user):
     assert "0.05 USD" in backoffice.get(f"/admin/identity/bankaccount/{row.pk}/change/").content.decode()
     assert "-0.05" in backoffice.get("/admin/identity/banktransaction/?q=t-1").content.decode()
     assert backoffice.get(f"/admin/identity/banktransaction/{booking.pk}/change/").status_code == 200
-
-
-def test_back_office_displays_bank_amounts_with_the_decimal_places_of_the_currency(api, user):
-    stage(api, "bank_account", {**ACCOUNT, "current_cents": 1_234_567, "currency": "JPY"})
-    approve_all(api, user)
-    backoffice = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
+    BankAccount.objects.update(current_cents=1_234_567, currency="JPY")
     assert "1,234,567 JPY" in backoffice.get("/admin/identity/bankaccount/").content.decode()
