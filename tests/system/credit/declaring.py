@@ -35,7 +35,6 @@ def declared_at(application, moment):
 
 def main(number):
     django.setup()
-    from django.core.management import call_command
     from django.db import transaction
     from django.test.utils import setup_test_environment
 
@@ -44,7 +43,6 @@ def main(number):
 
     setup_test_environment()
     set_clock(START)
-    call_command("migrate", verbosity=0)
     application, chance, wrong = concluded(at=START), Random(50), []
     for at in range(number):
         country, moments = (

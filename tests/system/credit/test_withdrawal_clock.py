@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,13 @@ import pytest
 from tests.processes import run_python
 
 LIBRARY = next(map(str, Path("/usr/lib").glob("*/faketime/libfaketime.so.1")), "")
-AGREEMENTS = int(os.environ.get("CLOCKS", "50"))
+AGREEMENTS = int(os.environ.get("CLOCKS", "15"))
 
 
 @pytest.mark.skipif(not LIBRARY, reason="needs libfaketime")
 @pytest.mark.timeout(600)
-def test_a_contract_withdrawal_is_accepted_until_the_last_second_of_its_period(tmp_path):
+def test_a_contract_withdrawal_is_accepted_until_the_last_second_of_its_period(migrated, tmp_path):
+    shutil.copyfile(migrated, tmp_path / "clock.sqlite3")
     clock = tmp_path / "clock"
     clock.write_text("2026-11-20 12:00:00")
     environment = {
