@@ -21,10 +21,10 @@ from tests.credit.notices.world import World
 from tests.credit.scoring import pairs
 from tests.credit.scoring.making import make_model, make_version
 from tests.system.credit.scoring.evidence import nested, offer_of
-from tests.system.credit.scoring.jpmml import WHY_NOT, Engine
+from tests.system.credit.scoring.jpmml import WHY_NOT
 
 pytestmark = [pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT), pytest.mark.django_db]
-EXPLANATIONS = int(os.environ.get("EXPLANATIONS", "12"))
+EXPLANATIONS = int(os.environ.get("EXPLANATIONS", "4"))
 PER_CARD = 4
 RANKS = ("decline", "refer", "approve")
 # The words for the outcomes in the three languages of explanations.
@@ -33,12 +33,6 @@ OUTCOMES = {
     "es": {"approve": "aprobación", "refer": "decisión de una persona"},
     "de": {"approve": "Bewilligung", "refer": "Entscheidung durch eine Person"},
 }
-
-
-@pytest.fixture(scope="module")
-def engine():
-    with Engine() as started:
-        yield started
 
 
 def published(chance):
