@@ -52,13 +52,17 @@ def assert_key_information_first(form, pages):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_key_information_with_long_texts_is_on_the_first_two_pages(tmp_path, language):
+def test_a_form_with_long_texts_has_its_key_information_on_two_pages_and_every_payment(tmp_path, language):
     long = form(language, length=1_000)
-    assert_key_information_first(long, pages_of(long, tmp_path))
+    pages = pages_of(long, tmp_path)
+    assert_key_information_first(long, pages)
+    with translation.override(language):
+        principals = [amount_in_words(row.principal_cents, "EUR").replace("\u00a0", " ") for row in long.schedule]
+    assert [amount for amount in principals if amount not in " ".join(pages)] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("seed", range(int(os.environ.get("EU_FORMS", "3"))))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("EU_FORMS", "1"))))
 def test_key_information_of_a_random_loan_is_on_the_first_two_pages(tmp_path, language, seed):
     loan = random_form(language, random.Random(seed))
     assert_key_information_first(loan, pages_of(loan, tmp_path))
@@ -76,33 +80,38 @@ def published_apr(published):
     return published.get("by_annex_iii", published["printed"])
 
 
-@pytest.mark.parametrize("published", PUBLISHED, ids=[published["id"] for published in PUBLISHED])
-def test_the_computed_apr_of_a_published_loan_equals_its_published_apr(published):
-    start, payments = cash_flows(published)
-    apr = eu_annex_iii(published["financed"], payments, start=start)
-    expected = published_apr(published)
-    assert str(apr.quantize(Decimal(expected), ROUND_HALF_UP)) == expected
+def test_the_computed_apr_of_each_published_loan_equals_its_published_apr():
+    wrong = {}
+    for published in PUBLISHED:
+        start, payments = cash_flows(published)
+        expected, apr = published_apr(published), eu_annex_iii(published["financed"], payments, start=start)
+        if str(apr.quantize(Decimal(expected), ROUND_HALF_UP)) != expected:
+            wrong[published["id"]] = apr
+    assert wrong == {}
 
 
 OF_OFFERS = [published for published in PUBLISHED if published.get("form")]
 
 
+def shown_apr(published):
+    return Decimal(published_apr(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("published", OF_OFFERS, ids=[published["id"] for published in OF_OFFERS])
-def test_the_precontract_form_of_a_published_loan_shows_its_apr(published, language):
-    loan_form = form_of_published(published, language)
-    tenth = Decimal(published_apr(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
-    with translation.override(language):
-        printed_apr = f"{number_in_words(tenth)} %"
-    apr = next(row for row in loan_form.rows if ROWS[row["number"] - 1].name == "apr")
-    assert apr["value"].startswith(f"{printed_apr}\n")
-    assert f">{printed_apr}" in loan_form.html
+def test_the_precontract_form_of_each_published_loan_shows_its_apr(language):
+    wrong = []
+    for published in OF_OFFERS:
+        loan_form = form_of_published(published, language)
+        with translation.override(language):
+            printed_apr = f"{number_in_words(shown_apr(published))} %"
+        apr = next(row for row in loan_form.rows if ROWS[row["number"] - 1].name == "apr")
+        if not apr["value"].startswith(f"{printed_apr}\n") or f">{printed_apr}" not in loan_form.html:
+            wrong.append(published["id"])
+    assert wrong == []
 
 
-@pytest.mark.parametrize("published", OF_OFFERS[::7], ids=[published["id"] for published in OF_OFFERS[::7]])
-def test_the_precontract_pdf_of_a_published_loan_shows_its_apr(tmp_path, published):
-    tenth = Decimal(published_apr(published)).quantize(Decimal("0.1"), ROUND_HALF_UP)
-    assert f"{tenth} %" in pages_of(form_of_published(published, "en"), tmp_path)[0]
+def test_the_precontract_pdf_of_a_published_loan_shows_its_apr(tmp_path):
+    assert f"{shown_apr(OF_OFFERS[0])} %" in pages_of(form_of_published(OF_OFFERS[0], "en"), tmp_path)[0]
 
 
 def form_of_published(published, language):
@@ -125,12 +134,3 @@ def test_every_row_of_annex_i_is_in_its_part_of_the_precontract_form():
         assert parts[row.part] in f"{label['part']} ", row
         words = {word.lower()[:5] for word in re.findall(r"\w{3,}", row.title)}
         assert words & {word.lower()[:5] for word in re.findall(r"\w{3,}", label["label"])}, (row.title, label)
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_precontract_pdf_shows_the_principal_of_every_payment(tmp_path, language):
-    loan = form(language)
-    text = " ".join(pages_of(loan, tmp_path))
-    with translation.override(language):
-        principals = [amount_in_words(row.principal_cents, "EUR").replace("\u00a0", " ") for row in loan.schedule]
-    assert [amount for amount in principals if amount not in text] == []
