@@ -35,9 +35,9 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: not any(word in item.nodeid.partition("::")[0] for word in _LONGEST))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def launched():
-    """Debian's Chromium. All tests of a file share it, because its start takes longer than most tests.
+    """Debian's Chromium. All tests of a process share it, because its start takes longer than most tests.
 
     While it runs, this thread has an event loop, with which Django would reject synchronous queries.
     """
