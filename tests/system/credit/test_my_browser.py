@@ -54,7 +54,7 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
             str(application.pk), names=["Payslip"], reason="The last.", actor=owner, now=timezone.now()
         )
     browser_user = BrowserUser(chromium, live_server)
-    browser_user.open(mailed_path(), "my-log-in")
+    browser_user.open(mailed_path())
     browser_user.send("my-documents", login=EMAIL, password=PASSWORD)
     file = {"name": "payslip.pdf", "mimeType": "application/pdf", "buffer": PDF}
     browser_user.page.set_input_files("[type=file]", file)
@@ -87,7 +87,6 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
     browser_user.page.fill("#id_months", "24")
     press(browser_user, "Show the costs", "my-offers-costs")
     browser_user.page.click("text=Apply >> nth=-1")
-    browser_user.check_page("my-log-in")
     browser_user.send("my-form", login=user.username, password=PASSWORD)
     assert browser_user.page.input_value("#id_data-amount_cents") == "8000.00"
     browser_user.page.select_option("#id_data-term_months", "")
@@ -113,9 +112,9 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_server, settings, user, language):
     settings.REVIEW_POLICY, settings.REPORTS = "reviewed", "off"
-    offer, browser_user = None, BrowserUser(chromium, live_server)
-    browser_user.open("/account/login", "my-log-in")
-    browser_user.send("account", login=user.username, password=PASSWORD)
+    offer, browser_user = None, BrowserUser(chromium, live_server, axe=language == "en")
+    browser_user.open("/account/login")
+    browser_user.send(login=user.username, password=PASSWORD)
     for name, options in NOTICES.items():
         identity = {**WHOLE, "language": language, "legal_name": LONG_NAME}
         world = World(offer, person=identity, start=timezone.now(), consumer=user)
