@@ -105,14 +105,10 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
 
 def rows_of(offer: Offer) -> list[Row]:
     """Return an offer's amounts, rates, terms, and states as (title, value) rows."""
-    least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     conventions = offer.conventions
     months = ", ".join(map(str, sorted(offer.term_options_months or ())))
     rows = [
-        (
-            gettext("Amount"),
-            _RANGE.join(money(cents, conventions.shown_currency) for cents in (least, most) if cents is not None),
-        ),
+        (gettext("Amount"), _amounts_of(offer)),
         (
             gettext("Borrowing rate a year") if conventions.is_eu else gettext("Annual percentage rate"),
             _RANGE.join(rates_of(offer).values()),
@@ -122,6 +118,17 @@ def rows_of(offer: Offer) -> list[Row]:
         (gettext("Not in"), ", ".join(offer.excluded_states or ())),
     ]
     return [row for row in rows if row[1]]
+
+
+def _amounts_of(offer: Offer) -> str:
+    """Return the limits of an offer's amount in words, or "" without limits."""
+    currency = offer.conventions.shown_currency
+    least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
+    if most is None:
+        return "" if least is None else gettext("At least %(minimum)s") % {"minimum": money(least, currency)}
+    if least is None:
+        return gettext("At most %(maximum)s") % {"maximum": money(most, currency)}
+    return _RANGE.join(dict.fromkeys((money(least, currency), money(most, currency))))
 
 
 def _show(

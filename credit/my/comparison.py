@@ -18,7 +18,7 @@ from credit.core.loan_words import rows_of
 from credit.core.quotes import AMOUNT_MAX_CENTS
 from credit.models import Offer
 from credit.my.content import Row
-from credit.my.estimate import quotes_of
+from credit.my.estimate import quotes_of, rates_of
 
 AMOUNT, MONTHS = "amount", "months"
 _RANGE = " \u2013 "
@@ -92,6 +92,8 @@ def compare(offers: Iterable[Offer], loan: Mapping[str, Any] | None, *, today: d
 def _with_costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> Compared:
     if not offer.term_options_months:
         return Compared(offer, [], 0, gettext("This is a line of credit, without a number of months."))
+    if not rates_of(offer):
+        return Compared(offer, [], 0, gettext("The lender has not stated an interest rate for this offer."))
     amount_cents = to_minor_units(loan[AMOUNT], offer.conventions.shown_currency)
     is_payable = amount_cents == amount_cents.to_integral_value() and amount_cents <= AMOUNT_MAX_CENTS
     figures = {"amount_cents": int(amount_cents), "term_months": loan[MONTHS]} if is_payable else {}

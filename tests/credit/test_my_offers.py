@@ -159,6 +159,19 @@ class TestCosts:
         assert "This is a line of credit, without a number of months." in page
         assert names_in(list_of()) == ["short", "line", "large", "middle", "cheap", "dear"]
 
+    def test_offer_without_a_rate_states_that_it_has_none(self):
+        listed(apr_min_percent=None, apr_max_percent=None)
+        page = list_of(**ASKED)
+        assert "The lender has not stated an interest rate for this offer." in page
+        assert NOT_AVAILABLE not in page
+
+    @pytest.mark.parametrize(
+        ("least", "most", "words"), [(100_000, None, "At least $1,000.00"), (None, 4_000_000, "At most $40,000.00")]
+    )
+    def test_single_limit_of_the_amount_is_not_shown_as_the_only_amount(self, least, most, words):
+        listed(loan_amount_min_cents=least, loan_amount_max_cents=most)
+        assert f"<bdi>{words}</bdi>" in list_of()
+
     @pytest.mark.parametrize(
         ("asked", "wrong"),
         [
