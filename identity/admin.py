@@ -88,9 +88,9 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     list_title = "People"
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
     list_filter = ("is_staff", "is_active", "groups")
-    search_fields = ("username__istartswith", "email__iexact")
+    search_fields = ("=id", "username__istartswith", "email__iexact")
     search_help_text = (
-        "The beginning of a user name or an e-mail address; an applicant's name, e-mail address, or phone number"
+        "An account's id; the beginning of a user name; an e-mail address; an applicant's name or phone number"
     )
     ordering = ("-id",)
     filter_horizontal = ()

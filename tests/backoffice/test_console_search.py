@@ -57,6 +57,13 @@ def test_search_for_an_address_opens_the_list_with_the_match_and_logs_both_lists
     assert target_of(operations_client, "quiet@example.test") == "/admin/identity/user/?q=quiet%40example.test"
 
 
+def test_list_of_people_finds_an_account_by_its_id(operations_client):
+    person = UserFactory(username="quiet")
+    UserFactory(username="loud")
+    found = operations_client.get("/admin/identity/user/", {"q": str(person.pk)})
+    assert [row.username for row in found.context["cl"].result_list] == ["quiet"]
+
+
 def test_member_of_a_lender_finds_only_addresses_of_applicants():
     UserFactory(email="quiet@example.test")
     client = console_client(lender_of("quartz", 701_000_000_001).people["owner"])
