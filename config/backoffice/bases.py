@@ -134,7 +134,7 @@ class ReviewAdmin(Transitions):
         return list(others.only("pk", "username")[:200])
 
     def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Store a note for colleagues (POST: `text`), and notify each mentioned colleague (`@name`)."""
+        """Store a note for colleagues (POST: `text`), and notify the first mentioned colleague (`@name`)."""
         back = HttpResponseRedirect(self.record_address(record, request))
         text = request.POST.get("text", "").strip()
         if request.method != "POST":

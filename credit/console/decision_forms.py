@@ -107,7 +107,8 @@ class ApplicationTransitionForm(TransitionForm):
 def _internal_reason() -> ReasonField:
     return ReasonField(
         max_length=4_000, widget=forms.Textarea(attrs={"rows": 3}), label="Why you deviate from the score",
-        help_text="Colleagues read it on the case. The applicant's pages don't show it.",
+        help_text="Colleagues read it on the case. The applicant's pages don't show it, but a copy of the applicant's "
+        "data contains it.",
     )  # fmt: skip
 
 
