@@ -6,11 +6,15 @@ from django.conf import settings
 _LIST = (
     ("cfpb", "banks, savings associations, and credit unions with assets above $10 billion, and their affiliates",
      "Bureau of Consumer Financial Protection, 1700 G Street NW, Washington, DC 20552"),
-    ("occ", "national banks, Federal savings associations, and Federal branches of foreign banks",
+    ("occ", "national banks, Federal savings associations, and Federal branches and agencies of foreign banks",
      "Office of the Comptroller of the Currency, Customer Assistance Group, P.O. Box 53570, Houston, TX 77052"),
-    ("frb", "State member banks, and branches and lending companies of foreign banks",
+    ("frb",
+     ("State member banks, other branches and agencies of foreign banks, lending companies of foreign banks, and "
+     "organizations under section 25 or 25A of the Federal Reserve Act"),
      "Federal Reserve Consumer Help Center, P.O. Box 1200, Minneapolis, MN 55480"),
-    ("fdic", "insured banks that aren't members of the Federal Reserve System, and insured State savings associations",
+    ("fdic",
+     ("insured banks that aren't members of the Federal Reserve System, insured State branches of foreign banks, "
+     "and insured State savings associations"),
      ("Division of Depositor and Consumer Protection, National Center for Consumer and Depositor Assistance, "
      "Federal Deposit Insurance Corporation, 1100 Walnut Street, Box #11, Kansas City, MO 64106")),
     ("ncua", "Federal credit unions",
