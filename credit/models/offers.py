@@ -209,7 +209,8 @@ class Offer(models.Model):
         "that are not excluded.",
     )
     excluded_states = JsonTextField(
-        null=True, help_text="The US states in which the offer is not available, as two-letter codes. Null if none."
+        null=True,
+        help_text="The US states in which the offer is not available, as two-letter codes. Null or empty if none.",
     )
     customer_segment = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=255, null=True, help_text="The customer segment that the offer is for. Null for all."
@@ -225,8 +226,12 @@ class Offer(models.Model):
     )
     # Applications to the offer must meet these requirements (`credit.requirements`).
     application_schema = JsonTextField(null=True, help_text="The JSON Schema of `application_data`. Null for any data.")
-    required_documents = JsonTextField(null=True, help_text="The documents that an application requires. Null if none.")
-    applicant_requires = JsonTextField(null=True, help_text="The required fields of each applicant. Null if none.")
+    required_documents = JsonTextField(
+        null=True, help_text="The documents that an application requires. Null or empty if none."
+    )
+    applicant_requires = JsonTextField(
+        null=True, help_text="The required fields of each applicant. Null or empty if none."
+    )
     risk_based_pricing = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=16,
         null=True,
@@ -243,7 +248,7 @@ class Offer(models.Model):
     reports = JsonTextField(
         null=True,
         help_text="The kinds of reports that the platform requests at the submission, if the scoring model reads "
-        "`report.…`. Null if none.",
+        "`report.…`. Null or empty if none.",
     )
     min_age = models.IntegerField(
         null=True,

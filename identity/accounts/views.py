@@ -73,7 +73,7 @@ class ManagedAccountViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> Any:
         """List managed accounts.
 
-        The list has the accounts that you created and can act on behalf of, newest first.
+        The list has the accounts that you created and still have access to, newest first.
         """
         return managed.accounts_of(request.user)
 

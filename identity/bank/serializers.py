@@ -86,7 +86,7 @@ class ExchangeSerializer(serializers.ResponseSerializer):
     """The linked item, and the staged accounts and transactions that wait for approval."""
 
     item_id = serializers.TextField()
-    linked = serializers.FlagField(help_text="Whether the bank is linked.")
+    linked = serializers.FlagField(help_text="Always true.")
     staged_item_ids = serializers.ListField(
         child=serializers.TextField(), help_text="The staged items that wait for approval; empty if none."
     )

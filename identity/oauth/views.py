@@ -64,7 +64,7 @@ class StrictFormParser(BaseParser):
 
 
 class OAuthViewSet(ApiViewSet):
-    """OAuth 2.0 for apps that act on behalf of an account: codes with PKCE, tokens, and revocation."""
+    """OAuth 2.0 for apps that act on behalf of an account: clients, tokens, and revocation."""
 
     tag = "oauth"
     parser_classes = [StrictJSONParser, StrictFormParser]

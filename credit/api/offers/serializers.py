@@ -69,13 +69,14 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         child=TitleField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
         **serializers.NULLABLE,
-        help_text="The documents that an application requires before its submission. Null if none.",
+        help_text="The documents that an application requires before its submission. Null or empty if none.",
     )
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
         **serializers.NULLABLE,
-        help_text="The required fields of each applicant. If there are any, `applicants` is required. Null if none.",
+        help_text="The required fields of each applicant. If there are any, `applicants` is required. Null or empty if "
+        "none.",
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
@@ -96,7 +97,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         **serializers.NULLABLE,
         help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
         "the submission, if the scoring model reads `report.…`. The platform computes the score after all reports "
-        "have ended, or after 24 hours. Null if none.",
+        "have ended, or after 24 hours. Null or empty if none.",
     )
     min_age = serializers.Int32Field(
         min_value=1,
@@ -156,7 +157,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
         child=serializers.TextField(),
         allow_null=True,
         help_text="The kinds of reports that the platform requests at the submission, if the scoring model reads "
-        "`report.…`. Null if none.",
+        "`report.…`. Null or empty if none.",
     )
     jurisdiction = serializers.TextField(
         source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."

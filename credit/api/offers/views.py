@@ -301,8 +301,8 @@ class DecisionViewSet(ApiViewSet):
         than 100,000 decisions, the API returns 400 `E1001`. Then request a shorter period.
 
         A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`. If the newest
-        decision on an application is an approval that was not reopened, its line has the loan in `terms`. Each line has
-        `automated`, `score`, `override` (the decision differs from the score's proposal), and `days` from the
+        decision on an application is an approval that was not reopened, its line has the loan, if any, in `terms`. Each
+        line has `automated`, `score`, `override` (the decision differs from the score's proposal), and `days` from the
         submission to the decision. A credential with a list of scopes also requires `score:read`.
         """
         if not request.auth.carries("score:read"):

@@ -203,8 +203,8 @@ class AgreedSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="The SHA-256 of the canonical JSON of `schedule`, in hex. Null for a line of credit."
     )
     disclosure = DisclosureSerializer(help_text="The four figures of 12 CFR 1026.18.")
-    decision = AgreedDecisionSerializer(help_text="The approval, with its record.")
-    acceptance = AgreedAcceptanceSerializer(help_text="The acceptance, with its record.")
+    decision = AgreedDecisionSerializer(help_text="The approval.")
+    acceptance = AgreedAcceptanceSerializer(help_text="The acceptance.")
     members = AgreementMemberSerializer(
         many=True,
         required=False,
