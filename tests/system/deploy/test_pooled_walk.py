@@ -37,7 +37,7 @@ TRANSACTION_SETTINGS = {"transaction_isolation", "transaction_read_only"}
 
 
 class Commands(commands.Commands):
-    """The commands of the end-to-end test. `migrate` connects to PostgreSQL directly: its lock needs a session."""
+    """The commands of the end-to-end test. `migrate` connects directly, because it needs two connections."""
 
     def __init__(self, settings, direct):
         super().__init__(ROOT, settings)
