@@ -1,6 +1,6 @@
-"""Loading of the vendor adapters that a setting such as `package.module:Class` selects."""
+"""Load the vendor adapters that a setting such as `package.module:Class` selects, and check texts of vendors."""
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.utils.module_loading import import_string
 
@@ -12,6 +12,13 @@ def load_adapter(place: str) -> Any:
     if not ADAPTER.fullmatch(place):
         raise ValueError(f"{place!r} must be `package.module:Class`.")
     return import_string(place.replace(":", "."))()
+
+
+def is_text(value: Any, longest: int) -> TypeGuard[str]:
+    """Return whether a member of a vendor's response is a non-empty string that every database can store."""
+    if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def attempt(method: Any, *arguments: Any, **options: Any) -> tuple[Any, str]:

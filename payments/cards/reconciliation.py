@@ -77,7 +77,7 @@ def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str
     metadata = _object(thing.get("metadata"))
     facts: dict[str, Any] = {
         "intent": str(thing.get("id"))[:255],
-        "amount": thing.get("amount") if isinstance(thing.get("amount"), int) else None,
+        "amount": _number(thing.get("amount")),
         "currency": str(thing.get("currency"))[:3].lower(),
         "payment_id": str(metadata.get("payment_id", ""))[:20],
         "payment_key": str(metadata.get("payment_key", ""))[:80],
@@ -88,7 +88,6 @@ def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str
     return {
         **facts,
         "intent": str(intent.get("id") if isinstance(intent, dict) else intent)[:255],
-        "amount": _number(thing.get("amount")),
         "object": facts["intent"],
         "refunded": _number(thing.get("amount_refunded")),
         "state": str(thing.get("status"))[:32],

@@ -47,6 +47,7 @@ class HttpDouble:
     def __init__(self):
         self.received: list[Received] = []
         self.is_closed = False
+        self.alter = None  # The function receives the request and the bytes of its response, and returns other bytes.
         double = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -63,6 +64,7 @@ class HttpDouble:
                     self.close_connection = True
                     return
                 body = reply.raw if reply.raw is not None else json.dumps(reply.content).encode()
+                body = body if double.alter is None else double.alter(request, body)
                 self.send_response(reply.status)
                 for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                     self.send_header(name, value)

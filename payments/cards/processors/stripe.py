@@ -15,6 +15,7 @@ from urllib.parse import quote
 from django.conf import settings
 
 from config.clients.provider import ProviderAnswer, ProviderError, call
+from config.core.adapters import is_text
 from payments.cards.models import Payment
 from payments.cards.processors.base import ABSENT, DECLINED, SUCCEEDED, UNKNOWN, ChargeResult
 
@@ -22,6 +23,7 @@ API_VERSION = "2024-06-20"
 READ_TIMEOUT_SECONDS = 20.0
 SIGNATURE_TOLERANCE_SECONDS = 300
 _PAGE = 100
+_ID_MAX_LENGTH = 255
 _CLOCKS_APART = timedelta(minutes=5)
 # The time for which Stripe can still process the last request.
 _IN_FLIGHT = timedelta(seconds=60)
@@ -115,10 +117,10 @@ class StripeProcessor:
         error = content.get("error")
         if not isinstance(error, dict):
             raise ProviderError("unreadable", outcome_unknown=True)
-        detail |= {"type": str(error.get("type"))[:64], "code": str(error.get("code"))[:64]}
-        if answer.status in {402, 400, 404} and error.get("type") in {"card_error", "invalid_request_error"}:
-            failure = error.get("decline_code") or error.get("code") or error.get("type")
-            return ChargeResult(DECLINED, failure=str(failure)[:64], detail=detail)
+        detail |= {"type": _word(error, "type"), "code": _word(error, "code")}
+        if answer.status in {402, 400, 404} and detail["type"] in {"card_error", "invalid_request_error"}:
+            words = (_word(error, name) for name in ("decline_code", "code", "type"))
+            return ChargeResult(DECLINED, failure=next(filter(None, words)), detail=detail)
         # With 401, 403, 409, 429, and other statuses, this request charged nothing. An earlier request may have.
         return ChargeResult(UNKNOWN, detail=detail)
 
@@ -127,26 +129,26 @@ class StripeProcessor:
     ) -> ChargeResult:
         detail = {
             **(detail or {}),
-            "intent": str(intent.get("id"))[:255],
-            "intent_status": str(intent.get("status"))[:32],
+            "intent": _word(intent, "id", longest=_ID_MAX_LENGTH),
+            "intent_status": _word(intent, "status"),
         }
         stated = (intent.get("amount"), str(intent.get("currency")).lower())
-        if stated != (payment.amount_cents, payment.currency) or not _is_about(payment, intent) or not intent.get("id"):
+        if stated != (payment.amount_cents, payment.currency) or not _is_about(payment, intent) or not detail["intent"]:
             return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
-        status = intent.get("status")
+        status = detail["intent_status"]
         if status == "succeeded":
             if intent.get("amount_received", payment.amount_cents) != payment.amount_cents:
                 return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
-            return ChargeResult(SUCCEEDED, transaction_id=str(intent["id"]), detail=detail)
+            return ChargeResult(SUCCEEDED, transaction_id=detail["intent"], detail=detail)
         if status == "requires_action":
-            return self._cancel(str(intent["id"]), detail)
+            return self._cancel(detail["intent"], detail)
         if status in {"canceled", "requires_payment_method"}:
-            return ChargeResult(DECLINED, failure=str(status), detail=detail)
+            return ChargeResult(DECLINED, failure=status, detail=detail)
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
         """Cancel an intent that waits for the absent payer. Only a successful cancellation declines the charge."""
-        address, key = f"/v1/payment_intents/{intent_id}/cancel", f"cancel-{intent_id}"
+        address, key = f"/v1/payment_intents/{quote(intent_id, safe='')}/cancel", f"cancel-{intent_id}"
         answer = self._call("POST", address, form={}, key=key)
         content = answer.json() if answer.status == HTTPStatus.OK else None
         if isinstance(content, dict) and content.get("status") == "canceled":
@@ -167,6 +169,12 @@ class StripeProcessor:
             headers["Idempotency-Key"] = key
         address = settings.STRIPE_BASE_URL + path
         return call(method, address, params=params, form=form, headers=headers, seconds=READ_TIMEOUT_SECONDS)
+
+
+def _word(document: dict[str, Any], name: str, *, longest: int = 64) -> str | None:
+    """Return a string of Stripe that the database can store, or None."""
+    value = document.get(name)
+    return value if is_text(value, longest) else None
 
 
 def _is_about(payment: Payment, intent: dict[str, Any]) -> bool:

@@ -11,11 +11,13 @@ import logging
 import re
 from hashlib import sha256
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 from django.conf import settings
 
 from config.clients.provider import ProviderError, call
+from config.core.adapters import is_text
 from payments.chain.addresses import parse_address
 
 logger = logging.getLogger("platform.custody")
@@ -38,6 +40,7 @@ BLOCKCHAINS = {
 }
 _USDC_DECIMALS = 6
 _DECIMALS_MAX = 36
+_ID_MAX_LENGTH = 255
 _AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
 
 
@@ -65,12 +68,16 @@ class CircleCustody:
         return accounts[0]
 
     def balance(self, account_id: str) -> tuple[int, int]:
-        data = self._call("GET", f"/v1/w3s/wallets/{account_id}/balances", params={"includeAll": "true"})
+        data = self._call(
+            "GET", f"/v1/w3s/wallets/{quote(account_id, safe='')}/balances", params={"includeAll": "true"}
+        )
         entries = data.get("tokenBalances")
         if not isinstance(entries, list):
             raise ProviderError("unreadable", outcome_unknown=False)
         for entry in entries:
-            token = entry.get("token", {}) if isinstance(entry, dict) else {}
+            token = entry.get("token") if isinstance(entry, dict) else None
+            if not isinstance(token, dict):
+                raise ProviderError("unreadable", outcome_unknown=False)
             if token.get("symbol") == "USDC":
                 return _balance(entry.get("amount"), token.get("decimals", _USDC_DECIMALS))
         return 0, _USDC_DECIMALS
@@ -90,7 +97,7 @@ class CircleCustody:
             **self._entity_secret(),
         }
         wallet_set = self._call("POST", "/v1/w3s/developer/walletSets", json=body).get("walletSet")
-        if not isinstance(wallet_set, dict) or not isinstance(wallet_set.get("id"), str):
+        if not isinstance(wallet_set, dict) or not is_text(wallet_set.get("id"), _ID_MAX_LENGTH):
             raise ProviderError("unreadable", outcome_unknown=True)
         return str(wallet_set["id"])
 
@@ -98,20 +105,19 @@ class CircleCustody:
         """Return the encrypted entity secret as a request field. Empty if no secret is configured."""
         if not settings.CIRCLE_ENTITY_SECRET:
             return {}
+        from cryptography.exceptions import UnsupportedAlgorithm
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
         published = self._call("GET", "/v1/w3s/config/entity/publicKey").get("publicKey")
+        padder = padding.OAEP(mgf=padding.MGF1(hashes.SHA256()), algorithm=hashes.SHA256(), label=None)
         try:
             public = serialization.load_pem_public_key(str(published).encode())
-        except ValueError as error:
+            if not isinstance(public, rsa.RSAPublicKey):
+                raise ProviderError("unreadable", outcome_unknown=False)
+            enciphered = public.encrypt(bytes.fromhex(settings.CIRCLE_ENTITY_SECRET), padder)
+        except (ValueError, UnsupportedAlgorithm) as error:  # ValueError also for a key that is too short
             raise ProviderError("unreadable", outcome_unknown=False) from error
-        if not isinstance(public, rsa.RSAPublicKey):
-            raise ProviderError("unreadable", outcome_unknown=False)
-        enciphered = public.encrypt(
-            bytes.fromhex(settings.CIRCLE_ENTITY_SECRET),
-            padding.OAEP(mgf=padding.MGF1(hashes.SHA256()), algorithm=hashes.SHA256(), label=None),
-        )
         return {"entitySecretCiphertext": base64.b64encode(enciphered).decode()}
 
     def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
@@ -135,7 +141,7 @@ def _accounts(data: dict[str, Any], network: str) -> list[tuple[str, str]]:
     accounts = []
     for wallet in wallets:
         address = parse_address(str(wallet.get("address"))) if isinstance(wallet, dict) else None
-        if address is None or not isinstance(wallet.get("id"), str):
+        if address is None or not is_text(wallet.get("id"), _ID_MAX_LENGTH):
             raise ProviderError("unreadable", outcome_unknown=True)
         if wallet.get("blockchain") == BLOCKCHAINS[network]:
             accounts.append((wallet["id"], address))
