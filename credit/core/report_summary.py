@@ -1,7 +1,7 @@
 """The schema of a report's summary, which the adapter of every vendor returns."""
 
 import re
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from config.core.errors import ValidationFailed
@@ -70,6 +70,14 @@ def checked_raw(raw: Any) -> str | None:
     if raw is not None and not (isinstance(raw, str) and len(raw.encode()) <= RAW_MAX_BYTES):
         raise ValueError(f"raw must be a string of at most {RAW_MAX_BYTES} bytes")
     return raw
+
+
+def checked_dates(as_of: Any, expires_at: Any) -> None:
+    """Raise ValueError unless `as_of` is a date, and `expires_at` is None or a datetime with a time zone."""
+    if type(as_of) is not date:
+        raise ValueError("as_of must be a date")
+    if expires_at is not None and not (isinstance(expires_at, datetime) and expires_at.tzinfo):
+        raise ValueError("expires_at must be a datetime with a time zone")
 
 
 def consumer_report_of(summary: dict[str, Any], *, applicant: int, day: str) -> dict[str, Any]:

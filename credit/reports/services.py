@@ -7,9 +7,9 @@ the report again with the same ID. So the lender never pays twice for a report.
 
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -23,7 +23,7 @@ from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST
 from credit.core.errors import PurposeMissing, ReportNotPossible, ReportPending, ReportVendorError
-from credit.core.report_summary import LATEST, checked_raw, checked_summary
+from credit.core.report_summary import LATEST, checked_dates, checked_raw, checked_summary
 from credit.models import Application, Report
 from credit.models.reports import CREDIT_TRANSACTION, FAILED, FROZEN, NO_FILE, RECEIVED, REQUESTED, WRITTEN_INSTRUCTIONS
 from credit.reports.vendor import PENDING, ReportRequest, ReportVendor, UnknownReport, VendorReport, report_vendor
@@ -233,10 +233,10 @@ def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport
 def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:
     """Store a vendor's response. Later responses are ignored."""
     columns: dict[str, Any] = {"status": FAILED}
-    if answer.status in {RECEIVED, NO_FILE, FROZEN}:
+    if answer.status in (RECEIVED, NO_FILE, FROZEN):  # a tuple, because a wrong status can be unhashable
         try:
-            columns = _columns(answer, now)
-        except (ValueError, TypeError, AttributeError) as error:
+            columns = _columns(answer)
+        except (ValueError, TypeError, AttributeError, OverflowError) as error:
             logger.error("report %s does not match the schema (%s)", report.pk, type(error).__name__)  # noqa: TRY400
     for name, value in columns.items():
         setattr(report, name, value)
@@ -249,9 +249,10 @@ def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:
         _record_event(report, now)
 
 
-def _columns(answer: VendorReport, now: datetime) -> dict[str, Any]:
+def _columns(answer: VendorReport) -> dict[str, Any]:
     text, raw = canonical_json(checked_summary(answer.summary)), checked_raw(answer.raw)
-    day = answer.as_of or now.date()
+    checked_dates(answer.as_of, answer.expires_at)
+    day = cast("date", answer.as_of)
     return {
         "status": answer.status,
         "as_of": day,

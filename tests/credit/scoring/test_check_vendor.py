@@ -76,6 +76,12 @@ FAULTS = {
 }  # fmt: skip
 
 
+def test_report_for_an_unknown_id_fails_the_vendor_check(monkeypatch):
+    monkeypatch.setattr(SandboxVendor, "result", SandboxVendor.request)
+    faults = [fault for check, fault in check_vendor(SandboxVendor()) if check.endswith("result of an unknown id")]
+    assert faults == ["must raise UnknownReport"] * 5
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faulty_vendor_adapter_fails_the_matching_check(fault, monkeypatch):
     method, change, check, message = FAULTS[fault]

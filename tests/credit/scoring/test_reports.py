@@ -3,8 +3,8 @@
 import json
 import logging
 import os
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import fields, replace
+from datetime import datetime, timedelta
 from io import BytesIO
 from random import Random
 from uuid import uuid4
@@ -35,6 +35,7 @@ from tests.credit.applicants import PERSON
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.hostile_answers import HOSTILE
 
 pytestmark = pytest.mark.django_db
 
@@ -94,6 +95,15 @@ def under_review(consumer, *names, provider=700, **columns):
     Application.objects.filter(pk=application.pk).update(submitted_at=timezone.now())
     application.refresh_from_db()
     return application
+
+
+class AlteredVendor(SandboxVendor):
+    """A vendor whose reports have a changed field."""
+
+    name, field, value = "altered", "status", None
+
+    def request(self, request):
+        return replace(super().request(request), **{self.field: self.value})
 
 
 @pytest.fixture
@@ -460,3 +470,15 @@ def test_applicants_page_shows_only_their_own_reports(user, ritas, application):
     assert ("724" in page, "El prestamista" in page, "Sandbox Bureau" in page) == (True, True, True)
     assert "rita" not in page
     assert "611" not in page
+
+
+@pytest.mark.parametrize("field", [column.name for column in fields(VendorReport)])
+def test_altered_report_of_a_vendor_fails_or_waits_and_is_no_500(settings, monkeypatch, application, ritas, field):
+    settings.REPORTS = f"{__name__}:AlteredVendor"
+    monkeypatch.setattr(AlteredVendor, "field", field)
+    for value in (*HOSTILE, timezone.now(), datetime(2099, 1, 1)):  # noqa: DTZ001  a naive datetime is the fault
+        monkeypatch.setattr(AlteredVendor, "value", value)
+        response = ritas.send(f"/applications/{application.pk}/reports", BODY)
+        assert response.status_code in {200, 201, 202}, (value, response.content)
+        assert response.json()["status"] in {"received", "failed", "requested"}, (value, response.content)
+        Report.objects.filter(application=application).update(status="failed", score_waits=False)
