@@ -8,14 +8,15 @@ import time
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
-from urllib.parse import quote_plus, urlencode
+from typing import Any, TypeGuard
+from urllib.parse import quote_plus, urlencode, urlsplit
 
 import jwt
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
 
 from config.clients.provider import ProviderError, call
+from config.core.adapters import is_text
 from identity.oidc.environment import Issuer
 
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
@@ -26,6 +27,7 @@ STRONG_CLASSES = (
 STRONG_METHODS = frozenset({"otp", "mfa", "hwk"})  # the values of `amr` for a second factor (RFC 8176)
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 TEXT_MAX = 255
+_ADDRESS_MAX_LENGTH = 2048
 _SECONDS = 5.0  # the timeout of each request to the issuer
 _CACHE_SECONDS = 600.0
 _FAILURE_SECONDS = 10.0  # after a failed fetch, the minimum time before the next attempt
@@ -69,11 +71,22 @@ def discover() -> dict[str, Any]:
     metadata: dict[str, Any] = _document(f"{issuer.rstrip('/')}/.well-known/openid-configuration", _CACHE_SECONDS)
     if metadata.get("issuer") != issuer:
         raise SignInFailed("other_issuer")
-    schemes = ("https://",) if settings.PRODUCTION else ("https://", "http://")
     for name in (*_ENDPOINTS, *({"userinfo_endpoint"} & metadata.keys())):
-        if not str(metadata.get(name)).startswith(schemes):
+        if not _is_address(metadata.get(name)):
             raise SignInFailed(f"bad_{name}")
     return metadata
+
+
+def _is_address(value: Any) -> bool:
+    """Return whether a value is a URL with a host. In production, the scheme must be https."""
+    if not is_text(value, _ADDRESS_MAX_LENGTH) or not value.isprintable() or " " in value:
+        return False
+    try:
+        parts = urlsplit(value)
+        has_host = bool(parts.hostname) and parts.port != 0  # `port` raises ValueError for an invalid port
+    except ValueError:
+        return False
+    return has_host and parts.scheme in (("https",) if settings.PRODUCTION else ("https", "http"))
 
 
 def authorization_address(*, state: str, nonce: str, verifier: str) -> str:
@@ -113,13 +126,14 @@ def exchange_code(code: str, *, verifier: str, nonce: str) -> dict[str, Any]:
     }  # fmt: skip
     tokens = _token_response(metadata, form)
     claims = read_token(tokens.get("id_token"))
-    if claims.get("events") is not None or not constant_time_compare(str(claims.get("nonce")), nonce):
+    named = claims.get("nonce")
+    if claims.get("events") is not None or not _is_text(named) or not constant_time_compare(named, nonce):
         raise SignInFailed("nonce")
     if claims.keys() >= {"email", "email_verified", "groups"} or "userinfo_endpoint" not in metadata:
         return claims
     headers = {"Authorization": f"Bearer {tokens.get('access_token')}", "Accept": "application/json"}
     further = _read(lambda: call("GET", metadata["userinfo_endpoint"], headers=headers, seconds=_SECONDS))
-    if further.get("sub") != claims["sub"]:
+    if further.get("sub") != subject_of(claims):
         raise SignInFailed("userinfo_of_another")
     if further.get("email") != claims.get("email", further.get("email")):
         further.pop("email_verified", None)  # the flag applies to another email address
@@ -163,8 +177,10 @@ def read_token(token: Any) -> dict[str, Any]:
             leeway=_CLOCK_SECONDS,
             options={"require": ["iss", "aud", "iat"]},
         )
-    except (jwt.PyJWTError, ValueError, TypeError) as error:
+    except (jwt.PyJWTError, ValueError, TypeError, OverflowError) as error:  # OverflowError: a time of Infinity
         raise SignInFailed(type(error).__name__) from error
+    if type(claims["iat"]) not in {int, float}:
+        raise SignInFailed("bad_iat")  # the library also accepts a string of digits
     if claims["iat"] < time.time() - _AGE_SECONDS:
         raise SignInFailed("too_old")
     is_shared = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
@@ -179,7 +195,8 @@ def read_logout_token(token: Any) -> dict[str, Any]:
     events = claims.get("events")
     if not isinstance(events, dict) or LOGOUT_EVENT not in events or "nonce" in claims:
         raise SignInFailed("no_logout_token")
-    if not any(_is_text(claims.get(name)) for name in ("sub", "sid")):
+    named = [claims[name] for name in ("sub", "sid") if claims.get(name) is not None]
+    if not named or not all(map(_is_text, named)):
         raise SignInFailed("no_subject")
     return claims
 
@@ -190,8 +207,8 @@ def subject_of(claims: dict[str, Any]) -> str:
     return str(claims["sub"])
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= TEXT_MAX and "\0" not in value
+def _is_text(value: Any) -> TypeGuard[str]:
+    return is_text(value, TEXT_MAX)
 
 
 def _texts(value: Any) -> list[str]:

@@ -23,6 +23,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.core import audit
+from config.core.adapters import is_text
 from config.core.lifecycle import Actor
 from config.core.log_in import ISSUER_SESSION
 from config.mail.addresses import normalize
@@ -34,7 +35,7 @@ from identity.access.tokens import TokenPair, start_family
 from identity.accounts.addresses import accounts_with, confirm, is_set_by_operator, owns
 from identity.accounts.invitations import accept_verified, waiting_for_staff
 from identity.accounts.links import LinkEnded, make_link, use_link
-from identity.oidc.client import configured, groups_of, subject_of
+from identity.oidc.client import TEXT_MAX, SignInFailed, configured, groups_of, subject_of
 from identity.oidc.models import IssuerSession, StaffIdentity
 
 _CREDENTIAL = "issuer"
@@ -64,6 +65,9 @@ def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, Issue
 
     Groups are removed even if the log-in is rejected: all mapped groups if the account is disabled or no longer staff.
     """
+    sid = claims.get("sid")
+    if sid is not None and not is_text(sid, TEXT_MAX):
+        raise SignInFailed("bad_sid")
     names: dict[str, str] = settings.STAFF_OIDC_GROUPS
     subject, wanted = subject_of(claims), {names[theirs] for theirs in groups_of(claims) if theirs in names}
     with transaction.atomic():
@@ -79,8 +83,7 @@ def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, Issue
     user = identity.user
     if not user.is_active or not user.is_staff:
         raise LogInRefused("inactive", "Your account here is closed or is no longer staff.")
-    sid = str(claims.get("sid") or "")[:255]
-    return user, IssuerSession.objects.create(identity=identity, sid=sid, began_at=now)
+    return user, IssuerSession.objects.create(identity=identity, sid=sid or "", began_at=now)
 
 
 def _set_groups(user: User, wanted: set[str]) -> None:
