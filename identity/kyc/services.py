@@ -232,17 +232,12 @@ def expire_verifications(*, now: datetime) -> dict[str, int]:
     return {"verifications_expired": count}
 
 
-def receive_event(event: Any, *, now: datetime) -> None:
-    """Process an authenticated event of the vendor by reading the verification's status from the vendor.
+def receive_event(reference: str, *, now: datetime) -> None:
+    """Process an authenticated event about a verification by reading the verification's status from the vendor.
 
-    Events may arrive twice or out of order, so only the verification ID in the event is used. Events about other
-    objects are ignored. If the vendor fails, raises ProviderUnavailable, so that the vendor sends the event again.
+    Events may arrive twice or out of order, so only the verification's reference is used. If the vendor fails, raises
+    ProviderUnavailable, so that the vendor sends the event again.
     """
-    if not isinstance(event, dict) or event.get("webhook_type") != "IDENTITY_VERIFICATION":
-        return
-    reference = event.get("identity_verification_id")
-    if not isinstance(reference, str) or "\0" in reference:
-        return
     statuses = sorted(machine.UNDECIDED | {machine.VERIFIED})
     verification = KycVerification.objects.filter(
         provider=settings.OPEN_BANKING, provider_reference=reference, status__in=statuses

@@ -11,7 +11,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.credentials import PUBLIC, InvalidSignature, TimestampOutOfRange
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
-from config.core.json_bodies import parse_json, read_body
+from config.core.json_bodies import read_body
 from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
 from identity.errors import TooManyAttempts, VerificationNotFound
@@ -84,15 +84,16 @@ class KycViewSet(ApiViewSet):
     def receive(self, request: ApiRequest) -> dict[str, Any]:
         """Receive an event of the identity vendor.
 
-        The vendor signs the event in `Plaid-Verification`.
+        The vendor signs the event. Plaid signs it in the header `Plaid-Verification`.
 
         The API uses only the id in the event, and requests the verification's status from the vendor. Events can
         therefore arrive twice, late, or out of order.
         """
         body = read_body(request)
         now = timezone.now()
-        open_banking().verify_event(request.META.get("HTTP_PLAID_VERIFICATION", ""), body, now=now)
-        services.receive_event(parse_json(body), now=now)
+        reference = open_banking().verify_event(request.headers, body, now=now)
+        if reference is not None:
+            services.receive_event(reference, now=now)
         return {}
 
 

@@ -10,9 +10,12 @@ contain access tokens. Every method may raise ProviderUnavailable.
 - `list_transactions` with `since` returns all bookings from that day on. It raises BankingUnavailable until the vendor
   has all of these bookings.
 - `remove_item` is idempotent.
-- `verify_event` raises InvalidSignature or TimestampOutOfRange if the vendor did not sign the event recently.
+- `verify_event` gets the event's headers and body. It returns the reference of the verification that the event is
+  about, or None for another event. It raises InvalidSignature or TimestampOutOfRange if the vendor did not sign the
+  event recently, and MalformedJSON if the body can't be parsed.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
@@ -105,7 +108,7 @@ class OpenBanking(Protocol):
     def list_accounts(self, access_token: str) -> list[Account]: ...
     def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]: ...
     def remove_item(self, access_token: str) -> None: ...
-    def verify_event(self, token: str, body: bytes, *, now: datetime) -> None: ...
+    def verify_event(self, headers: Mapping[str, str], body: bytes, *, now: datetime) -> str | None: ...
 
 
 class BankingUnavailable(ProviderUnavailable):

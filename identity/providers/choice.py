@@ -4,6 +4,7 @@ from django.conf import settings
 
 from config.core.adapters import load_adapter
 from identity.providers.base import OpenBanking
+from identity.providers.checked import CheckedAdapter
 from identity.providers.plaid import Plaid
 from identity.providers.sandbox import Sandbox
 
@@ -14,5 +15,4 @@ def open_banking() -> OpenBanking:
     """Create the vendor's adapter for a request. The time limit for all calls to the vendor starts now."""
     if settings.OPEN_BANKING in PROVIDERS:
         return Plaid() if settings.OPEN_BANKING == "plaid" else Sandbox()
-    adapter: OpenBanking = load_adapter(settings.OPEN_BANKING)
-    return adapter
+    return CheckedAdapter(load_adapter(settings.OPEN_BANKING))

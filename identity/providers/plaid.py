@@ -7,6 +7,7 @@ response. Logs contain the path and the error code, but never a body.
 import logging
 import re
 import time
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NoReturn
@@ -14,12 +15,14 @@ from typing import Any, NoReturn
 from django.conf import settings
 
 from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call
+from config.core.adapters import is_text
 from config.core.currencies import exponent_of
 from config.core.ids import INT64_MAX
 from config.core.json_text import parse_rfc3339
 from identity.providers import base
+from identity.providers.answers import REFERENCE_MAX_LENGTH
 from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
-from identity.providers.plaid_events import verify_event
+from identity.providers.plaid_events import reference_of, verify_event
 
 logger = logging.getLogger("platform.providers")
 
@@ -119,8 +122,9 @@ class Plaid:
                 return None
             raise
 
-    def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:
-        verify_event(token, body, now=now, fetch_key=self.webhook_key)
+    def verify_event(self, headers: Mapping[str, str], body: bytes, *, now: datetime) -> str | None:
+        verify_event(headers.get("Plaid-Verification", ""), body, now=now, fetch_key=self.webhook_key)
+        return reference_of(body)
 
     def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:
         body: dict[str, Any] = {
@@ -135,12 +139,12 @@ class Plaid:
 
     def exchange_public_token(self, public_token: str) -> LinkedItem:
         document = self._send("/item/public_token/exchange", {"public_token": public_token})
-        return LinkedItem(access_token=_text(document, "access_token"), item_id=_text(document, "item_id"))
+        return LinkedItem(_text(document, "access_token"), _text(document, "item_id", longest=255))
 
     def list_accounts(self, access_token: str) -> list[Account]:
         document = self._send("/accounts/get", {"access_token": access_token})
         item = _object(document, "item")
-        _text(item, "item_id")
+        _text(item, "item_id", longest=255)
         return [_account(entry, item) for entry in _objects(document, "accounts")]
 
     def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
@@ -258,9 +262,7 @@ def _objects(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 def _text(document: dict[str, Any], name: str, *, longest: int = 2048) -> str:
     value = document.get(name)
-    if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
-        _raise_unreadable(name)
-    return value
+    return value if is_text(value, longest) else _raise_unreadable(name)
 
 
 def _optional(document: dict[str, Any], name: str, *, longest: int = 255) -> str | None:
@@ -270,6 +272,11 @@ def _optional(document: dict[str, Any], name: str, *, longest: int = 255) -> str
 
 def _moment(document: dict[str, Any], name: str) -> datetime:
     return parse_rfc3339(_text(document, name)) or _raise_unreadable(name)
+
+
+def _flag(document: dict[str, Any], name: str) -> bool:
+    value = document.get(name)
+    return value if isinstance(value, bool) else _raise_unreadable(name)
 
 
 def _cents(document: dict[str, Any], name: str, currency: str | None) -> int | None:
@@ -297,7 +304,7 @@ def _account(document: dict[str, Any], item: dict[str, Any]) -> Account:
     currency = _currency(balances)
     return {
         "account_id": _text(document, "account_id", longest=255),
-        "item_id": _text(item, "item_id"),
+        "item_id": _text(item, "item_id", longest=255),
         "institution_id": _optional(item, "institution_id", longest=64),
         "institution_name": _optional(item, "institution_name", longest=255),
         "persistent_account_id": _optional(document, "persistent_account_id"),
@@ -333,20 +340,21 @@ def _transaction(document: dict[str, Any]) -> Transaction:
         "name": _optional(document, "name") or "Transaction",
         "merchant_name": _optional(document, "merchant_name"),
         "category": _optional(category, "primary") if isinstance(category, dict) else None,
-        "pending": document.get("pending") is True,
+        "pending": _flag(document, "pending"),
     }
 
 
 def _verification(document: dict[str, Any]) -> VerificationState:
     status = _text(document, "status", longest=64)
     progress = _PROGRESS_OF.get(status, Progress.UNKNOWN)
-    steps = {str(name): str(state) for name, state in _object(document, "steps").items()}
+    named = _object(document, "steps")
+    steps = {name: _text(named, name, longest=64) for name in named if is_text(name, 64)}
     # The acceptance of the terms is the first step. The applicant has started after any other step.
     begun = any(state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos")
     if progress is Progress.WAITING and begun:
         progress = Progress.RUNNING
     return VerificationState(
-        reference=_text(document, "id", longest=255),
+        reference=_text(document, "id", longest=REFERENCE_MAX_LENGTH),
         progress=progress,
         status=status,
         steps=steps,

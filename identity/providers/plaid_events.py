@@ -13,8 +13,11 @@ from typing import Any
 import jwt
 from jwt.algorithms import ECAlgorithm
 
+from config.core.adapters import is_text
 from config.core.credentials import InvalidSignature, TimestampOutOfRange
+from config.core.json_bodies import parse_json
 from config.core.tokens import SIGNATURE_ONLY
+from identity.providers.answers import REFERENCE_MAX_LENGTH
 
 ALGORITHM = "ES256"
 TOLERANCE_SECONDS = 300
@@ -47,6 +50,15 @@ def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey)
         raise InvalidSignature("The event's signature does not match the request body.")
     if type(issued_at) is not int or abs(now.timestamp() - issued_at) > TOLERANCE_SECONDS:
         raise TimestampOutOfRange("The event was signed too long ago.")
+
+
+def reference_of(body: bytes) -> str | None:
+    """Return the verification's ID in an event, or None for another event. Raises MalformedJSON."""
+    event = parse_json(body)
+    if not isinstance(event, dict) or event.get("webhook_type") != "IDENTITY_VERIFICATION":
+        return None
+    reference = event.get("identity_verification_id")
+    return reference if is_text(reference, REFERENCE_MAX_LENGTH) else None
 
 
 def _key_id_of(token: str) -> str:

@@ -10,6 +10,7 @@ the day (`sandbox_bank`), so the same token creates the same accounts on every m
 """
 
 import secrets
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
 from django.conf import settings
@@ -93,7 +94,7 @@ class Sandbox:
         live = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True)
         live.update(removed_at=timezone.now())
 
-    def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:  # noqa: ARG002
+    def verify_event(self, headers: Mapping[str, str], body: bytes, *, now: datetime) -> str | None:  # noqa: ARG002
         raise InvalidSignature("The sandbox sends no events.")
 
     def _item_of(self, access_token: str) -> str:

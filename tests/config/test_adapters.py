@@ -20,7 +20,7 @@ def test_adapter_setting_without_the_form_package_module_class_is_rejected(place
 
 def test_open_banking_setting_accepts_an_adapter(settings):
     settings.OPEN_BANKING = "tests.config.test_adapters:Own"
-    assert isinstance(open_banking(), Own)
+    assert isinstance(open_banking().adapter, Own)
 
 
 class Own(Sandbox):
