@@ -227,7 +227,7 @@ def committed(transactional_db):
 def needs_postgresql():
     """Skip on SQLite, which serializes all writers, so the test would check nothing."""
     if connection.vendor != "postgresql":
-        pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
+        pytest.skip("needs PostgreSQL: set DATABASE_URL, or TEST_DATABASE_URL for make")
 
 
 @pytest.fixture

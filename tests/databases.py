@@ -124,7 +124,7 @@ def template(made_once, pytestconfig):
     """Return the name of a migrated PostgreSQL database to copy, on the server of the tests."""
     name = pytestconfig.stash.get(_TEMPLATE, None)
     if name is None:
-        pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
+        pytest.skip("needs PostgreSQL: set DATABASE_URL, or TEST_DATABASE_URL for make")
 
     def make(file):
         drop_database(own_database_url(), name)  # A killed run may have left this database.

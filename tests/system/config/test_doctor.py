@@ -50,9 +50,9 @@ def test_doctor_of_the_ledger_checks_static_files_and_skips_mail(migrated, tmp_p
     [("--encoding=LATIN1 --locale=C", "encoding LATIN1"), ("--encoding=UTF8 --locale=C", "collation")],
 )
 def test_doctor_at_start_rejects_a_database_with_a_wrong_encoding_or_collation(tmp_path, options, fault):
-    server = os.environ.get("TEST_DATABASE_URL", "")
+    server = os.environ.get("DATABASE_URL") or os.environ.get("TEST_DATABASE_URL", "")
     if not server.startswith("postgres"):
-        pytest.skip("needs PostgreSQL")
+        pytest.skip("needs PostgreSQL: set DATABASE_URL, or TEST_DATABASE_URL for make")
     name = f"encoding_{uuid4().hex[:8]}"
     maintenance = urlsplit(server)._replace(path="/postgres").geturl()
     subprocess.run(

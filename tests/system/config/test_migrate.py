@@ -42,7 +42,7 @@ def test_concurrent_migrate_commands_succeed_on_sqlite(tmp_path):
 @pytest.mark.timeout(900)
 def test_concurrent_migrate_commands_succeed_on_postgresql(tmp_path, committed):
     if connection.vendor != "postgresql":
-        pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
+        pytest.skip("needs PostgreSQL: set DATABASE_URL, or TEST_DATABASE_URL for make")
     with temporary_database(own_database_url(), f"migrate_{uuid.uuid4().hex[:12]}") as address:
         assert_created_once(*migrate_concurrently(address, tmp_path))
 
