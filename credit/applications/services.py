@@ -321,7 +321,11 @@ def follow_sharing(*, now: datetime) -> dict[str, int]:
 
 
 def _end_sharing(consent: Consent, *, actor: Actor, now: datetime) -> None:  # noqa: ARG001  consent endings have this signature
-    Application.objects.filter(pk=consent.reference).update(share=[])
+    application = Application.objects.select_for_update(no_key=True).filter(pk=consent.reference).first()
+    if application is not None and application.share:
+        application.share, application.updated_at = [], max(now, application.updated_at)
+        application.save(update_fields=["share", "updated_at"])
+        record_application_event("updated", application, now=now)
 
 
 CONSENT_ENDING = (LENDER_SHARING, _end_sharing)

@@ -25,6 +25,7 @@ from identity.models import AccountHistory, Consent, OAuthClient, TokenFamily
 from identity.providers.models import SandboxItem
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.identity.banking import events_of
 from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.support import issue
 from tests.identity.test_bankdata_exchange import exchange as link_bank
@@ -116,10 +117,13 @@ def test_ended_sharing_consent_stops_future_sharing_with_the_lender(api, user):
     assert not Consent.objects.exists()
     application = ApplicationFactory(consumer=user, share=["bank"])
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
+    before = api.read(f"/applications/{application.pk}").json()
     consent = end_newest_consent(api)
     assert (consent["kind"], "bank to lender" in consent["scope"]) == ("lender_sharing", True)
-    application.refresh_from_db()
-    assert application.share == []
+    after = api.read(f"/applications/{application.pk}").json()
+    assert after["share"] == []
+    assert after["updated_at"] > before["updated_at"]
+    assert [type_ for type_, _ in events_of(user, "application.updated")] == ["application.updated"]
 
 
 def page_of(user):
