@@ -115,7 +115,7 @@ def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
     if score is not None and "found" in score:
         lowest, highest = score["limits"]
         rows.append({"name": "Score", "value": f"{score['found'].total} of {lowest} to {highest}"})
-        rows.append({"name": "Score's proposal", "value": score["proposal"]})
+        rows.append({"name": "Score's proposal", "value": score["proposal"] or "None: scores are switched off"})
         rows.append({"name": "Reasons of the score", "value": "; ".join(score["reasons"]) or NOTHING})
     return rows
 

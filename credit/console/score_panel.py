@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Exists, OuterRef
 
 from config.backoffice.consoles import console_of
@@ -104,7 +105,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
     return {
         **panel,
         **result_of(version.card, score),
-        "proposal": words.PROPOSALS.get(score.outcome, score.outcome),
+        "proposal": None if settings.DECISIONING == "off" else words.PROPOSALS.get(score.outcome, score.outcome),
         "rows": point_rows(version.definition, score.points, writers),
     }
 

@@ -287,8 +287,11 @@ class DecisionRules(StatefulModel):
 
     @cached_property
     def decision_score(self) -> Score | None:
-        """The score that decides or proposes, or None. Costs no query if the pinned offer has no scoring model."""
-        if not self.names_scoring_model:
+        """The score that decides or proposes, or None. Costs no query if the pinned offer has no scoring model.
+
+        With `DECISIONING=off`, an earlier score stays stored, but decides and proposes nothing.
+        """
+        if settings.DECISIONING == "off" or not self.names_scoring_model:
             return None
         return Score.deciding(self.pk).select_related("kept_facts").defer("version__definition").first()
 
@@ -327,7 +330,7 @@ class DecisionRules(StatefulModel):
 
     def goes_against_score(self, to: str) -> bool:
         """Check whether a decision, or a counteroffer, differs from the decision that the score proposes."""
-        return settings.DECISIONING != "off" and to in states.JUDGEMENTS and self.proposed_decision not in {None, to}
+        return to in states.JUDGEMENTS and self.proposed_decision not in {None, to}
 
     def missing_titles(self) -> list[str]:
         """Return the titles of the missing documents and of the other unmet requirements of the pinned offer."""

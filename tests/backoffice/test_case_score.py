@@ -61,6 +61,19 @@ def test_case_page_proposes_no_decision_after_a_referral(reviewers_client, champ
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or a missing value sets the outcome" in text
 
 
+def test_earlier_score_proposes_nothing_while_scores_are_off(reviewers_client, champion, settings):
+    application = case(champion, status="under_review")
+    settings.DECISIONING = "off"
+    text = text_of(reviewers_client.get(page_of(application)))
+    assert "550 of 0 to 900 reject" in text
+    assert "Scores are switched off, so this score proposes nothing." in text
+    assert "Proposal:" not in text
+    approval = text_of(reviewers_client.get(move_of(application, "approved")))
+    assert "Score's proposal None: scores are switched off" in approval
+    assert "counts as an override" not in approval
+    assert application.proposed_decision is None
+
+
 def test_displaying_the_score_of_a_case_executes_three_statements(reviewers_client, champion):
     counts, requested = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
