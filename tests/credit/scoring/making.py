@@ -30,8 +30,8 @@ def actor(user):
     return Actor(user=user, credential="test")
 
 
-def join(provider, **account):
+def join(provider, role=ProviderMember.REVIEWER, **account):
     """Return a new member of the provider."""
     member = UserFactory(**account)
-    ProviderMember.objects.create(provider=provider, user=member)
+    ProviderMember.objects.create(provider=provider, user=member, role=role)
     return member

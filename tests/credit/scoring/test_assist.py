@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from credit.anchoring import record_keys
-from credit.models import ApplicationHistory, DecisionAnchor, Proposal, Score
+from credit.models import DecisionAnchor, Proposal, Score
 from credit.scoring.metrics import measure
 from credit.scoring.monitoring import Overrides, count_overrides
 from tests.api import assert_error, client_of
@@ -19,7 +19,7 @@ from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.credit.support import make_reviewer
 from tests.credit.support import move as decide
-from tests.factories import ApplicationFactory, OfferFactory
+from tests.factories import OfferFactory
 
 pytestmark = pytest.mark.django_db
 BECAUSE = {"reasons": ["no_credit_file"]}
@@ -41,39 +41,33 @@ def in_review(api, user, offer, said):
     return application
 
 
-@pytest.mark.parametrize(("said", "proposed", "other"), [
-    (SAYS_GOOD, "approved", "rejected"), (SAYS_POOR, "rejected", "approved"),
-])  # fmt: skip
 class TestOverrides:
-    def test_decision_against_the_score_requires_a_reason(self, api, user, offer, said, proposed, other):
-        application = in_review(api, user, offer, said)
-        for reason in (None, "", " \n"):
-            body = assert_error(decide(api, application, other, reason=reason), 400, "E1017")
-            assert body["message"].startswith(f"The score proposes `{proposed}`")
-        application.refresh_from_db()
-        assert application.status == "under_review"
-        assert decide(api, application, other, reason="Known to us").json()["status"] == other
+    def test_decision_against_the_score_requires_a_reason(self, api, user, offer):
+        for said, proposed, other in ((SAYS_GOOD, "approved", "rejected"), (SAYS_POOR, "rejected", "approved")):
+            application = in_review(api, user, offer, said)
+            for reason in (None, "", " \n"):
+                body = assert_error(decide(api, application, other, reason=reason), 400, "E1017")
+                assert body["message"].startswith(f"The score proposes `{proposed}`")
+            application.refresh_from_db()
+            assert application.status == "under_review"
+            assert decide(api, application, other, reason="Known to us").json()["status"] == other
 
-    def test_decision_that_follows_the_score_requires_no_reason(self, api, user, offer, said, proposed, other):
-        assert decide(api, in_review(api, user, offer, said), proposed).json()["status"] == proposed
+    def test_principal_reasons_suffice_as_a_reason_against_the_score(self, api, user, offer):
+        shown = decide(api, in_review(api, user, offer, SAYS_GOOD), "rejected", metadata=BECAUSE).json()
+        assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
 
-    def test_decision_requires_no_reason_if_scoring_is_off(self, api, user, offer, said, proposed, other, settings):
-        application = in_review(api, user, offer, said)
-        settings.DECISIONING = "off"
-        assert decide(api, application, other).json()["status"] == other
-
-
-def test_principal_reasons_suffice_as_a_reason_against_the_score(api, user, offer):
-    application = in_review(api, user, offer, SAYS_GOOD)
-    shown = decide(api, application, "rejected", metadata=BECAUSE).json()
-    assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
-
-
-def test_decision_after_a_referral_requires_no_reason(api, user):
-    card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])
-    for to in ("approved", "rejected"):
-        application = in_review(api, user, scored_offer(definition=card)[0], SAYS_GOOD)
-        assert decide(api, application, to).json()["status"] == to
+    def test_decision_requires_no_reason_if_it_follows_the_score_or_a_referral_or_scoring_is_off(
+        self, api, user, offer, settings
+    ):
+        card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])
+        referring = scored_offer(definition=card)[0]
+        for said, proposed, other in ((SAYS_GOOD, "approved", "rejected"), (SAYS_POOR, "rejected", "approved")):
+            settings.DECISIONING = "assist"
+            for lender, to in ((offer, proposed), (referring, other)):
+                assert decide(api, in_review(api, user, lender, said), to).json()["status"] == to
+            application = in_review(api, user, offer, said)
+            settings.DECISIONING = "off"
+            assert decide(api, application, other).json()["status"] == other
 
 
 def test_rejection_without_reasons_returns_the_allowed_codes_under_every_policy(api, user, offer, settings):
@@ -158,36 +152,23 @@ class TestRecord:
         }  # fmt: skip
         assert {name: record[name] for name in fields} == fields
 
-    def test_decision_record_without_a_score_has_no_score_fields(self, api, user):
-        record = self.record(api, ApplicationFactory(consumer=user, status="under_review"), "approved")
-        names = ("model_id", "model_version", "definition_sha256", "facts_sha256")
-        assert {name: record[name] for name in names} == dict.fromkeys(names)
-        assert not {"total", "outcome", "score_reasons"} & set(record)
-
     def test_decision_record_retains_the_hash_of_erased_facts(self, api, user, offer):
         application = in_review(api, user, offer, SAYS_POOR)
         erase_facts(user.pk)
         assert self.record(api, application, "rejected")["facts_sha256"] == Score.objects.get().facts_sha256
 
 
-class TestStatements:
-    @pytest.fixture(autouse=True)
-    def _nothing_else(self, db, settings):
-        settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
-        record_keys.key_at(timezone.now())  # This decision creates the first key.
-
-    def count(self, api, application, django_assert_max_num_queries):
-        api.read("/auth/me")
+def test_decision_on_an_offer_with_a_model_executes_one_more_statement(
+    api, user, offer, no_rate_limits, django_assert_max_num_queries
+):
+    record_keys.key_at(timezone.now())  # This decision creates the first key.
+    applications = [
+        in_review(api, user, lender, SAYS_POOR) for lender in (offer, OfferFactory(provider=offer.provider))
+    ]
+    api.read("/auth/me")
+    counts = []
+    for application in applications:
         with django_assert_max_num_queries(30) as captured:
             assert decide(api, application, "rejected").status_code == 200
-        return len(captured.captured_queries)
-
-    def test_decision_on_an_offer_with_a_model_executes_one_more_statement(
-        self, api, user, offer, django_assert_max_num_queries
-    ):
-        application = in_review(api, user, offer, SAYS_POOR)
-        plain = OfferFactory(provider=offer.provider)
-        other = in_review(api, user, plain, SAYS_POOR)
-        ApplicationHistory.objects.count()
-        with_model = self.count(api, application, django_assert_max_num_queries)
-        assert with_model == self.count(api, other, django_assert_max_num_queries) + 1
+        counts.append(len(captured.captured_queries))
+    assert counts[0] == counts[1] + 1

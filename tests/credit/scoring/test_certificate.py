@@ -10,7 +10,6 @@ import pytest
 from config.core.json_text import canonical_json
 from credit.anchoring.verify_decision import verify
 from credit.core.card import Card
-from credit.core.facts import CATEGORIES, catalogue, category_of
 from credit.core.reasons import key_of
 from credit.scoring.certificate import certificate_of
 from tests.api import assert_error
@@ -67,7 +66,7 @@ def small_card(chance):
 
 def test_certificate_of_a_random_card_equals_a_complete_enumeration():
     chance = Random(20261129)
-    for _ in range(share_of(1_000)):
+    for _ in range(share_of(400)):
         card = small_card(chance)
         certificate = certificate_of(Card.of(card))
         number, declines, without, seen, low, high = enumerated(card)
@@ -97,10 +96,6 @@ def test_certificate_counts_above_2_to_the_53_are_strings():
     assert certificate["combinations"] == str(10**40)
     assert certificate["declines_without_reason"] == 0
     assert all(ordered["is_monotone"] for ordered in certificate["ordered"])
-
-
-def test_every_certified_fact_has_a_known_category():
-    assert {category_of(name) for name in catalogue()} <= CATEGORIES.keys()
 
 
 def without_reasons():
@@ -157,28 +152,20 @@ class TestInstructionsForUse:
     }  # fmt: skip
 
     def test_version_instructions_return_the_authors_text(self, api, user):
-        place = VERSIONS.format(make_model(user).pk)
-        body = {"definition": definition(), "about": self.ABOUT}
-        assert api.send(place, body).json()["about"] == self.ABOUT
-        shown = api.read(f"{place}/1/instructions").json()
-        assert {name: shown[name] for name in self.ABOUT} == self.ABOUT
-        assert shown["version"] == 1
-
-    def test_version_without_instructions_returns_empty_texts(self, api, user):
         place = VERSIONS.format(make_version(make_model(user)).model_id)
-        shown = api.read(f"{place}/1/instructions").json()
-        assert (shown["intended_use"], shown["categories"]) == ("", [])
+        assert api.send(place, {"definition": definition(), "about": self.ABOUT}).json()["about"] == self.ABOUT
+        shown = api.read(f"{place}/2/instructions").json()
+        assert {**self.ABOUT, "version": 2}.items() <= shown.items()
+        without = api.read(f"{place}/1/instructions").json()
+        assert (without["intended_use"], without["categories"]) == ("", [])
 
-    def test_input_outside_the_declared_categories_is_rejected(self, api, user):
+    def test_malformed_version_instructions_are_rejected(self, api, user):
         place = VERSIONS.format(make_model(user).pk)
-        about = {**self.ABOUT, "categories": ["bank"]}
+        for about in ([], {"categories": ["health"]}, {"limits": 1}, {"data": "a" * 4001}):
+            assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
+        about = {**self.ABOUT, "categories": ["bank"]}  # The card reads other categories.
         error = assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
         assert error["details"][0]["field"] == "/definition/inputs/0"
-
-    @pytest.mark.parametrize("about", [[], {"categories": ["health"]}, {"limits": 1}, {"data": "a" * 4001}])
-    def test_malformed_version_instructions_are_rejected(self, api, user, about):
-        place = VERSIONS.format(make_model(user).pk)
-        assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
 
 
 class TestVerify:
@@ -193,18 +180,12 @@ class TestVerify:
         steps = verify(json.dumps(given).encode(), KEY, [RECORD_KEYS])
         return steps[-1].name, steps[-1].state
 
-    def test_bundle_with_its_certificate_passes_verification(self):
-        assert self.steps(self.certified()) == ("signature", "ok")
-
-    def test_verification_fails_for_an_altered_or_missing_certificate(self):
+    def test_verification_fails_only_for_an_altered_missing_foreign_or_unrecorded_certificate(self):
         whole = self.certified()
+        assert self.steps(whole) == ("signature", "ok")
         altered = whole["certificate"].replace('"declines":', '"declines" :')
-        for text in (altered, whole["certificate"].replace("64", "65"), None):
-            assert self.steps({**whole, "certificate": text}) == ("certificate", "FAIL")
-
-    def test_verification_fails_for_a_certificate_of_another_scorecard(self):
-        for changes in ({"total_min": 0}, {"combinations": 63}, {"declines_without_reason": 1}):
-            assert self.steps(self.certified(**changes)) == ("certificate", "FAIL")
-
-    def test_verification_fails_for_a_certificate_without_a_recorded_hash(self):
-        assert self.steps({**bundle(), "certificate": "{}"}) == ("certificate", "FAIL")
+        changed = [{**whole, "certificate": text} for text in (altered, whole["certificate"].replace("64", "65"), None)]
+        others = ({"total_min": 0}, {"combinations": 63}, {"declines_without_reason": 1})
+        unrecorded = {**bundle(), "certificate": "{}"}
+        for wrong in (*changed, *(self.certified(**changes) for changes in others), unrecorded):
+            assert self.steps(wrong) == ("certificate", "FAIL")

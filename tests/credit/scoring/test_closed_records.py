@@ -61,37 +61,27 @@ def read_bundle(client, application):
     return client.read(f"/applications/{application.pk}/decision-bundle")
 
 
-def test_decision_record_has_no_readable_texts_or_account_ids(decided, user, reviewer):
+def test_decision_record_has_no_readable_texts_ids_or_repeated_hashes(decided, user, reviewer):
     record = record_of(decided)
     assert [word for word in readable(user, reviewer) if word in record.record] == []
     assert REASON in record.openings
+    reopened = move(client_of(reviewer), decided, "under_review", updated_by=reviewer.username, reason=REASON)
+    assert reopened.status_code == 200, reopened.content
+    first, second = (json.loads(row.record)["hashes"] for row in DecisionAnchor.objects.filter(history__isnull=False))
+    assert not set(first.values()) & set(second.values())
 
 
-def test_applicant_and_reviewer_open_the_texts_shown_in_the_history(api, decided, user, reviewer):
+def test_only_applicant_and_reviewer_open_the_texts_shown_in_the_history(api, decided, user, reviewer):
+    for path in ("decision-bundle", "proof"):
+        assert client_of(UserFactory()).read(f"/applications/{decided.pk}/{path}").status_code == 404
     own, reviewers = read_bundle(api, decided), read_bundle(client_of(reviewer), decided)
     history = api.read(f"/applications/{decided.pk}/history").json()["history"][-1]
     for response in (own, reviewers):
         members = members_of(response.json())
         assert (members["reason"], members["changed_by"]) == (REASON, reviewer.username)
         assert (history["reason"], history["changed_by"]) == (REASON, reviewer.username)
-        assert (members["consumer_id"], members["reasons"], members["outcome"]) == (
-            str(user.pk),
-            BECAUSE["reasons"],
-            "refer",
-        )
+        assert {"consumer_id": str(user.pk), **BECAUSE, "outcome": "refer"}.items() <= members.items()
         assert FAIL not in {step.state for step in verify(response.content)}
-
-
-def test_stranger_gets_404_for_the_decision_bundle_and_proof(decided):
-    for path in ("decision-bundle", "proof"):
-        assert client_of(UserFactory()).read(f"/applications/{decided.pk}/{path}").status_code == 404
-
-
-def test_equal_values_have_different_hashes_in_two_decision_records(decided, reviewer):
-    reopened = move(client_of(reviewer), decided, "under_review", updated_by=reviewer.username, reason=REASON)
-    assert reopened.status_code == 200, reopened.content
-    first, second = (json.loads(row.record)["hashes"] for row in DecisionAnchor.objects.filter(history__isnull=False))
-    assert not set(first.values()) & set(second.values())
 
 
 def erased(user):
@@ -124,17 +114,14 @@ def test_erasure_removes_readable_text_from_record_bundle_and_export(decided, us
     for content in (after.record, json.dumps(of_the_person), copy_of(user)):
         assert [word for word in words if word in content] == []
     states_by_name = {step.name: step.state for step in verify(json.dumps(left).encode())}
-    assert (states_by_name["record"], states_by_name["openings"], FAIL in states_by_name.values()) == (
-        "ok",
-        SKIPPED,
-        False,
-    )
+    assert (states_by_name["record"], states_by_name["openings"]) == ("ok", SKIPPED)
+    assert FAIL not in states_by_name.values()
 
 
 def test_hashes_of_erased_ids_cannot_be_matched_by_trying_every_account(decided, user):
     hashes = set(json.loads(record_of(decided).record)["hashes"].values())
     nonce = b64decode(json.loads(record_of(decided).openings)["consumer_id"]["nonce"])
-    candidates = [str(number) for number in range(user.pk + 1_000)]
+    candidates = [str(number) for number in range(user.pk + 20)]
     # This check proves that the search finds a value by its nonce.
     assert len(found_by(candidates, [nonce], hashes)) == 1
     erased(user)

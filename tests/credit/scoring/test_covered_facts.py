@@ -5,6 +5,7 @@ import json
 import pytest
 
 from credit.models import LastScore
+from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import last_score, store_last_scores
 from tests.api import ApiClient, assert_error
 from tests.credit.commerce.support import call_catalog
@@ -69,13 +70,13 @@ def why_not(api):
     return set(first["why_not"])
 
 
-@pytest.mark.parametrize(("scopes", "missing"), [
-    (["offers:read"], {"balance", "checked"}), (["offers:read", "score:read"], {"balance", "checked"}),
-    (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
-    (["offers:read", "identity:read", "bankdata:read"], set()),
-])  # fmt: skip
-def test_match_uses_only_facts_covered_by_the_scopes(verified_person, offer, limited, scopes, missing):
-    assert why_not(limited(verified_person, *scopes)) == missing
+def test_match_uses_only_facts_covered_by_the_scopes_and_stores_no_score(verified_person, offer, limited):
+    for scopes, missing in (
+        ([], {"balance", "checked"}), (["score:read"], {"balance", "checked"}), (["bankdata:read"], {"checked"}),
+        (["identity:read"], {"balance"}), (["identity:read", "bankdata:read", "score:read"], set()),
+    ):  # fmt: skip
+        assert why_not(limited(verified_person, "offers:read", *scopes)) == missing
+    assert not LastScore.objects.exists()
 
 
 def test_match_with_an_unrestricted_credential_uses_all_facts(api, verified_person, offer):
@@ -83,39 +84,24 @@ def test_match_with_an_unrestricted_credential_uses_all_facts(api, verified_pers
     assert why_not(ApiClient(api_key=issue(verified_person).key)) == set()
 
 
-def test_match_by_an_app_does_not_store_the_score(verified_person, offer, limited):
-    for scopes in (["offers:read"], ["offers:read", "bankdata:read", "identity:read", "score:read"]):
-        why_not(limited(verified_person, *scopes))
-    assert not LastScore.objects.exists()
-
-
 class TestScopesOfScores:
     @pytest.fixture
     def declined(self, user, offer, version):
         """Store a score that declines the offer; return the offer."""
-        card = version.card and last_score(
-            version.model_id, version.card, _evaluation(version), user_id=user.pk, now=user.date_joined
-        )
+        evaluation = evaluate(version.card, {"bank.accounts_balance_cents": 0, "identity.verified": True})
+        card = last_score(version.model_id, version.card, evaluation, user_id=user.pk, now=user.date_joined)
         store_last_scores([card])
         return offer
 
-    @pytest.mark.parametrize(("scopes", "hides"), [(["offers:read"], False), (["offers:read", "score:read"], True)])
-    def test_catalog_hides_offers_by_score_only_with_the_scope_score_read(
-        self, api, user, declined, limited, scopes, hides
-    ):
+    def test_catalog_hides_offers_by_score_only_with_the_scope_score_read(self, api, user, declined, limited):
         assert api.read(CATALOGUE).json()["total"] == 0
-        body = limited(user, *scopes).read(f"{CATALOGUE}?explain=true").json()
-        rules = [item["rule"] for item in body["hidden"]]
-        assert (body["total"], rules) == ((0, ["score"]) if hides else (1, []))
-
-    def test_ucp_catalog_hides_offers_by_score_only_with_score_read(self, api, user, declined, limited):
         assert call_catalog(api, "search", {})["products"] == []
-        assert len(call_catalog(limited(user, "offers:read"), "search", {})["products"]) == 1
-        assert call_catalog(limited(user, "offers:read", "score:read"), "search", {})["products"] == []
-        assert (
-            call_catalog(limited(user, "offers:read", "score:read"), "lookup", {"ids": [str(declined.pk)]})["products"]
-            == []
-        )
+        reads, scored = limited(user, "offers:read"), limited(user, "offers:read", "score:read")
+        for client, total, rules in ((reads, 1, []), (scored, 0, ["score"])):
+            body = client.read(f"{CATALOGUE}?explain=true").json()
+            assert (body["total"], [item["rule"] for item in body["hidden"]]) == (total, rules)
+            assert len(call_catalog(client, "search", {})["products"]) == total
+        assert call_catalog(scored, "lookup", {"ids": [str(declined.pk)]})["products"] == []
 
     def test_scored_segment_requires_the_scope_score_read(self, api, user, declined, limited):
         for_others = OfferFactory(
@@ -127,12 +113,6 @@ class TestScopesOfScores:
         app = limited(user, "offers:read")
         assert [item["offer_id"] for item in app.read(f"{CATALOGUE}?segment=poor").json()["items"]] == [for_others.pk]
         assert app.read(f"{CATALOGUE}?segment=rich").json()["total"] == 0
-
-
-def _evaluation(version):
-    from credit.scoring.evaluator import evaluate
-
-    return evaluate(version.card, {"bank.accounts_balance_cents": 0, "identity.verified": True})
 
 
 class TestScoresOfApplications:

@@ -22,7 +22,6 @@ from tests.credit.test_my_pages import browser_of
 from tests.factories import OfferFactory
 
 pytestmark = pytest.mark.django_db
-CURRENCIES = ("USD", "EUR", "JPY")
 SHOWN = {"USD": "$3,200.00", "EUR": "3,200.00 EUR", "JPY": "320,000 JPY"}
 BANK = {name for name, fact in catalogue().items() if fact.source == "bank"}
 CLAIMS = {"amount_cents": 500_000, "monthly_income_cents": 200_000, "monthly_debt_cents": 60_000}
@@ -47,8 +46,10 @@ def reviewer(db):
     return staff_of("Reviewer")
 
 
-@pytest.mark.parametrize("of_bank", CURRENCIES)
-@pytest.mark.parametrize("of_offer", CURRENCIES)
+@pytest.mark.parametrize(
+    ("of_offer", "of_bank"),
+    [("USD", "USD"), ("EUR", "EUR"), ("JPY", "JPY"), ("USD", "EUR"), ("EUR", "USD"), ("EUR", "JPY")],
+)
 def test_bank_facts_are_used_only_in_the_currency_of_the_offer(api, user, reviewer, of_offer, of_bank):
     bank_in(user, of_bank)
     offer, _ = scored_offer(definition=sourced.card())
@@ -95,8 +96,10 @@ class YenVendor(SandboxVendor):
         return answer
 
 
-@pytest.mark.parametrize("of_offer", CURRENCIES)
-@pytest.mark.parametrize(("place", "of_report"), [("sandbox", "USD"), (f"{__name__}:YenVendor", "JPY")])
+@pytest.mark.parametrize(("of_offer", "place", "of_report"), [
+    ("USD", "sandbox", "USD"), ("JPY", "sandbox", "USD"), ("EUR", f"{__name__}:YenVendor", "JPY"),
+    ("JPY", f"{__name__}:YenVendor", "JPY"),
+])  # fmt: skip
 def test_report_amounts_are_used_only_in_the_currency_of_the_offer(
     api, user, settings, reviewer, of_offer, place, of_report
 ):

@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from io import StringIO
+from itertools import product
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -67,23 +68,26 @@ NOTHING = {"approved": 0, "rejected": 0, "proposed": 0, "failed": 0}
 
 
 class TestDecided:
-    @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-    def test_application_with_an_approving_score_is_approved(self, offer, settings, policy):
-        settings.REVIEW_POLICY = policy
-        application = scored(offer, SAYS_GOOD)
+    def test_application_with_an_approving_score_is_approved(self, offer, settings):
+        for settings.REVIEW_POLICY in ("open", "reviewed", "four_eyes"):
+            application = scored(offer, SAYS_GOOD)
+            assert decide() == {**NOTHING, "approved": 1}
+            assert status_of(application) == "approved"
+        assert put(client_of(reviewer()), scored(offer, SAYS_GOOD), "under_review").status_code == 200
         assert decide() == {**NOTHING, "approved": 1}
-        assert status_of(application) == "approved"
         assert decide() == NOTHING
 
-    @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_rejection_by_score_has_the_reasons_of_the_score(self, offer, settings, policy):
-        settings.REVIEW_POLICY = policy
-        application = scored(offer, SAYS_POOR)
-        assert decide() == {**NOTHING, "rejected": 1}
-        assert status_of(application) == "rejected"
-        row = ApplicationHistory.objects.get(status="rejected")
-        assert row.metadata == {"reasons": ["income_insufficient", "obligations_excessive", "residence_short"]}
-        assert application.status_reason.startswith("Income insufficient for amount of credit requested; Excessive")
+    def test_rejection_by_score_has_the_reasons_of_the_score_and_no_reviewer(self, offer, settings):
+        reasons = ["income_insufficient", "obligations_excessive", "residence_short"]
+        for settings.REVIEW_POLICY in ("open", "reviewed"):
+            application = scored(offer, SAYS_POOR)
+            assert decide() == {**NOTHING, "rejected": 1}
+            assert status_of(application) == "rejected"
+            assert application.history.get(status="rejected").metadata == {"reasons": reasons}
+            assert application.status_reason.startswith("Income insufficient for amount of credit requested; Excessive")
+            record = fields_of_anchor(DecisionAnchor.objects.get(application=application))
+            assert (record["automated"], record["decision"], record["outcome"]) == (True, "rejected", "decline")
+            assert record["reasons"] == record["score_reasons"] == reasons
 
     def test_knockout_rejects_an_application_despite_missing_facts(self):
         knockout = {"input": "housing", "equals": "hotel", "outcome": "decline", "reason": "residence_temporary"}
@@ -104,18 +108,6 @@ class TestDecided:
         kinds = list(Event.objects.filter(account=application.consumer).order_by("id").values_list("type", flat=True))
         assert kinds[-2:] == ["application.under_review", "application.approved"]
 
-    def test_record_of_an_automatic_decision_states_that_no_person_took_part(self, offer):
-        scored(offer, SAYS_POOR)
-        decide()
-        record = fields_of_anchor(DecisionAnchor.objects.get())
-        assert (record["automated"], record["decision"], record["outcome"]) == (True, "rejected", "decline")
-        assert record["reasons"] == record["score_reasons"] != []
-
-    def test_application_under_review_with_an_approving_score_is_approved(self, offer):
-        application = scored(offer, SAYS_GOOD)
-        assert put(client_of(reviewer()), application, "under_review").status_code == 200
-        assert decide()["approved"] == 1
-
     def test_applications_are_decided_oldest_first_in_batches(self, offer, monkeypatch):
         monkeypatch.setattr(deciding, "BATCH_MAX", 2)
         now = timezone.now()
@@ -131,38 +123,35 @@ class TestApplicationsForReviewers:
         assert status_of(application) == status
         assert not Proposal.objects.filter(proposed_by=None).exists()
 
-    def test_referred_application_is_not_decided_automatically(self, offer):
-        application = scored(offer, SAYS_SO_SO)
-        assert Score.objects.get().outcome == "refer"
-        self.left(application)
-
-    @pytest.mark.parametrize("said", [SAYS_GOOD, SAYS_POOR])
-    @pytest.mark.parametrize("is_declined", [False, True])
-    def test_application_with_a_counteroffer_is_not_decided_automatically(self, offer, said, is_declined):
-        application, lender = scored(offer, said), client_of(reviewer())
-        put(lender, application, "under_review")
-        other = f"/applications/{application.pk}/counteroffers"
-        until = (timezone.now() + timedelta(days=9)).isoformat().replace("+00:00", "Z")
-        terms = {"amount_cents": 500_000, "rate_percent": 9.9}
-        response = lender.send(other, {"terms": terms, "reasons": ["income_insufficient"], "expires_at": until})
-        assert response.status_code == 201, response.content
-        if is_declined:
-            assert client_of(application.consumer).send(f"{other}/{response.json()['id']}/decline").status_code == 200
-        self.left(application, "under_review")
-
-    @pytest.mark.parametrize("missing", ["monthly_income_cents", "monthly_debt_cents", "housing"])
-    def test_decline_with_a_missing_fact_is_not_decided_automatically(self, offer, missing):
-        application = scored(offer, {**SAYS_POOR, missing: None})
-        assert Score.objects.get().outcome == "decline"
-        self.left(application)
-
-    def test_decline_without_a_reason_is_not_decided_automatically(self):
+    def test_referral_or_decline_without_a_reason_or_fact_is_not_decided_automatically(self, offer, user):
         card = definition(base_points=-1000)
         for characteristic in card["characteristics"]:
             characteristic["baseline"] = 0
-        application = scored(scored_offer(definition=card)[0], SAYS_GOOD)
-        assert (Score.objects.get().outcome, Score.objects.get().reasons) == ("decline", [])
-        self.left(application)
+        without_reason = scored_offer(definition=card)[0]
+        incomplete = [{**SAYS_POOR, name: None} for name in ("monthly_income_cents", "monthly_debt_cents", "housing")]
+        for lender, said, outcome in (
+            (offer, SAYS_SO_SO, "refer"), (without_reason, SAYS_GOOD, "decline"),
+            *((offer, said, "decline") for said in incomplete),
+        ):  # fmt: skip
+            application = scored(lender, said)
+            assert Score.objects.get(application=application).outcome == outcome
+            self.left(application)
+        self.left(ApplicationFactory(consumer=user, status="submitted"))  # has no score
+
+    def test_application_with_a_counteroffer_is_not_decided_automatically(self, offer):
+        lender = client_of(reviewer())
+        until = (timezone.now() + timedelta(days=9)).isoformat().replace("+00:00", "Z")
+        terms = {"amount_cents": 500_000, "rate_percent": 9.9}
+        for said, is_declined in product((SAYS_GOOD, SAYS_POOR), (False, True)):
+            application = scored(offer, said)
+            put(lender, application, "under_review")
+            other = f"/applications/{application.pk}/counteroffers"
+            response = lender.send(other, {"terms": terms, "reasons": ["income_insufficient"], "expires_at": until})
+            assert response.status_code == 201, response.content
+            if is_declined:
+                declined = client_of(application.consumer).send(f"{other}/{response.json()['id']}/decline")
+                assert declined.status_code == 200
+            self.left(application, "under_review")
 
     def test_assigned_application_is_not_decided_automatically(self, offer):
         application, person = scored(offer, SAYS_GOOD), reviewer()
@@ -174,16 +163,14 @@ class TestApplicationsForReviewers:
         type(person).objects.filter(pk=person.pk).update(is_active=False)
         assert decide()["approved"] == 1
 
-    def test_reopened_application_is_not_decided_automatically(self, offer):
-        application, client = scored(offer, SAYS_GOOD), client_of(reviewer())
+    def test_reopened_application_or_application_pending_documents_is_not_decided_automatically(self, offer):
+        reopened, client = scored(offer, SAYS_GOOD), client_of(reviewer())
         decide()
-        assert put(client, application, "under_review").status_code == 200
-        self.left(application, "under_review")
-
-    def test_application_pending_documents_is_not_decided_automatically(self, offer):
-        application = scored(offer, SAYS_GOOD)
-        assert put(client_of(reviewer()), application, "pending_documents").status_code == 200
-        self.left(application, "pending_documents")
+        assert put(client, reopened, "under_review").status_code == 200
+        pending = scored(offer, SAYS_GOOD)
+        assert put(client, pending, "pending_documents").status_code == 200
+        self.left(reopened, "under_review")
+        self.left(pending, "pending_documents")
 
     def test_application_changed_after_the_score_is_not_decided_automatically(self, offer):
         application = scored(offer, SAYS_GOOD)
@@ -207,14 +194,10 @@ class TestApplicationsForReviewers:
         version.save(update_fields=["status", "role"])
         self.left(application)
 
-    def test_unscored_application_is_not_decided_automatically(self, user):
-        self.left(ApplicationFactory(consumer=user, status="submitted"))
-
-    @pytest.mark.parametrize("decisioning", ["off", "assist"])
-    def test_no_application_is_decided_automatically_without_automatic_decisioning(self, offer, settings, decisioning):
+    def test_no_application_is_decided_automatically_without_automatic_decisioning(self, offer, settings):
         application = scored(offer, SAYS_GOOD)
-        settings.DECISIONING = decisioning
-        self.left(application)
+        for settings.DECISIONING in ("off", "assist"):
+            self.left(application)
 
 
 class TestTwoReviewers:
@@ -272,31 +255,29 @@ class TestActor:
     def model(self):
         return Actor.model(str(Score.objects.get().version))
 
-    @pytest.mark.parametrize("to", ["under_review", "approved", "rejected", "pending_documents", "withdrawn"])
-    def test_decide_applications_command_cannot_make_reviewer_transitions(self, offer, to):
-        application = scored(offer, SAYS_GOOD, status="under_review" if to != "under_review" else "submitted")
-        application.refresh_from_db()
-        refusal = application.check_transition(to, Actor.system("decide_applications"))
-        assert isinstance(refusal, InvalidApplicationTransition)
+    def test_decide_applications_command_cannot_make_reviewer_transitions(self, offer):
+        application = scored(offer, SAYS_GOOD)
+        for to in ("under_review", "approved", "rejected", "pending_documents", "withdrawn"):
+            application.status = "under_review" if to != "under_review" else "submitted"
+            refusal = application.check_transition(to, Actor.system("decide_applications"))
+            assert isinstance(refusal, InvalidApplicationTransition), to
 
-    @pytest.mark.parametrize(("start", "to"), [
-        ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
-        ("under_review", "expired"), ("under_review", "pending_documents"), ("under_review", "rejected"),
-        ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
-        ("approved", "withdrawn"), ("rejected", "under_review"),
-    ])  # fmt: skip
-    def test_model_actor_can_only_make_its_own_transitions(self, offer, start, to):
-        application = scored(offer, SAYS_GOOD, status=start)
-        application.refresh_from_db()
-        assert application.check_transition(to, self.model()) is not None
+    def test_model_actor_can_only_make_its_own_transitions(self, offer):
+        application = scored(offer, SAYS_GOOD)
+        for application.status, to in (
+            ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
+            ("under_review", "expired"), ("under_review", "pending_documents"), ("under_review", "rejected"),
+            ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
+            ("approved", "withdrawn"), ("rejected", "under_review"),
+        ):  # fmt: skip
+            assert application.check_transition(to, self.model()) is not None, (application.status, to)
 
-    @pytest.mark.parametrize("decisioning", ["off", "assist"])
-    def test_model_can_decide_only_if_decisioning_is_automatic(self, offer, settings, decisioning):
+    def test_model_can_decide_only_if_decisioning_is_automatic(self, offer, settings):
         application = scored(offer, SAYS_GOOD)
         application.refresh_from_db()
         assert application.check_transition("under_review", self.model()) is None
-        settings.DECISIONING = decisioning
-        assert isinstance(application.check_transition("under_review", self.model()), ReviewerRequired)
+        for settings.DECISIONING in ("off", "assist"):
+            assert isinstance(application.check_transition("under_review", self.model()), ReviewerRequired)
 
     def test_model_cannot_reject_alone_under_four_eyes(self, offer, settings):
         application = scored(offer, SAYS_POOR, status="under_review")
@@ -305,21 +286,21 @@ class TestActor:
         settings.REVIEW_POLICY = "four_eyes"
         assert isinstance(application.check_transition("rejected", self.model()), ReviewerRequired)
 
-    def test_model_cannot_decide_a_previously_decided_application(self, offer):
-        application = scored(offer, SAYS_GOOD, status="under_review", reviewed_at=timezone.now())
-        application.refresh_from_db()
-        assert isinstance(application.check_transition("approved", self.model()), ReviewerRequired)
+    def test_model_cannot_decide_an_unscored_or_previously_decided_application(self, offer, user):
+        decided = scored(offer, SAYS_GOOD, status="under_review", reviewed_at=timezone.now())
+        decided.refresh_from_db()
+        for application in (decided, ApplicationFactory(consumer=user, status="under_review")):
+            assert isinstance(application.check_transition("approved", self.model()), ReviewerRequired)
 
-    def test_model_cannot_decide_an_application_without_a_score(self, user):
-        application = ApplicationFactory(consumer=user, status="under_review")
-        assert isinstance(application.check_transition("approved", Actor.model("1@1")), ReviewerRequired)
-
-    def test_decision_by_a_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
+    def test_unscored_decision_of_a_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
         settings.REVIEW_POLICY = "open"
         application = ApplicationFactory(consumer=user, status="under_review")
-        body = {"status": "approved", "updated_by": "model:1@1"}
-        assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
-        assert fields_of_anchor(DecisionAnchor.objects.get())["automated"] is False
+        assert put(api, application, "approved", updated_by="model:1@1").status_code == 200
+        record = fields_of_anchor(DecisionAnchor.objects.get())
+        assert record["automated"] is False
+        names = ("model_id", "model_version", "definition_sha256", "facts_sha256")
+        assert {name: record[name] for name in names} == dict.fromkeys(names)
+        assert not {"total", "outcome", "score_reasons"} & set(record)
 
 
 class TestFailingDecision:
@@ -337,14 +318,11 @@ class TestFailingDecision:
         monkeypatch.setattr(following, "decision_record", fails)
         return applications
 
-    def test_failing_decision_does_not_stop_decisions_on_other_applications(self, broken):
-        assert decide() == {**NOTHING, "approved": 2, "failed": 1}
-        assert [status_of(item) for item in broken] == ["submitted", "approved", "approved"]
-        assert not broken[0].history.filter(status="under_review").exists()
-
-    def test_decide_applications_reports_the_number_of_failed_decisions(self, broken):
+    def test_failing_decision_is_reported_and_does_not_stop_decisions_on_other_applications(self, broken):
         with pytest.raises(CommandError, match="1 applications could not be decided"):
             call_command("decide_applications", once=True, stdout=StringIO())
+        assert [status_of(item) for item in broken] == ["submitted", "approved", "approved"]
+        assert not broken[0].history.filter(status="under_review").exists()
 
 
 def test_decide_applications_prints_the_number_of_decisions(offer):

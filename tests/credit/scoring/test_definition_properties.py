@@ -55,10 +55,10 @@ HOSTILE = {
 }  # fmt: skip
 
 
-@pytest.mark.timeout(20)
-@pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_scorecard_definition_is_rejected_with_a_short_message(case):
-    assert sum(len(at) + len(said) for at, said in refusals(HOSTILE[case])) < 20_000
+@pytest.mark.timeout(60)
+def test_hostile_scorecard_definition_is_rejected_with_a_short_message():
+    for case, hostile in HOSTILE.items():
+        assert sum(len(at) + len(said) for at, said in refusals(hostile)) < 20_000, case
 
 
 def places(node, here=""):
@@ -78,7 +78,7 @@ PLACES = sorted(places(definition()))
 
 @pytest.mark.parametrize("odd", range(len(ODD)))
 def test_unusual_value_in_a_definition_is_rejected_or_evaluated(odd):
-    for place in PLACES if PROFILE != "quick" else PLACES[odd % 3 :: 3]:
+    for place in PLACES if PROFILE != "quick" else PLACES[odd % 6 :: 6]:
         _refused_or_computed(changed((place, ODD[odd])))
 
 

@@ -80,25 +80,17 @@ class TestExplanation:
         assert body["reasons"] == ["No credit file"]
 
     def test_report_of_a_wrong_value_is_listed_while_the_application_accepts_corrections(self, api, offer, user):
-        verify(user)
         application = draft_for(offer, user, SAYS_SO_SO)
         submit(api, application)
-        assert any(sentence.startswith("Report a wrong value.") for sentence in read(api, application)["can_do"])
-        assert move(api, application, "withdrawn").status_code == 200
-        assert Score.objects.filter(application=application).exists()
-        assert read(api, application)["can_do"] == []
-
-    def test_report_of_a_wrong_value_is_listed_without_a_score(self, api, user):
-        application = ApplicationFactory(consumer=user, status="submitted", application_data={"income": 5})
-        assert [sentence[:20] for sentence in read(api, application)["can_do"]] == ["Report a wrong value"]
-
-    def test_explanation_of_an_undecided_application_has_neither_outcome_nor_rights(self, api, offer, user):
-        verify(user)
-        application = draft_for(offer, user, SAYS_SO_SO)
-        submit(api, application)
+        unscored = ApplicationFactory(consumer=user, status="submitted", application_data={"income": 5})
+        for waiting in (application, unscored):
+            assert "Report a wrong value" in [sentence[:20] for sentence in read(api, waiting)["can_do"]]
         body = read(api, application)
         assert (body["automated"], body["outcome"], body["rights"]) == ("assisted", None, [])
         assert body["decided_by"] == "The application is not decided."
+        assert move(api, application, "withdrawn").status_code == 200
+        assert Score.objects.filter(application=application).exists()
+        assert read(api, application)["can_do"] == []
 
     def test_explanation_of_an_automatic_decision_states_that_no_person_took_part(self, api, offer, user, settings):
         settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
@@ -142,32 +134,26 @@ class TestExplanation:
         assert (body["inputs"], body["changes"]) == (None, None)
         assert body["score"]["total"] == Score.objects.get().total
 
-    def test_lender_members_can_read_the_explanation_and_strangers_get_404(self, offer, declined):
-        path = f"/applications/{declined.pk}/explanation"
-        assert_error(client_of(UserFactory()).read(path), 404, "E4002")
-        assert_error(client_of(join(scored_offer()[0].provider)).read(path), 404, "E4002")
-        assert client_of(join(offer.provider)).read(path).status_code == 200
-
-    def test_explanation_page_shows_the_explanation_in_words(self, declined, user):
-        page = browser_of(user).get(f"/my/applications/{declined.pk}/explanation").content.decode()
-        text = unescape(re.sub("<[^>]+>", " ", page))
-        assert "What would have changed the result" in text
-        assert "income: 20 points, of at most 120" in text
-        assert "You stated it in the application" in text
-        assert "The applicant claims it" not in text
-        assert browser_of(UserFactory()).get(f"/my/applications/{declined.pk}/explanation").status_code == 404
-
-    def test_inputs_with_common_names_are_translated_on_the_page(self, user, declined):
+    def test_explanation_page_shows_the_explanation_in_words_of_the_language(self, offer, user, declined):
         address = f"/my/applications/{declined.pk}/explanation"
+        text = unescape(re.sub("<[^>]+>", " ", browser_of(user).get(address).content.decode()))
+        for words in (
+            "What would have changed the result", "income: 20 points, of at most 120",
+            "You stated it in the application",
+        ):  # fmt: skip
+            assert words in text
+        assert "The applicant claims it" not in text
         page = browser_of(user).get(address, headers={"Accept-Language": "es"}).content.decode()
         assert ">Deudas en relación con los ingresos<" in page
         assert "deudas en relación con los ingresos: " in page
         assert "debt to income" not in page
-
-
-def test_home_as_an_input_is_not_translated_as_a_home_page():
-    with translation.override("es"):
-        assert title_of("home", {}) == "Vivienda"
+        with translation.override("es"):
+            assert title_of("home", {}) == "Vivienda"
+        assert browser_of(UserFactory()).get(address).status_code == 404
+        path = f"/applications/{declined.pk}/explanation"
+        for stranger in (UserFactory(), join(scored_offer()[0].provider)):
+            assert_error(client_of(stranger).read(path), 404, "E4002")
+        assert client_of(join(offer.provider)).read(path).status_code == 200
 
 
 @pytest.fixture

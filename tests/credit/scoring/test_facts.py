@@ -2,11 +2,10 @@
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 
 from config.core.credentials import FIRST_PARTY
-from credit.core.facts import SOURCES, catalogue, gather, read_facts, shared
+from credit.core.facts import CATEGORIES, SOURCES, catalogue, category_of, gather, read_facts, shared
 from credit.scoring import known_facts as facts
 from identity.models import BankAccount, BankItem, KycVerification
 from tests.factories import ApplicationFactory
@@ -48,11 +47,6 @@ def _read(user):
     return gather(NAMES, user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
 
 
-def test_fact_catalog_lists_the_documented_facts_with_their_types():
-    known = {name: fact.type for name, fact in catalogue().items()}
-    assert NAMES.items() <= known.items()
-
-
 def test_each_fact_declares_the_scope_that_covers_it():
     scopes = {name: fact.scope for name, fact in catalogue().items()}
     assert scopes == {
@@ -69,8 +63,10 @@ def test_each_fact_declares_the_scope_that_covers_it():
 
 
 def test_facts_of_a_new_account_have_empty_values(user):
-    user.date_joined = NOW - timedelta(hours=3)
-    user.save(update_fields=["date_joined"])
+    for age, days in ((timedelta(days=30, hours=23), 30), (timedelta(hours=3), 0)):
+        user.date_joined = NOW - age
+        user.save(update_fields=["date_joined"])
+        assert facts.account_age_days(user.pk, NOW) == days
     assert _read(user) == {
         "scored_on": NOW.date().isoformat(), "identity.verified": False, "identity.verified_days_ago": None,
         "bank.linked": False, "bank.accounts_balance_cents": None, "account.age_days": 0, "applications.in_90_days": 0,
@@ -83,24 +79,24 @@ def test_loading_a_fact_executes_one_statement(user, django_assert_num_queries):
             gather([name], user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
 
 
-def test_every_fact_has_a_meaning_and_a_known_source():
+def test_every_fact_has_a_type_a_meaning_and_a_known_source():
+    assert NAMES.items() <= {name: fact.type for name, fact in catalogue().items()}.items()
+    assert list(catalogue()) == sorted(catalogue())
     for fact in catalogue().values():
+        assert fact.type in {"number", "text", "boolean"}
         assert fact.meaning.endswith(".")
         assert fact.source in SOURCES
         assert (fact.source == "bank") == (fact.name in BANK)
         assert fact.unit is None or fact.type == "number"
+        assert category_of(fact.name) in CATEGORIES
 
 
-def test_verified_person_stays_verified_during_another_attempt(user):
+def test_person_is_verified_until_a_later_attempt_fails(user):
     _verification(user, 1, "failed", days_ago=20)
     _verification(user, 2, "verified", days_ago=10)
     _verification(user, 3, "requires_input")
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (True, 10)
-
-
-def test_person_whose_last_attempt_failed_is_not_verified(user):
-    _verification(user, 1, "verified", days_ago=10)
-    _verification(user, 2, "failed", days_ago=1)
+    _verification(user, 4, "failed", days_ago=1)
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (False, None)
 
 
@@ -113,32 +109,22 @@ def test_linked_bank_is_a_fact_of_only_the_linking_account(user, stranger):
     assert not facts.has_linked_bank(stranger.pk, NOW)
 
 
-def test_balance_fact_sums_the_users_own_bank_accounts(user, stranger):
+def test_balance_fact_sums_the_users_own_bank_accounts_without_debts_and_claims(user, stranger):
     _account(user)
     _account(user, current_cents=-1_200)
     _account(stranger, current_cents=999)
+    for other in ({"type": "credit"}, {"type": "loan"}, {"from_provider": False}):
+        _account(user, current_cents=90_000, **other)
     assert _balance(user) == 3_800
 
 
-def test_balance_fact_excludes_debts_and_claimed_balances(user):
+def test_balance_fact_is_unknown_if_balances_cannot_be_added(user):
     _account(user)
-    _account(user, type="credit", current_cents=90_000)
-    _account(user, type="loan", current_cents=90_000)
-    _account(user, from_provider=False, current_cents=90_000)
+    for unknown in ({"currency": "EUR"}, {"currency": None}, {"current_cents": None}):
+        other = _account(user, **unknown)
+        assert _balance(user) is None
+        other.delete()
     assert _balance(user) == 5_000
-
-
-@pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
-def test_balance_fact_is_unknown_if_balances_cannot_be_added(user, other):
-    _account(user)
-    _account(user, **other)
-    assert _balance(user) is None
-
-
-def test_account_age_fact_counts_complete_days(user):
-    user.date_joined = NOW - timedelta(days=30, hours=23)
-    user.save(update_fields=["date_joined"])
-    assert facts.account_age_days(user.pk, NOW) == 30
 
 
 def test_application_count_fact_includes_90_days_after_submission(user, stranger):

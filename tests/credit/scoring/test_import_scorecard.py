@@ -89,25 +89,25 @@ def test_import_options_set_the_outcomes_fact_names_and_reasons(run):
 
 
 @pytest.mark.parametrize("style", ["detailed", "summary"])
-@pytest.mark.parametrize("rows", ["rows", "edges"])
-def test_imported_german_card_equals_optbinning_for_every_row(run, style, rows):
+def test_imported_german_card_equals_optbinning_for_every_row(run, style):
     """The data's 1,000 rows, and 200 with values at a bound, missing values, and unlisted values."""
     done = run(GERMAN / f"{style}.csv", "--outcome", "approve=520", "--outcome", "refer=480")
     assert (done["characteristics"], done["total_off_by_at_most"]) == (12, "6.0")
-    card, equal, scores = ModelVersion.objects.get().card, 0, set()
-    with (GERMAN / f"{rows}.csv").open(newline="") as file:
-        people = list(csv.DictReader(file))
-    for person in people:
-        score = int(person.pop("score"))
-        facts = {
-            f"application_data.{name}": float(value) if name in NUMBERS else value
-            for name, value in person.items()
-            if value
-        }
-        equal += evaluate(card, facts).total == score
-        scores.add(score)
-    assert equal == len(people) == {"rows": 1000, "edges": 200}[rows]
-    assert len(scores) > 80
+    card = ModelVersion.objects.get().card
+    for rows, number in (("rows", 1000), ("edges", 200)):
+        scores, totals = [], []
+        with (GERMAN / f"{rows}.csv").open(newline="") as file:
+            for person in csv.DictReader(file):
+                scores.append(int(person.pop("score")))
+                facts = {
+                    f"application_data.{name}": float(value) if name in NUMBERS else value
+                    for name, value in person.items()
+                    if value
+                }
+                totals.append(evaluate(card, facts).total)
+        assert totals == scores
+        assert len(scores) == number
+        assert len(set(scores)) > 80
 
 
 def test_imported_rounded_totals_are_within_the_stated_error(run):
@@ -131,15 +131,14 @@ def table(*rows, header="Variable,Bin,Points"):
 NUMBER = ('income,"(-inf, 10.00)",1.5', 'income,"[10.00, inf)",2.5', "income,Special,0", "income,Missing,-0.5")
 
 
-@pytest.mark.parametrize(("rounding", "points"), [
-    ("half-even", [0, 2, 2]), ("half-up", [-1, 2, 3]), ("floor", [-1, 1, 2]), ("ceiling", [0, 2, 3]),
-    ("down", [0, 1, 2]),
-])  # fmt: skip
-def test_import_rounds_points_by_the_round_option(run, rounding, points):
-    run(table(*NUMBER), "--outcome", "approve=2", "--round", rounding, "--base-points", "-7")
-    kept = ModelVersion.objects.get().definition
-    assert [item["points"] for item in kept["characteristics"][0]["bins"]] == points
-    assert (kept["base_points"], kept["characteristics"][0]["baseline"]) == (-7, max(points[1:]))
+def test_import_rounds_points_by_the_round_option(run):
+    for rounding, points in {
+        "half-even": [0, 2, 2], "half-up": [-1, 2, 3], "floor": [-1, 1, 2], "ceiling": [0, 2, 3], "down": [0, 1, 2],
+    }.items():  # fmt: skip
+        run(table(*NUMBER), "--outcome", "approve=2", "--round", rounding, "--base-points", "-7")
+        kept = ModelVersion.objects.latest("number").definition
+        assert [item["points"] for item in kept["characteristics"][0]["bins"]] == points, rounding
+        assert (kept["base_points"], kept["characteristics"][0]["baseline"]) == (-7, max(points[1:]))
 
 
 def test_import_parses_category_lists_of_older_tables(run):
@@ -171,6 +170,7 @@ TABLES = {
     "a list of numbers": (table("income,[1 2],1", NUMBER[3]), "can't be parsed"),
     "an empty list": (table("income,[],1", NUMBER[3]), "must be a range"),
     "a broken text": (table(r"income,['\x'],1", NUMBER[3]), "must be a string"),
+    "PMML": (pmml.write(OWN, name="x"), "lacks the column Variable"),
     "no points": (table('income,"(-inf, inf)",', NUMBER[3]), "must be a number"),
     "no numbers": (table('income,"(-inf, inf)",nan', NUMBER[3]), "must be a number"),
     "number of points": (table('income,"(-inf, inf)",1e999', NUMBER[3]), "number of points"),
@@ -185,69 +185,54 @@ TABLES = {
 }  # fmt: skip
 
 
+def rejection(run, *arguments):
+    """Return the error of an import, which creates no version."""
+    with pytest.raises((CommandError, SystemExit)) as caught:
+        run(*arguments)
+    assert not ModelVersion.objects.exists()
+    return str(caught.value)
+
+
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize("case", TABLES)
-def test_import_of_a_table_without_an_exact_representation_is_rejected(run, case):
-    content, why = TABLES[case]
-    with pytest.raises(CommandError) as caught:
-        run(content, "--outcome", "approve=2")
-    assert why in str(caught.value)
-    assert not ModelVersion.objects.exists()
+def test_import_of_a_table_without_an_exact_representation_is_rejected(run):
+    errors = {case: rejection(run, content, "--outcome", "approve=2") for case, (content, _) in TABLES.items()}
+    assert {case: errors[case] for case, (_, why) in TABLES.items() if why not in errors[case]} == {}
 
 
-@pytest.mark.parametrize("options", [
-    ("--outcome", "decline=5"), ("--outcome", "approve"), ("--outcome", "approve=much"),
-    ("--outcome", "approve=9999999999"), ("--from", "income"), ("--from", "=a"),
-    ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"), ("--note", "\udc80"),
-    ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"), ("--base-points", "²"),
-])  # fmt: skip
-def test_scorecard_import_with_an_invalid_option_is_rejected(run, options):
-    with pytest.raises((CommandError, SystemExit)):
-        run(table(*NUMBER), "--outcome", "approve=2", *options)
-    assert not ModelVersion.objects.exists()
+def test_scorecard_import_with_an_invalid_option_is_rejected(run):
+    for options in (
+        ("--outcome", "decline=5"), ("--outcome", "approve"), ("--outcome", "approve=much"),
+        ("--outcome", "approve=9999999999"), ("--from", "income"), ("--from", "=a"),
+        ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"),
+        ("--note", "\udc80"), ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"),
+        ("--base-points", "²"),
+    ):  # fmt: skip
+        assert rejection(run, table(*NUMBER), "--outcome", "approve=2", *options), options
+    unknown = rejection(run, table(*NUMBER), "--outcome", "approve=2", "--reason", "incom=income_insufficient")
+    assert "has no variable 'incom'; it has income" in unknown
+    assert "has no outcomes" in rejection(run, table(*NUMBER))
 
 
-def test_import_options_for_an_unknown_variable_are_rejected(run):
-    with pytest.raises(CommandError, match="has no variable 'incom'; it has income"):
-        run(table(*NUMBER), "--outcome", "approve=2", "--reason", "incom=income_insufficient")
+def test_import_of_a_json_definition_allows_only_the_note_option(run):
+    for options in (
+        ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
+        ("--reason", "x=income_insufficient"),
+    ):  # fmt: skip
+        assert "allows no other option than --note" in rejection(run, json.dumps(OWN).encode(), *options)
 
 
-def test_import_of_a_table_without_outcomes_is_rejected(run):
-    with pytest.raises(CommandError, match="has no outcomes"):
-        run(table(*NUMBER))
+def test_import_of_json_that_is_not_a_definition_is_rejected(run):
+    for content, why in (
+        (b"{", "not"), (b'{"inputs": 1, "inputs": 2}', "twice"), (b'{"a": NaN}', "NaN"), (b'{"a": "\xe9"}', "UTF-8"),
+        (b'{"a":' * 100 + b"1" + b"}" * 100, "levels of nesting"), (b"{}", "/definition"),
+        (b'{"a": [' + b"0," * 60_000 + b"0]}", "fields"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
+    ):  # fmt: skip
+        assert why in rejection(run, content), content[:50]
 
 
-@pytest.mark.parametrize("options", [
-    ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
-    ("--reason", "x=income_insufficient"),
-])  # fmt: skip
-def test_import_of_a_json_definition_allows_only_the_note_option(run, options):
-    with pytest.raises(CommandError, match="allows no other option than --note"):
-        run(json.dumps(OWN).encode(), *options)
-    assert not ModelVersion.objects.exists()
-
-
-@pytest.mark.parametrize(("content", "why"), [
-    (b"{", "not"), (b'{"inputs": 1, "inputs": 2}', "twice"), (b'{"a": NaN}', "NaN"), (b'{"a": "\xe9"}', "UTF-8"),
-    (b'{"a":' * 100 + b"1" + b"}" * 100, "levels of nesting"), (b"{}", "/definition"),
-    (b'{"a": [' + b"0," * 60_000 + b"0]}", "fields"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
-])  # fmt: skip
-def test_import_of_json_that_is_not_a_definition_is_rejected(run, content, why):
-    with pytest.raises(CommandError, match=why):
-        run(content)
-    assert not ModelVersion.objects.exists()
-
-
-def test_import_of_pmml_is_rejected(run):
-    with pytest.raises(CommandError, match="lacks the column Variable"):
-        run(pmml.write(OWN, name="x"), "--outcome", "approve=2")
-
-
-def test_import_reports_a_missing_file_model_or_account_in_one_sentence(run, model, tmp_path):
-    with pytest.raises(CommandError, match="Cannot read"):
-        run(tmp_path / "nowhere")
-    with pytest.raises(CommandError, match="Cannot read"):
-        run(tmp_path)
+def test_import_reports_a_missing_file_model_or_account_in_one_sentence(run, tmp_path):
+    assert "Cannot read" in rejection(run, tmp_path / "nowhere")
+    assert "Cannot read" in rejection(run, tmp_path)
     with pytest.raises(CommandError, match="Account nobody not found"):
         run(b"", user="nobody")
     ScoringModel.objects.all().delete()
@@ -256,10 +241,5 @@ def test_import_reports_a_missing_file_model_or_account_in_one_sentence(run, mod
 
 
 def test_import_reports_all_errors_of_a_definition(run):
-    with pytest.raises(CommandError) as caught:
-        run(
-            table(*(row.replace("income", name) for name in ("sex", "race") for row in NUMBER)),
-            "--outcome",
-            "approve=2",
-        )
-    assert str(caught.value).count("\n") == 1
+    both = table(*(row.replace("income", name) for name in ("sex", "race") for row in NUMBER))
+    assert rejection(run, both, "--outcome", "approve=2").count("\n") == 1

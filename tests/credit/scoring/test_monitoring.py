@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from credit.models import ApplicationHistory, Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.monitoring import EMPTY_SHARE, SCORES_MIN, Window, _counts, equal_frequency_edges, monitoring, psi
+from credit.scoring.monitoring import EMPTY_SHARE, Window, _counts, equal_frequency_edges, monitoring, psi
 from credit.scoring.scores import store_score
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
@@ -79,8 +79,8 @@ class TestBinsOfTotals:
         assert psi(_counts([500] * 40, edges), _counts([600] * 40, edges)) > 0.25
 
     def test_equal_frequency_bins_do_not_split_equal_totals(self):
-        edges = equal_frequency_edges([500] * 95 + [600] * 5)
-        assert _counts([500] * 95 + [600] * 5, edges) == [100]
+        totals = [500] * 95 + [600] * 5
+        assert _counts(totals, equal_frequency_edges(totals)) == [100]
 
     @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
     def test_equal_frequency_bins_contain_every_total_and_are_not_empty(self, totals):
@@ -92,42 +92,35 @@ class TestBinsOfTotals:
 class TestMonitoring:
     """Test scores of a window, compared with another window."""
 
-    @pytest.mark.parametrize(("facts", "expected"), [(GOOD, (0.0, 0.0)), (POOR, (0.25, 100))])
-    def test_stability_index_is_high_only_for_windows_with_different_facts(self, version, facts, expected):
-        for _ in range(SCORES_MIN):
+    @pytest.mark.parametrize(("facts", "low", "high"), [(GOOD, 0.0, 0.0), (POOR, 0.25, 100)])
+    def test_only_windows_with_enough_scores_and_different_facts_have_a_high_stability_index(
+        self, version, monkeypatch, facts, low, high
+    ):
+        monkeypatch.setattr("credit.scoring.monitoring.SCORES_MIN", 10)
+        for number in range(1, 11):
             scored(version, GOOD, days_ago=35)
+            if number == 10:  # The window has nine scores, which are too few.
+                figures = monitor(version)
+                assert figures["psi"] is None
+                assert (figures["window"]["too_few"], figures["against"]["too_few"]) == (True, False)
+                assert figures["bins"]
+                assert monitor(version, window=WINDOW.before(), against=WINDOW)["psi"] is None
             scored(version, facts, days_ago=5)
         figures = monitor(version)
-        assert expected[0] <= figures["psi"] <= expected[1]
-        assert [figures[side][name] for side in ("window", "against") for name in ("scores", "too_few")] == [
-            SCORES_MIN, False, SCORES_MIN, False,
-        ]  # fmt: skip
+        assert low <= figures["psi"] <= high
+        for side in ("window", "against"):
+            assert (figures[side]["scores"], figures[side]["too_few"]) == (10, False)
 
-    @pytest.mark.parametrize("short", ["window", "against"])
-    def test_window_with_too_few_scores_has_no_stability_index(self, version, short):
-        counts = {"window": SCORES_MIN, "against": SCORES_MIN, short: SCORES_MIN - 1}
-        for side, days_ago in (("window", 5), ("against", 35)):
-            for _ in range(counts[side]):
-                scored(version, GOOD, days_ago=days_ago)
-        figures = monitor(version)
-        assert figures["psi"] is None
-        assert {side: figures[side]["too_few"] for side in counts} == {side: side == short for side in counts}
-        assert figures["bins"], "the numbers stay"
-
-    def test_monitoring_contains_rates_of_missing_facts_and_outcomes(self, version):
+    def test_monitoring_contains_rates_of_missing_facts_and_outcomes_of_a_version(self, version):
         scored(version, GOOD)
         scored(version, GOOD)
         scored(version, {**GOOD, "application_data.housing": None})
         scored(version, POOR)
+        scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
         figures = monitor(version)
         assert figures["outcomes"] == {"approve": 0.5, "refer": 0.25, "decline": 0.25}
         assert {fact["input"]: fact["rate"] for fact in figures["missing"]}["housing"] == 0.25
         assert {fact["rate_before"] for fact in figures["missing"]} == {None}
-
-    def test_monitoring_excludes_scores_of_another_version(self, version):
-        scored(version, GOOD)
-        scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
-        assert monitor(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
     def test_monitoring_counts_an_application_that_was_scored_again_once(self, version):
         first = scored(version, POOR)
@@ -150,13 +143,10 @@ class TestMonitoring:
         decide(machine, "rejected")  # The model, not a person, made this decision.
         referred = scored(version, {**GOOD, "identity.verified": False})
         decide(referred, "rejected", by=person)  # This score has no proposal.
+        early = scored(version, GOOD)
+        decide(early, "rejected", by=person, at=early.created_at - timedelta(hours=1))
         assert undecided.outcome == "approve"
         assert monitor(version)["overrides"] == {"decisions": 2, "overrides": 1, "rate": 0.5}
-
-    def test_monitoring_ignores_a_decision_before_the_score(self, version):
-        score = scored(version, GOOD)
-        decide(score, "rejected", by=UserFactory(), at=score.created_at - timedelta(hours=1))
-        assert monitor(version)["overrides"] == {"decisions": 0, "overrides": 0, "rate": None}
 
     def test_erasing_facts_does_not_change_monitoring(self, version):
         score = scored(version, GOOD)
@@ -170,7 +160,7 @@ class TestMonitoring:
         assert monitor(version)["window"]["of"] == 1
 
     def test_monitoring_executes_the_same_statements_for_more_scores(self, version, django_assert_num_queries):
-        for _ in range(5):
+        for _ in range(3):
             scored(version, GOOD)
         with django_assert_num_queries(5):
             monitor(version)

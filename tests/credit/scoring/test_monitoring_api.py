@@ -44,14 +44,14 @@ class TestMonitoring:
         assert (body["version"], body["window"]["scores"]) == (2, 1)
         assert body["against"]["from"] == moment(days=103).replace("Z", ".000000Z")
 
-    @pytest.mark.parametrize("query", [
-        "to=2026-01-01", "from=0001-01-02T00:00:00Z",
-        "to=1999-12-31T00:00:00Z", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
-        "from=2001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "against_from=9999-12-31T23:59:59Z",
-        "against_to=0001-01-01T00:00:00Z", "from=2026-01-01T00:00:00Z&from=2026-01-01T00:00:00Z",
-    ])  # fmt: skip
-    def test_invalid_monitoring_window_is_rejected(self, api, version, query):
-        assert_error(api.read(f"{path_of(version)}/monitoring?{query}"), 400, "E1001")
+    def test_invalid_monitoring_window_is_rejected(self, api, version):
+        for query in (
+            "to=2026-01-01", "from=0001-01-02T00:00:00Z",
+            "to=1999-12-31T00:00:00Z", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
+            "from=2001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "against_from=9999-12-31T23:59:59Z",
+            "against_to=0001-01-01T00:00:00Z", "from=2026-01-01T00:00:00Z&from=2026-01-01T00:00:00Z",
+        ):  # fmt: skip
+            assert_error(api.read(f"{path_of(version)}/monitoring?{query}"), 400, "E1001")
 
     def test_monitoring_without_a_champion_returns_404(self, api, user):
         draft = version_of(model_of(ProviderFactory(owner=user)), role="")

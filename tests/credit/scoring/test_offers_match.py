@@ -52,10 +52,12 @@ def test_match_checks_the_state_and_the_amount(api):
     ]
 
 
-def test_match_omits_inactive_offers_and_other_variants(api):
+def test_match_omits_inactive_offers_and_other_variants(api, version):
     OfferFactory(is_active=False)
     OfferFactory(ab_test_variant="b", ab_test_allocation=0)
     assert match(api) == []
+    OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="x")
+    assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The offer is for other customers."])
 
 
 def test_match_stores_the_last_score_without_facts(api, user, version, offer):
@@ -90,58 +92,28 @@ def test_declining_match_without_a_score_reason_contains_a_general_reason(api, s
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])
 
 
-def test_offer_for_another_segment_does_not_match(api, version):
-    OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="x")
-    assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The offer is for other customers."])
-
-
-def test_new_match_score_replaces_the_previous_last_score(api, offer):
-    seen = set()
-    for facts, outcome in ((SAID_GOOD, "refer"), (SAID_POOR, "refer"), (SAID_GOOD, "refer")):
+def test_new_match_score_replaces_the_previous_last_score(api, user, version, offer):
+    seen = []
+    for facts in (SAID_GOOD, SAID_POOR, SAID_GOOD, SAID_GOOD):
         match(api, facts=facts)
-        kept = LastScore.objects.get()
-        assert kept.outcome == outcome
-        seen.add(tuple(kept.reasons))
-    assert len(seen) == 2
-
-
-def test_unchanged_last_score_is_not_written_again(api, offer):
+        seen.append(LastScore.objects.get())
+    assert [score.outcome for score in seen] == ["refer"] * 4
+    assert seen[0].reasons == seen[2].reasons != seen[1].reasons
+    assert seen[2].scored_at == seen[3].scored_at  # The unchanged score is not written again.
+    make_version(version.model, role="champion", knockouts=[])
     match(api, facts=SAID_GOOD)
-    before = LastScore.objects.get().scored_at
-    match(api, facts=SAID_GOOD)
-    assert LastScore.objects.get().scored_at == before
-
-
-def test_repeated_matches_store_one_last_score(api, offer, no_rate_limits):
-    for number in range(10):
-        match(api, facts={**SAID_GOOD, "application_data.monthly_income_cents": 40_000 * number})
-    assert (LastScore.objects.count(), Score.objects.count()) == (1, 0)
-
-
-def test_erasing_facts_deletes_the_last_score(api, user, offer):
-    match(api, facts=SAID_GOOD)
+    assert LastScore.objects.get().outcome == "approve"
     erase_facts(user.pk)
     assert not LastScore.objects.exists()
 
 
-def test_score_by_a_new_version_replaces_the_last_score(api, version, offer):
-    match(api, facts=SAID_GOOD)
-    make_version(version.model, role="champion", knockouts=[])
-    match(api, facts=SAID_GOOD)
-    assert LastScore.objects.get().outcome == "approve"
-
-
-@pytest.mark.parametrize("role", [None, "challenger"])
-def test_match_ignores_models_without_a_champion(api, stranger, role):
-    version = make_version(make_model(stranger), role=role)
-    offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
-    assert match(api, facts=SAID_POOR) == [(offer.pk, True, [])]
-    assert not LastScore.objects.exists()
-
-
-def test_match_ignores_unknown_models_and_models_of_other_lenders(api, version):
-    offers = [OfferFactory(blockscore_model_id=version.model_id).pk, OfferFactory(blockscore_model_id=-5).pk]
-    assert match(api, facts=SAID_POOR) == [(pk, True, []) for pk in reversed(offers)]
+def test_match_ignores_models_without_a_champion_unknown_models_and_other_lenders_models(api, stranger, version):
+    drafts = [make_version(make_model(provider=version.model.provider), role=role) for role in (None, "challenger")]
+    offers = [
+        *(OfferFactory(provider=draft.model.provider, blockscore_model_id=draft.model_id) for draft in drafts),
+        OfferFactory(blockscore_model_id=version.model_id), OfferFactory(blockscore_model_id=-5),
+    ]  # fmt: skip
+    assert match(api, facts=SAID_POOR) == [(offer.pk, True, []) for offer in reversed(offers)]
     assert not LastScore.objects.exists()
 
 
@@ -155,13 +127,13 @@ def test_match_scores_only_the_offers_of_the_page(api, version, offer):
     assert LastScore.objects.count() == 1
 
 
-@pytest.mark.parametrize("body", [
-    {"state": ""}, {"state": "ca"}, {"state": "ZZ"}, {"state": "US-CA"}, {"facts": {"identity.verified": True}},
-    {"facts": {"scored_on": "2026-01-01"}}, {"facts": {"x": 1}}, {"facts": {"application_data.a": []}},
-])  # fmt: skip
-def test_malformed_match_request_is_rejected(api, body):
-    (name,) = body
-    assert assert_error(api.send(PATH, body), 400, "E1001")["details"][0]["field"] == name
+def test_malformed_match_request_is_rejected(api):
+    for name, value in (
+        ("state", ""), ("state", "ca"), ("state", "ZZ"), ("state", "US-CA"), ("facts", {"identity.verified": True}),
+        ("facts", {"scored_on": "2026-01-01"}), ("facts", {"x": 1}), ("facts", {"application_data.a": []}),
+    ):  # fmt: skip
+        error = assert_error(api.send(PATH, {name: value}), 400, "E1001")
+        assert error["details"][0]["field"] == name
 
 
 def test_match_executes_the_same_statements_for_more_offers(api, version, no_rate_limits, django_assert_num_queries):

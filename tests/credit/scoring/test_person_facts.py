@@ -43,33 +43,33 @@ def read(application):
     return tuple(known[name] for name in NAMES)
 
 
-@pytest.mark.parametrize("same", [
-    {"legal_name": "perez, ANA MARIA", "email": "x@example.com", "phone": None},
-    {"legal_name": "Else", "email": "ANA@example.com", "phone": None},
-    {"legal_name": "Else", "email": "x@example.com"},
-])  # fmt: skip
-def test_person_facts_count_applications_under_another_account(same):
-    apply(None, {**ANA, **same})
-    apply(None, {**ANA, **same}, status="rejected", reviewed_at=NOW - timedelta(days=9))
-    assert read(apply(None, ANA)) == (1, 9, 3)
+def test_person_facts_count_applications_under_another_account():
+    for provider, same in enumerate((
+        {"legal_name": "perez, ANA MARIA", "email": "x@example.com", "phone": None},
+        {"legal_name": "Else", "email": "ANA@example.com", "phone": None},
+        {"legal_name": "Else", "email": "x@example.com"},
+    ), start=700):  # fmt: skip
+        apply(None, {**ANA, **same}, provider=provider)
+        rejected = {"status": "rejected", "reviewed_at": NOW - timedelta(days=9)}
+        apply(None, {**ANA, **same}, provider=provider, **rejected)
+        assert read(apply(None, ANA, provider=provider)) == (1, 9, 3)
 
 
-def test_person_facts_count_applications_of_the_account_without_applicants(user):
-    apply(user)
-    assert read(apply(user)) == (1, None, 1)
-
-
-@pytest.mark.parametrize(("status", "is_open"), [
-    ("submitted", 1), ("under_review", 1), ("pending_documents", 1), ("approved", 0), ("withdrawn", 0), ("expired", 0),
-])  # fmt: skip
-def test_open_applications_are_the_undecided_applications(status, is_open):
-    apply(None, ANA, status=status)
-    assert read(apply(None, ANA))[0] == is_open
+def test_open_applications_are_the_undecided_applications(user):
+    application = apply(user, ANA)
+    for status, number in (
+        ("submitted", 1), ("under_review", 2), ("pending_documents", 3), ("approved", 3), ("withdrawn", 3),
+        ("expired", 3),
+    ):  # fmt: skip
+        apply(user, ANA, status=status)
+        assert read(application)[0] == number, status
 
 
 def test_person_facts_exclude_other_persons_and_other_lenders(user):
     apply(None, STRANGER)
-    apply(user, ANA, provider=701)
+    ours, theirs = (set(apply(user, ANA, provider=number).person_keys.values_list("digest")) for number in (701, 702))
+    assert len(ours) == len(theirs) == 3
+    assert not ours & theirs
     apply(None, {**ANA, "email": None, "phone": None, "date_of_birth": "1991-04-05"})
     assert read(apply(user, ANA)) == (0, None, 1)
 
@@ -81,12 +81,6 @@ def test_person_facts_exclude_drafts_and_erased_accounts():
     erased.erased_at = NOW
     erased.save()
     assert read(apply(None, ANA)) == (0, None, 1)
-
-
-def test_person_hashes_differ_between_lenders():
-    ours, theirs = (set(apply(None, ANA, provider=700 + n).person_keys.values_list("digest")) for n in (0, 1))
-    assert len(ours) == len(theirs) == 3
-    assert not ours & theirs
 
 
 def test_changed_applicants_get_new_person_hashes(api, user):
@@ -125,16 +119,16 @@ def test_fact_list_omits_person_facts_for_all_readers(user):
 
 
 def test_person_hashes_find_the_same_persons_as_plain_values():
-    """Compares 1,000 pairs of random persons."""
+    """Compare pairs of 20 random persons."""
     random = Random(44)
     created = []
-    for _ in range(40):
+    for _ in range(20):
         person = {
             **ANA,
             "legal_name": random.choice(("Ana Pérez", "Bo Ek", "Cy Dee")),
             "date_of_birth": random.choice(("1990-01-01", "1991-01-01")),
-            "email": f"{random.randrange(30)}@example.com",
-            "phone": f"+1202555{random.randrange(30):04}",
+            "email": f"{random.randrange(15)}@example.com",
+            "phone": f"+1202555{random.randrange(15):04}",
         }
         provider = random.choice((700, 701))
         created.append((apply(None, person, provider=provider), person, provider))

@@ -4,9 +4,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from credit.models import ProviderMember
 from identity.access.scopes import SCOPES
 from tests.api import ApiClient, client_of
+from tests.credit.scoring.making import join
 from tests.credit.scoring.test_reports import ask, under_review
 from tests.credit.support import app_of, key_of, make_reviewer
 from tests.factories import ProviderFactory, UserFactory
@@ -40,9 +40,7 @@ def callers(user, application):
     scopes = [scope for scope in SCOPES if scope.partition(":")[0] in {"applications", "bankdata", "identity", "score"}]
 
     def member(provider, role):
-        person = UserFactory()
-        ProviderMember.objects.create(provider=provider, user=person, role=role)
-        return client_of(person)
+        return client_of(join(provider, role=role))
 
     def staff(name):
         person = UserFactory()

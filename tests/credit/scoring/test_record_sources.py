@@ -21,7 +21,7 @@ from tests.credit.scoring.bundles import NONCE, bundle, record_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.support import make_reviewer, move
 
-DECISIONS = int(os.environ.get("DECISIONS", "500"))
+DECISIONS = int(os.environ.get("DECISIONS", "50"))
 CLAIMS = {"amount_cents": 500_000, "term_months": 12, "monthly_income_cents": 200_000, "monthly_debt_cents": 60_000}
 
 

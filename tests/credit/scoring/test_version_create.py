@@ -14,13 +14,6 @@ from tests.credit.scoring.test_pmml import extension
 
 pytestmark = pytest.mark.django_db
 
-# The pointers are from RFC 6901, section 5, and words for income in several languages.
-POINTERS = [
-    "#/a b/~1€", "#/foo", "#/foo/0", "#/", "#/a~1b", "#/c%d", "#/e^f", "#/g|h", "#/i\\j", '#/k"l', "#/ ", "#/m~0n",
-    "#/revenu mensuel net", "#/\u6708\u53ce", "#/\u062f\u062e\u0644", "#/\u0b86\u0ba4\u0bbe\u0baf\u0bae\u0bcd",
-]  # fmt: skip
-NO_POINTERS = ["#/x~2", "#/marital status", "#a", "/a", "#", "#/m~", "#/a\nb", "#/a\u202eb", "##/a"]
-
 
 @pytest.fixture
 def model(user):
@@ -44,19 +37,17 @@ class TestCreate:
         }  # fmt: skip
         assert api.read(f"{path}/1").json() == body
 
-    @pytest.mark.parametrize(
-        ("name", "status"), [*((name, 201) for name in POINTERS), *((name, 400) for name in NO_POINTERS)]
-    )
-    def test_input_with_a_pointer_is_accepted_if_the_pointer_is_valid(self, api, model, path, name, status):
+    def test_input_with_a_pointer_is_accepted_if_the_pointer_is_valid(self, api, path):
         card = definition()
-        card["inputs"][2]["from"] = f"application_data{name}"
-        response = api.send(path, {"definition": card})
-        assert response.status_code == status, response.content
-        if status == 400:
-            assert [detail["field"] for detail in response.json()["details"]] == ["/definition/inputs/2/from"]
-        else:
-            written = api.read(f"{path}/1", accept="application/xml").content.decode()
+        for number, name in enumerate(('#/a b/~1€"', "#/i\\j", "#/revenu mensuel net", "#/\u6708\u53ce"), start=1):
+            card["inputs"][2]["from"] = f"application_data{name}"
+            assert api.send(path, {"definition": card}).status_code == 201, name
+            written = api.read(f"{path}/{number}", accept="application/xml").content.decode()
             assert f"application_data{name}" in unescape(written, {"&quot;": '"'})
+        for name in ("#/x~2", "#/marital status", "#a", "/a", "#", "#/m~", "#/a\nb", "#/a\u202eb", "##/a"):
+            card["inputs"][2]["from"] = f"application_data{name}"
+            error = assert_error(api.send(path, {"definition": card}), 400, "E1001")
+            assert [detail["field"] for detail in error["details"]] == ["/definition/inputs/2/from"]
 
     def test_model_version_cannot_be_created_from_xml(self, api, model, path):
         make_version(model)
@@ -127,22 +118,19 @@ class TestRetrieve:
         assert root.find(".//{*}Scorecard").get("modelName") == model.name
         assert extension(response.content) == version.definition
 
-    @pytest.mark.parametrize("accept", ["application/json", "*/*", "application/json, application/xml;q=0.5", None])
-    def test_model_version_is_returned_as_json_by_default(self, api, model, path, accept):
+    def test_model_version_is_returned_as_json_by_default(self, api, model, path):
         make_version(model)
-        assert api.read(f"{path}/1", accept=accept).json()["definition"] == DEFINITION
-
-    def test_unsupported_accept_header_returns_406_as_json(self, api, model, path):
-        make_version(model)
+        for accept in ("application/json", "*/*", "application/json, application/xml;q=0.5", None):
+            assert api.read(f"{path}/1", accept=accept).json()["definition"] == DEFINITION
         assert_error(api.read(f"{path}/1", accept="text/html"), 406, "E1014")
         assert_error(api.read(f"{path}/2", accept="application/xml"), 404, "E4011")
 
 
-@pytest.mark.parametrize("change", [{"number": 9}, {"definition": {}}, {"definition_sha256": "0" * 64}])
-def test_database_rejects_changes_of_a_versions_definition(model, change):
+def test_database_rejects_changes_of_a_versions_definition(model):
     version = make_version(model)
-    with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
-        ModelVersion.objects.filter(pk=version.pk).update(**change)
+    for change in ({"number": 9}, {"definition": {}}, {"definition_sha256": "0" * 64}):
+        with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
+            ModelVersion.objects.filter(pk=version.pk).update(**change)
     with pytest.raises(DatabaseError, match="never changes"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("DELETE FROM credit_modelversion")
     assert ModelVersion.objects.filter(pk=version.pk).update(note="Seen again.") == 1

@@ -51,18 +51,14 @@ def status_of(application):
     return Application.objects.get(pk=application.pk).status
 
 
-@pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_decision_before_a_pending_score_returns_409_with_the_deadline(waiting, rita, settings, policy):
-    settings.REVIEW_POLICY = policy
+def test_decision_before_a_pending_score_returns_409_with_the_deadline(waiting, rita, settings):
     until = Report.objects.get().requested_at + timedelta(hours=24)
-    for response in decisions(client_of(rita), waiting):
-        details = assert_error(response, 409, "E3022")["details"]
-        assert details["until"] == until.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    for settings.REVIEW_POLICY in ("open", "reviewed", "four_eyes"):
+        for response in decisions(client_of(rita), waiting):
+            details = assert_error(response, 409, "E3022")["details"]
+            assert details["until"] == until.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     assert status_of(waiting) == "under_review"
     assert not waiting.proposals.exists()
-
-
-def test_pending_score_blocks_only_decision_transitions(waiting, rita):
     page = client_of(rita).read(f"/applications/{waiting.pk}/transitions").json()["transitions"]
     codes = {each["to"]: each["code"] for each in page if each["by"] == "reviewer"}
     assert codes == {"approved": "E3022", "rejected": "E3022", "pending_documents": None}
