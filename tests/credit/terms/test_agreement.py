@@ -20,7 +20,7 @@ from credit.terms import acceptance
 from credit.terms.agreement import agreement_of
 from tests.api import assert_error, client_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit, verify
-from tests.credit.support import key_of
+from tests.credit.support import key_of, move
 from tests.credit.terms.lending import LINE, accept_terms, applied, approve, lender_of, listed
 from tests.factories import UserFactory
 
@@ -31,14 +31,19 @@ HTML_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2
 GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 5_000}
 
 
-@pytest.fixture
-def agreed(offer, settings):
-    settings.ANCHOR_DECISIONS = True
-    application = applied(offer, applicants=Applicants.of([PERSON]))
-    assert approve(lender_of(offer), application, GIVEN).status_code == 200
+def accepted(offer, terms=GIVEN, **columns):
+    """Return an application that is approved with terms, and accepted."""
+    application = applied(offer, **columns)
+    assert approve(lender_of(offer), application, terms).status_code == 200
     assert accept_terms(client_of(application.consumer), application).status_code == 200
     application.refresh_from_db()
     return application
+
+
+@pytest.fixture
+def agreed(offer, settings):
+    settings.ANCHOR_DECISIONS = True
+    return accepted(offer, applicants=Applicants.of([PERSON]))
 
 
 def read(client, application, **headers):
@@ -79,10 +84,7 @@ def test_agreement_page_names_the_day_of_the_acceptance_once_in_every_time_zone(
         page = agreement_page(None, agreement).content.decode()
     assert f"{date_format(day, 'F j, Y')}</time> (UTC)" in page
     assert f"{date_format(day, 'F j, Y')}, 07:53 UTC</time>" in page
-
-
-def test_agreement_file_has_no_link_to_the_application(agreed):
-    assert "Back to the application" not in agreement_page(None, agreement_of(agreed)).content.decode()
+    assert "Back to the application" not in page
 
 
 def test_agreement_page_has_the_same_figures_as_the_json(agreed):
@@ -115,14 +117,10 @@ def agreed_in_us(person=RESIDENT, **terms):
     """Return an accepted application to a US offer with the lender's terms."""
     offer = listed(terms_text=TERMS_TEXT, **terms)
     Provider.objects.filter(pk=offer.provider_id).update(**CONTACT)
-    application = applied(offer, applicants=Applicants.of([person]))
-    assert approve(lender_of(offer), application, GIVEN).status_code == 200
-    assert accept_terms(client_of(application.consumer), application).status_code == 200
-    application.refresh_from_db()
-    return application
+    return accepted(offer, applicants=Applicants.of([person]))
 
 
-def test_us_agreement_names_both_parties_with_addresses_and_has_the_lenders_terms():
+def test_us_agreement_keeps_both_parties_with_addresses_and_the_lenders_terms():
     application = agreed_in_us()
     consumer = client_of(application.consumer)
     shown = read(consumer, application).json()
@@ -131,25 +129,15 @@ def test_us_agreement_names_both_parties_with_addresses_and_has_the_lenders_term
         "credit_type": "Loan",
         "other_terms": TERMS_TEXT,
     }
+    Provider.objects.update(address="9 New Street", phone="+15035550199")
+    Offer.objects.update(terms_text="Other terms.")
+    assert read(consumer, application).json() == shown
     page = read(consumer, application, accept="text/html").content.decode()
     for text in (*shown["members"][0]["text"].split("\n"), *TERMS_TEXT.split("\n"), "2 Main St", "Bend OR 97701"):
         assert text in page
     assert "This is an agreement between the lender and the borrower about a loan." in page
-    assert "(provider" not in page
-    assert "incomplete" not in page
-    assert "Information required by law" not in page
-
-
-def test_us_agreement_keeps_the_lender_and_the_terms_of_the_acceptance():
-    application = agreed_in_us()
-    consumer = client_of(application.consumer)
-    before = read(consumer, application).json()
-    Provider.objects.update(address="9 New Street", phone="+15035550199")
-    Offer.objects.update(terms_text="Other terms.")
-    assert read(consumer, application).json() == before
-    page = read(consumer, application, accept="text/html").content.decode()
-    assert "1 Bank Street" in page
-    assert "9 New Street" not in page
+    for text in ("(provider", "incomplete", "Information required by law", "9 New Street"):
+        assert text not in page
 
 
 def test_us_agreement_is_in_the_borrowers_language_except_for_the_lenders_text():
@@ -160,9 +148,7 @@ def test_us_agreement_is_in_the_borrowers_language_except_for_the_lenders_text()
 
 
 def test_agreement_without_applicants_names_the_accounts_person(offer):
-    application = applied(offer, consumer=UserFactory(first_name="Dana", last_name="Example"))
-    assert approve(lender_of(offer), application, GIVEN).status_code == 200
-    assert accept_terms(client_of(application.consumer), application).status_code == 200
+    application = accepted(offer, consumer=UserFactory(first_name="Dana", last_name="Example"))
     page = read(client_of(application.consumer), application, accept="text/html").content.decode()
     assert '<bdi class="lines">Dana Example</bdi>' in page
 
@@ -184,14 +170,14 @@ def test_older_us_agreement_has_no_items_and_the_same_hash(monkeypatch):
     assert TERMS_TEXT.splitlines()[0] not in page
 
 
-def test_line_of_credit_agreement_without_terms_states_both():
-    offer = listed(term_options_months=None)
-    application = applied(offer, data={"amount_cents": 500_000})
-    assert approve(lender_of(offer), application, {"rate_percent": 9.9}).status_code == 200
-    assert accept_terms(client_of(application.consumer), application).status_code == 200
-    page = read(client_of(application.consumer), application, accept="text/html").content.decode()
-    assert "about a line of credit" in page
-    assert "The lender has set no other terms." in page
+def test_agreement_of_a_line_of_credit_has_no_payments_and_states_that_no_terms_are_set():
+    application = accepted(listed(**LINE), {"rate_percent": 9.9}, data={"amount_cents": 500_000})
+    consumer = client_of(application.consumer)
+    shown = read(consumer, application).json()
+    assert (shown["schedule"], shown["disclosure"]["apr_percent"]) == (None, None)
+    page = read(consumer, application, accept="text/html").content.decode()
+    for text in ("about a line of credit", "The lender has set no other terms.", "Credit limit"):
+        assert text in page
 
 
 def test_data_copy_of_a_borrower_contains_the_agreement_page(agreed):
@@ -209,48 +195,22 @@ def test_agreement_of_a_scored_application_requires_the_scope_score_read(setting
     application, client = draft_for(scored, consumer), client_of(consumer)
     assert submit(client, application).status_code == 200
     for to in ("under_review", "approved"):
-        body = {"status": to, "updated_by": "x", "reason": "Enough income."}
-        assert (
-            lender_of(scored)
-            .replace(
-                f"/applications/{application.pk}/status",
-                {**body, **({} if to != "approved" else {"metadata": {"terms": {"amount_cents": 500_000}}})},
-            )
-            .status_code
-            == 200
-        )
+        terms = {"terms": {"amount_cents": 500_000}} if to == "approved" else {}
+        assert move(lender_of(scored), application, to, reason="Enough income.", metadata=terms).status_code == 200
     assert accept_terms(client, application).status_code == 200
     assert read(client, application).status_code == 200
     assert_error(read(key_of(consumer, "applications:read"), application), 403, "E2005")
     assert read(key_of(consumer, "applications:read", "score:read"), application).status_code == 200
 
 
-def test_application_has_no_agreement_before_the_acceptance(offer):
-    application = applied(offer)
-    consumer = client_of(application.consumer)
-    assert_error(read(consumer, application), 404, "E4001")
-    approve(lender_of(offer), application, GIVEN)
-    assert_error(read(consumer, application), 404, "E4001")
-
-
-def test_accepted_approval_without_a_loan_has_no_agreement(offer):
-    application = applied(offer, status="approved")
-    assert accept_terms(client_of(application.consumer), application).status_code == 200
-    assert_error(read(client_of(application.consumer), application), 404, "E4001")
-
-
-def test_reopened_application_has_no_agreement(agreed, offer):
-    body = {"status": "under_review", "updated_by": "x", "reason": "The income was forged."}
-    assert lender_of(offer).replace(f"/applications/{agreed.pk}/status", body).status_code == 200
+def test_only_an_accepted_loan_that_is_not_reopened_has_an_agreement(agreed, offer):
+    waiting, without_loan = applied(offer), applied(offer, status="approved")
+    consumer = client_of(waiting.consumer)
+    assert_error(read(consumer, waiting), 404, "E4001")
+    approve(lender_of(offer), waiting, GIVEN)
+    assert_error(read(consumer, waiting), 404, "E4001")
+    consumer = client_of(without_loan.consumer)
+    assert accept_terms(consumer, without_loan).status_code == 200
+    assert_error(read(consumer, without_loan), 404, "E4001")
+    assert move(lender_of(offer), agreed, "under_review", reason="The income was forged.").status_code == 200
     assert_error(read(client_of(agreed.consumer), agreed), 404, "E4001")
-
-
-def test_agreement_of_a_line_of_credit_has_no_payments():
-    offer = listed(**LINE)
-    application = applied(offer)
-    approve(lender_of(offer), application, {})
-    consumer = client_of(application.consumer)
-    accept_terms(consumer, application)
-    shown = read(consumer, application).json()
-    assert (shown["schedule"], shown["disclosure"]["apr_percent"]) == (None, None)
-    assert "Credit limit" in read(consumer, application, accept="text/html").content.decode()

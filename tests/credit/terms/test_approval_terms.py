@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
+from itertools import product
 
 import pytest
 from django.db import DatabaseError, transaction
@@ -58,26 +59,19 @@ class TestApprovalTerms:
         assert serialize_schedule(schedule_of(terms)) == schedule
         assert terms.schedule_sha256 == sha256(canonical_json(schedule)).hexdigest()
 
-    @pytest.mark.parametrize(("given", "expected"), [
-        ({}, (1_000_000, 6.9, 24, 0)), ({"rate_percent": 9}, (1_000_000, 9, 24, 0)),
-        ({"term_months": 12, "fee_cents": 100}, (1_000_000, 6.9, 12, 100)),
-        ({"amount_cents": 500_000, "term_months": None}, (500_000, 6.9, 24, 0)),
-    ])  # fmt: skip
-    @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_missing_approval_terms_default_to_application_and_offer(self, offer, settings, policy, given, expected):
-        settings.REVIEW_POLICY = policy
-        assert approve(lender_of(offer), applied(offer), given).status_code == 200
-        terms_dict = LoanTerms.objects.get().to_dict()
-        assert (
-            tuple(terms_dict[name] for name in ("amount_cents", "rate_percent", "term_months", "fee_cents")) == expected
-        )
-
-    @pytest.mark.usefixtures("reviewed")
-    def test_approval_without_terms_derives_the_terms_under_reviewer_policies(self, offer):
-        application = applied(offer)
-        assert approve(lender_of(offer), application).status_code == 200
-        application.refresh_from_db()
-        assert application.loan_terms.amount_cents == 1_000_000
+    def test_missing_approval_terms_default_to_application_and_offer(self, offer, settings):
+        names = ("amount_cents", "rate_percent", "term_months", "fee_cents")
+        for settings.REVIEW_POLICY in ("open", "reviewed"):
+            for given, expected in (
+                ({}, (1_000_000, 6.9, 24, 0)), ({"rate_percent": 9}, (1_000_000, 9, 24, 0)),
+                ({"term_months": 12, "fee_cents": 100}, (1_000_000, 6.9, 12, 100)),
+                ({"amount_cents": 500_000, "term_months": None}, (500_000, 6.9, 24, 0)),
+                *([(None, (1_000_000, 6.9, 24, 0))] if settings.REVIEW_POLICY == "reviewed" else []),
+            ):  # fmt: skip
+                application = applied(offer)
+                assert approve(lender_of(offer), application, given).status_code == 200
+                terms = LoanTerms.objects.get(application=application).to_dict()
+                assert tuple(terms[name] for name in names) == expected
 
     def test_approval_without_terms_is_accepted_under_the_open_policy(self, offer, django_assert_max_num_queries):
         application = applied(offer)
@@ -126,65 +120,60 @@ class TestApprovalTerms:
 
 
 class TestRejectedTerms:
-    @pytest.mark.parametrize(("terms", "member", "bound"), [
-        ({"amount_cents": 99_999}, "amount_cents", 100_000), ({"amount_cents": 4_000_001}, "amount_cents", 4_000_000),
-        ({"term_months": 13}, "term_months", [12, 24, 36, 60]), ({"rate_percent": 6.8999}, "rate_percent", 6.9),
-        ({"rate_percent": 17.5001}, "rate_percent", 17.5),
-        ({"rate_percent": 17, "fee_cents": 90_000}, "fee_cents", 17.5),
-    ])  # fmt: skip
-    def test_approval_terms_outside_the_offer_are_rejected_with_the_bound(self, offer, terms, member, bound):
-        error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1019")
-        assert [(detail["field"], detail["bound"]) for detail in error["details"]] == [
-            (f"metadata.terms.{member}", bound)
-        ]
+    def test_approval_terms_outside_the_offer_are_rejected_with_the_bound(self, offer):
+        application = applied(offer)
+        for terms, member, bound in (
+            ({"amount_cents": 99_999}, "amount_cents", 100_000),
+            ({"amount_cents": 4_000_001}, "amount_cents", 4_000_000),
+            ({"term_months": 13}, "term_months", [12, 24, 36, 60]), ({"rate_percent": 6.8999}, "rate_percent", 6.9),
+            ({"rate_percent": 17.5001}, "rate_percent", 17.5),
+            ({"rate_percent": 17, "fee_cents": 90_000}, "fee_cents", 17.5),
+        ):  # fmt: skip
+            error = assert_error(approve(lender_of(offer), application, terms), 400, "E1019")
+            details = [(detail["field"], detail["bound"]) for detail in error["details"]]
+            assert details == [(f"metadata.terms.{member}", bound)]
         assert not LoanTerms.objects.exists()
 
-    @pytest.mark.parametrize("verb", ["approved", "counteroffer"])
-    def test_first_period_that_raises_the_apr_above_the_limit_is_rejected(self, verb):
+    def test_first_period_that_raises_the_apr_above_the_limit_is_rejected(self):
         """From 31 January, two payments at 17.5 %, the first after ten days, have an APR of 18.4 % by Appendix J."""
         application = applied(listed(term_options_months=[2]))
         loan = Loan(1_000_000, Decimal("17.5"), 2, first_payment_on=date(2026, 2, 10))
-        with pytest.raises(TermsOutsideOffer) as refusal:
-            compute(application, loan, kind=verb, now=datetime(2026, 1, 31, 12, tzinfo=UTC))
-        [detail] = refusal.value.details
-        assert (detail["field"], detail["bound"]) == ("metadata.terms.first_payment_on", 17.5)
+        for kind in ("approved", "counteroffer"):
+            with pytest.raises(TermsOutsideOffer) as refusal:
+                compute(application, loan, kind=kind, now=datetime(2026, 1, 31, 12, tzinfo=UTC))
+            [detail] = refusal.value.details
+            assert (detail["field"], detail["bound"]) == ("metadata.terms.first_payment_on", 17.5)
 
-    @pytest.mark.parametrize("amount_cents", [1, 999, 1_000_000])
-    @pytest.mark.parametrize("days", [None, 20, 45, 90])
-    @pytest.mark.parametrize("months", [12, 600])
-    def test_highest_rate_is_accepted_if_only_rounding_exceeds_the_limit(self, amount_cents, days, months):
+    def test_highest_rate_is_accepted_if_only_rounding_exceeds_the_limit(self):
         now = datetime(2026, 3, 1, 12, tzinfo=UTC)
-        application = applied(listed(term_options_months=[months], loan_amount_min_cents=1))
-        first = None if days is None else now.date() + timedelta(days)
-        loan = Loan(amount_cents, Decimal("17.5"), months, first_payment_on=first)
-        assert compute(application, loan, kind="approval", now=now).rate_percent == Decimal("17.5")
+        application = applied(listed(term_options_months=[12, 600], loan_amount_min_cents=1))
+        for amount_cents, days, months in product((1, 999, 1_000_000), (None, 20, 45, 90), (12, 600)):
+            first = None if days is None else now.date() + timedelta(days)
+            loan = Loan(amount_cents, Decimal("17.5"), months, first_payment_on=first)
+            assert compute(application, loan, kind="approval", now=now).rate_percent == Decimal("17.5")
 
     @pytest.mark.usefixtures("reviewed")
-    @pytest.mark.parametrize("data", [None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}])
-    def test_approval_requires_terms_that_cannot_be_derived(self, offer, data):
-        assert_error(approve(lender_of(offer), applied(offer, data=data)), 400, "E1018")
+    def test_approval_requires_terms_that_cannot_be_derived(self, offer):
+        for data in (None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}):
+            assert_error(approve(lender_of(offer), applied(offer, data=data)), 400, "E1018")
+        Offer.objects.filter(pk=offer.pk).update(apr_min_percent=None, apr_max_percent=None)
+        application = applied(Offer.objects.get(pk=offer.pk))
+        assert_error(approve(lender_of(offer), application), 400, "E1018")
+        assert approve(lender_of(offer), application, {"rate_percent": 3}).status_code == 200
 
-    @pytest.mark.usefixtures("reviewed")
-    def test_approval_requires_a_rate_if_the_offer_has_none(self):
-        offer = listed(apr_min_percent=None, apr_max_percent=None)
-        assert_error(approve(lender_of(offer), applied(offer)), 400, "E1018")
-        assert approve(lender_of(offer), applied(offer), {"rate_percent": 3}).status_code == 200
-
-    @pytest.mark.parametrize(("terms", "member"), [
-        ("all", ""), ([], ""), (7, ""), ({"rate": 7}, ""), ({"amount_cents": 0}, ".amount_cents"),
-        ({"amount_cents": 10**18}, ".amount_cents"), ({"amount_cents": 1.5}, ".amount_cents"),
-        ({"amount_cents": True}, ".amount_cents"), ({"rate_percent": "7"}, ".rate_percent"),
-        ({"rate_percent": -1}, ".rate_percent"), ({"rate_percent": 7.00001}, ".rate_percent"),
-        ({"rate_percent": 10**18}, ".rate_percent"), ({"rate_percent": True}, ".rate_percent"),
-        ({"term_months": 601}, ".term_months"), ({"term_months": "12"}, ".term_months"),
-        ({"fee_cents": -1}, ".fee_cents"), ({"fee_cents": 1_000_000}, ".fee_cents"),
-        ({"first_payment_on": "soon"}, ".first_payment_on"), ({"first_payment_on": 20270101}, ".first_payment_on"),
-        ({"first_payment_on": "2001-01-01"}, ".first_payment_on"),
-        ({"first_payment_on": "2190-01-01"}, ".first_payment_on"),
-    ])  # fmt: skip
-    def test_error_for_invalid_approval_terms_contains_the_field(self, offer, terms, member):
-        error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1001")
-        assert error["details"][0]["field"] == f"metadata.terms{member}"
+    def test_error_for_invalid_approval_terms_contains_the_field(self, offer):
+        application = applied(offer)
+        for terms in ("all", [], 7, {"rate": 7}):
+            error = assert_error(approve(lender_of(offer), application, terms), 400, "E1001")
+            assert error["details"][0]["field"] == "metadata.terms"
+        for member, values in {
+            "amount_cents": (0, 10**18, 1.5, True), "rate_percent": ("7", -1, 7.00001, 10**18, True),
+            "term_months": (601, "12"), "fee_cents": (-1, 1_000_000),
+            "first_payment_on": ("soon", 20270101, "2001-01-01", "2190-01-01"),
+        }.items():  # fmt: skip
+            for value in values:
+                error = assert_error(approve(lender_of(offer), application, {member: value}), 400, "E1001")
+                assert error["details"][0]["field"] == f"metadata.terms.{member}", value
 
     def test_permission_to_approve_is_checked_before_the_terms(self, offer, settings):
         settings.REVIEW_POLICY = "reviewed"
@@ -209,12 +198,13 @@ class TestLineOfCredit:
         assert shown["schedule"] is None
         assert accept_terms(client_of(application.consumer), application).status_code == 200
 
-    @pytest.mark.parametrize(("terms", "code"), [
-        ({"term_months": 12}, "E1019"), ({"rate_percent": 18}, "E1019"), ({"first_payment_on": "2027-01-01"}, "E1001"),
-    ])  # fmt: skip
-    def test_approval_of_a_line_of_credit_rejects_loan_terms(self, terms, code):
+    def test_approval_of_a_line_of_credit_rejects_loan_terms(self):
         offer = listed(**LINE)
-        assert_error(approve(lender_of(offer), applied(offer), terms), 400, code)
+        for terms, code in (
+            ({"term_months": 12}, "E1019"), ({"rate_percent": 18}, "E1019"),
+            ({"first_payment_on": "2027-01-01"}, "E1001"),
+        ):  # fmt: skip
+            assert_error(approve(lender_of(offer), applied(offer), terms), 400, code)
 
 
 class TestAcceptance:
@@ -298,13 +288,11 @@ class TestTwoReviewers:
         assert approve(second, application, {"rate_percent": 8, "term_months": 24}).json()["status"] == "approved"
         assert LoanTerms.objects.get().rate_percent == 8
         assert ApplicationHistory.objects.get().metadata["terms"] == whole
-
-    def test_confirmation_without_terms_uses_the_terms_of_the_proposal(self, offer):
-        application = applied(offer)
-        approve(client_of(reviewer()), application, {"rate_percent": 8})
-        confirmed = approve(client_of(reviewer()), application, metadata={"note": 1})
+        other = applied(offer)
+        approve(first, other, {"rate_percent": 8})
+        confirmed = approve(second, other, metadata={"note": 1})  # A confirmation without terms has the proposed terms.
         assert confirmed.json()["status"] == "approved", confirmed.content
-        assert LoanTerms.objects.get().rate_percent == 8
+        assert LoanTerms.objects.get(application=other).rate_percent == 8
 
     def test_proposal_with_terms_outside_the_offer_is_rejected(self, offer):
         assert_error(approve(client_of(reviewer()), applied(offer), {"rate_percent": 5}), 400, "E1019")

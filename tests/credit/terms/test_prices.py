@@ -95,13 +95,12 @@ class TestAutomatic:
         assert {step.name: step.state for step in verify(json.dumps(bundle).encode())}["decision"] == OK
         assert json.loads(DecisionAnchor.objects.get().record)["automated"] is True
 
-    @pytest.mark.parametrize(("prices", "offered"), [
-        (None, {}), ([{"from_total": 10_000, "rate_percent": 8}], {}),
-        ([{"from_total": 0, "rate_percent": 8, "amount_max_cents": 499_999}], {}),
-        ([{"from_total": 0, "rate_percent": 4}], {}),
-    ])  # fmt: skip
-    def test_application_without_a_valid_price_is_left_to_reviewers(self, prices, offered):
-        scored(prices, **offered)
+    def test_application_without_a_valid_price_is_left_to_reviewers(self):
+        for prices in (
+            None, [{"from_total": 10_000, "rate_percent": 8}], [{"from_total": 0, "rate_percent": 4}],
+            [{"from_total": 0, "rate_percent": 8, "amount_max_cents": 499_999}],
+        ):  # fmt: skip
+            scored(prices)
         assert decide_scored(now=timezone.now())["approved"] == 0
         assert not LoanTerms.objects.exists()
 

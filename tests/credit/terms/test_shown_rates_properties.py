@@ -1,6 +1,6 @@
 """Compare rates and amounts of notices, information forms, and agreements with the package curo.
 
-`SHOWN_LOANS` is the number of loans that the test compares under each law, by default 8.
+`SHOWN_LOANS` is the number of loans that the test compares under each law, by default 3.
 """
 
 import os
@@ -21,7 +21,7 @@ from credit.terms.precontract import form_of
 from tests.credit.eu.offers import EU_TERMS, LENDER
 from tests.credit.notices.test_pages import read
 
-LOANS = int(os.environ.get("SHOWN_LOANS", "8"))
+LOANS = int(os.environ.get("SHOWN_LOANS", "3"))
 # The day is one of the first 27 of a month, so that curo does not assume a series of month ends.
 TODAY = date(2026, 11, 10)
 RATE = r"Annual percentage rate(?: of charge \(APR\))?[^0-9]*(\d+(?:\.\d+)?) ?%"

@@ -30,7 +30,7 @@ from tests.credit.terms.lending import applied, listed
 from tests.factories import UserFactory
 from tests.properties import examples
 
-APPROVALS = int(os.environ.get("APPROVALS", examples(150).max_examples))
+APPROVALS = int(os.environ.get("APPROVALS", examples(50).max_examples))
 TOLERANCE_POINTS = 0.005
 FIGURES = (
     "amount_cents", "rate_percent", "term_months", "fee_cents", "apr_percent", "payment_cents", "final_payment_cents",
@@ -57,7 +57,7 @@ def checked(recorded_terms, application_id="a"):
 
 
 @given(loans, st.dates(date(1999, 1, 1), date(2099, 12, 31)), st.none() | st.integers(1, 365))
-@examples(400)
+@examples(200)
 def test_verifier_computes_the_same_terms_for_random_loans(loan, today, days):
     first = None if days is None else today + timedelta(days)
     fee = min(loan.fee_cents, loan.amount_cents - 1)
@@ -149,29 +149,27 @@ def outcome(given):
     return last.name if last.state == FAIL else None
 
 
-TRUE = json.loads(forged()["record"])
-CENTS = [name for name in TRUE["terms"] if name.endswith("_cents")]
-TAMPERINGS = [
-    *(
-        forged(rehash=rehash, **{name: TRUE["terms"][name] + by})
-        for name, by, rehash in product(CENTS, (-1, 1), (False, True))
-    ),
-    *(forged(apr_percent=round(TRUE["terms"]["apr_percent"] + by, 4)) for by in (-0.0001, 0.0001)),
-    forged(rate_percent=7.26), forged(term_months=37), forged(first_payment_on="2026-04-21"),
-    forged(first_payment_on=None), forged(method="eu_annex_iii"), forged({"terms_as_of": "2026-02-04"}),
-    forged({"schedule_sha256": "0" * 64}), forged({"schedule_sha256": None}), forged({"decision": "rejected"}),
-    forged(application_id="another"),
-]  # fmt: skip
+def tamperings():
+    """Yield bundles with changed terms."""
+    terms = json.loads(forged()["record"])["terms"]
+    cents = [name for name in terms if name.endswith("_cents")]
+    for name, by, rehash in product(cents, (-1, 1), (False, True)):
+        yield forged(rehash=rehash, **{name: terms[name] + by})
+    for by in (-0.0001, 0.0001):
+        yield forged(apr_percent=round(terms["apr_percent"] + by, 4))
+    yield from map(forged, (
+        {"terms_as_of": "2026-02-04"}, {"schedule_sha256": "0" * 64}, {"schedule_sha256": None},
+        {"decision": "rejected"},
+    ))  # fmt: skip
+    for changes in (
+        {"rate_percent": 7.26}, {"term_months": 37}, {"first_payment_on": "2026-04-21"}, {"first_payment_on": None},
+        {"method": "eu_annex_iii"}, {"application_id": "another"},
+    ):  # fmt: skip
+        yield forged(**changes)
 
 
-def test_unchanged_bundle_with_loan_terms_passes_verification():
+def test_verifier_finds_changed_terms_in_a_signed_bundle():
     assert outcome(forged()) is None
-
-
-@pytest.mark.parametrize("number", range(len(TAMPERINGS)))
-def test_verifier_finds_changed_terms_in_a_signed_bundle(number):
-    assert outcome(TAMPERINGS[number]) == "terms"
-
-
-def test_at_least_30_changed_bundles_with_loan_terms_are_checked():
-    assert len(TAMPERINGS) >= 30
+    outcomes = [outcome(changed) for changed in tamperings()]
+    assert outcomes == ["terms"] * len(outcomes)
+    assert len(outcomes) >= 30
