@@ -25,24 +25,25 @@ pytestmark = pytest.mark.django_db
 LOAN = {"amount_cents": 1_000_000, "rate_percent": 14.2, "term_months": 24, "fee_cents": 30_000}
 
 
-def accepted(person=PERSON, **terms):
-    offer = eu_offer(**{"apr_max_percent": 40, **terms})
-    application = applied(offer, applicants=Applicants.of([person]))
-    assert approve(lender_of(offer), application, LOAN).status_code == 200
-    return application, accept_terms(client_of(application.consumer), application)
-
-
-def agreed(**about):
-    application, answer = accepted(**about)
-    assert answer.status_code == 200, answer.content
-    application.refresh_from_db()
+def accepted(application, terms=LOAN):
+    """Approve an application with terms, accept the terms, and return the agreement's items by name."""
     client = client_of(application.consumer)
+    assert approve(client, application, terms).status_code == 200
+    answer = accept_terms(client, application)
+    assert answer.status_code == 200, answer.content
     shown = client.read(f"/applications/{application.pk}/agreement").json()
-    page = client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode()
-    return application, {member["name"]: member["text"] for member in shown["members"]}, page
+    return {member["name"]: member["text"] for member in shown["members"]}
 
 
-def test_agreement_has_a_text_for_all_24_items_of_article_21():
+def agreed(person=PERSON, **terms):
+    application = applied(eu_offer(**{"apr_max_percent": 40, **terms}), applicants=Applicants.of([person]))
+    members = accepted(application)
+    application.refresh_from_db()
+    path = f"/applications/{application.pk}/agreement"
+    return application, members, client_of(application.consumer).read(path, accept="text/html").content.decode()
+
+
+def test_agreement_keeps_a_text_for_all_24_items_of_article_21():
     application, members, page = agreed()
     assert list(members) == list(TITLES)
     assert len(members) == 24
@@ -56,6 +57,10 @@ def test_agreement_has_a_text_for_all_24_items_of_article_21():
     assert "3.89\u00a0EUR a day" in members["withdrawal"]
     assert "A compensation is at most" in members["early_repayment"]
     assert members["parties"].startswith("Harbor Crédit\n1 Quai du Port")
+    Provider.objects.update(phone="+33 1 00 00 00 00")
+    kept = Acceptance.objects.get(application=application).members
+    assert {member["name"]: member["text"] for member in kept} == members
+    assert is_complete(kept)
 
 
 def test_agreement_with_missing_article_21_fields_is_marked_incomplete():
@@ -67,23 +72,11 @@ def test_agreement_with_missing_article_21_fields_is_marked_incomplete():
     assert (application.complete_since, application.told_of_right_at) == (None, application.accepted_at)
 
 
-def test_article_21_items_do_not_change_after_the_acceptance():
-    application, members, _page = agreed()
-    Provider.objects.update(phone="+33 1 00 00 00 00")
-    kept = Acceptance.objects.get(application=application).members
-    assert {member["name"]: member["text"] for member in kept} == members
-    assert is_complete(kept)
-
-
-def test_article_21_items_are_in_the_language_of_the_borrower():
-    _application, members, _page = agreed(person={**PERSON, "language": "es"})
-    assert members["goods"] == "No se aplica."
-    assert members["total_credit"] == "9.700,00\u00a0EUR"
-
-
 def test_agreement_page_and_article_21_items_have_the_same_language():
     """The request, for example the lender's, has no language."""
-    _application, _members, page = agreed(person={**PERSON, "language": "de"})
+    _application, members, page = agreed(person={**PERSON, "language": "de"})
+    assert members["total_credit"] == "9.700,00\u00a0EUR"
+    assert members["goods"] != "Does not apply."
     text, language = read(page)
     assert language == "de"
     assert "Kreditvertrag" in text
@@ -98,24 +91,22 @@ def test_fee_that_is_paid_separately_adds_to_the_total_payable():
     assert "11,845.80\u00a0EUR" in members["apr"]
 
 
-def test_us_agreement_has_no_items_of_article_21():
+def test_us_agreement_has_no_items_of_article_21_and_no_mailed_link():
     offer = eu_offer(**dict.fromkeys(EU_TERMS), apr_max_percent=40)
-    application = applied(offer)
-    approve(lender_of(offer), application, LOAN)
-    accept_terms(client_of(application.consumer), application)
-    shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
+    application = applied(offer, applicants=Applicants.of([PERSON, OTHER]))
+    client = client_of(application.consumer)
+    assert approve(lender_of(offer), application, LOAN).status_code == 200
+    assert accept_terms(client, application).status_code == 200
+    shown = client.read(f"/applications/{application.pk}/agreement").json()
     assert [member["name"] for member in shown["members"]] == [*TITLES_OF_OTHER_LAW]
+    assert not OutgoingMail.objects.filter(template="agreement").exists()
 
 
 def test_overdraft_agreement_has_the_apr_of_the_precontract_form():
     offer = eu_offer(term_options_months=None, product_type="overdraft", texts={**TEXTS, "termination": "A month."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 1_000_000})
-    approve(lender_of(offer), application, {"rate_percent": 14.2, "fee_cents": 10_000})
-    client = client_of(application.consumer)
-    rows = client.read(f"/applications/{application.pk}/precontract").json()["rows"]
-    assert accept_terms(client, application).status_code == 200
-    members = client.read(f"/applications/{application.pk}/agreement").json()["members"]
-    (agreed_rate,) = [member["text"] for member in members if member["name"] == "apr"]
+    agreed_rate = accepted(application, {"rate_percent": 14.2, "fee_cents": 10_000})["apr"]
+    rows = client_of(application.consumer).read(f"/applications/{application.pk}/precontract").json()["rows"]
     (form_rate,) = [row["value"] for row in rows if row["title"].startswith("Annual percentage rate")]
     assert agreed_rate.split(" %")[0] == form_rate.split(" %")[0]
     assert "three months" in agreed_rate
@@ -124,10 +115,7 @@ def test_overdraft_agreement_has_the_apr_of_the_precontract_form():
 def test_agreement_of_a_line_of_credit_has_the_assumed_apr():
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 3_000_000})
-    assert approve(lender_of(offer), application, {"rate_percent": 6.9, "fee_cents": 60_000}).status_code == 200
-    assert accept_terms(client_of(application.consumer), application).status_code == 200
-    shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
-    members = {member["name"]: member["text"] for member in shown["members"]}
+    members = accepted(application, {"rate_percent": 6.9, "fee_cents": 60_000})
     assert "The credit runs for a year, and is repaid in twelve equal monthly parts" in members["apr"]
     assert re.match(r"11\.\d %; in all you pay 31,121\.28", members["apr"].replace("\u00a0", " ")), members["apr"]
     assert (members["duration"], members["termination"]) == ("Open-end", "A month's notice.")
@@ -135,9 +123,7 @@ def test_agreement_of_a_line_of_credit_has_the_assumed_apr():
 
 def test_second_borrower_reads_the_agreement_by_mailed_link_without_an_account(client, monkeypatch):
     offer = eu_offer()
-    application = applied(offer, applicants=Applicants.of([PERSON, OTHER]))
-    assert approve(lender_of(offer), application, LOAN).status_code == 200
-    assert accept_terms(client_of(application.consumer), application).status_code == 200
+    accepted(applied(offer, applicants=Applicants.of([PERSON, OTHER])))
     mail = OutgoingMail.objects.get(template="agreement")
     assert (mail.recipient, mail.language) == ("ben@example.test", "es")
     message = message_of(
@@ -155,11 +141,3 @@ def test_second_borrower_reads_the_agreement_by_mailed_link_without_an_account(c
     monkeypatch.setattr(signing.time, "time", lambda: days_later)
     with pytest.raises(NotFound):
         agreement_of_link(path.rpartition("/")[2])
-
-
-def test_borrower_in_the_united_states_gets_no_link_to_an_agreement():
-    application = applied(eu_offer(**dict.fromkeys(EU_TERMS)), applicants=Applicants.of([PERSON, OTHER]))
-    client = client_of(application.consumer)
-    assert approve(client, application, {**LOAN, "fee_cents": 0}).status_code == 200
-    assert accept_terms(client, application).status_code == 200
-    assert not OutgoingMail.objects.filter(template="agreement").exists()

@@ -56,39 +56,33 @@ def test_explanation_of_a_scored_decision_contains_procedure_data_and_changes(se
     assert "What would have changed the result" in text
 
 
-@pytest.mark.parametrize("is_requested", [False, True])
-def test_privacy_page_during_an_agreement_lists_retained_records(is_requested):
-    """Test the rule in GDPR Art. 12(3), (4), 17(3)(b), (e) (EU-35)."""
+def test_privacy_page_and_data_copy_during_an_agreement_list_rights_and_retained_records():
+    """Test the rule in GDPR Art. 12(3), (4), 15(1)(f), 17(3)(b), (e), 79 (EU-35)."""
     application = borrowed()
     user = application.consumer
-    if is_requested:
-        assert client_of(user).send("/account/erasure").status_code == 201
     browser = Client()
     browser.force_login(user)
-    text = read(browser.get("/account/privacy").content.decode())[0]
-    assert "the term of a loan" in text
-    assert "The last is deleted on:" in text
-    assert "You can lodge a complaint with a supervisory authority, and go to court." in text
-    assert "We answer within one month." in text
-    assert "leaves the records that the previous section lists." in text.partition("Stored data")[2]
-    assert "deleted." not in text.partition("Delete my account")[2].partition("The deletion starts")[0]
-    kept = {each["ground"]: each for each in index_of(user)["kept_after_erasure"]}
-    assert kept["application_records"]["rows"] > 0
-    end = application.accepted_at + timedelta(days=31 * (application.loan_terms.term_months + 1))
-    assert kept["application_records"]["until"] >= end.date().isoformat()
-    if is_requested:
-        shown = client_of(user).read("/account/erasure").json()
-        assert kept["application_records"] in shown["kept"]
-        erasure.erase(erasure.Erasure.objects.get(), now=timezone.now())
-        record = erasure.Erasure.objects.get()
-        assert (record.status, "application_records" in {each["ground"] for each in record.kept}) == ("waiting", True)
-
-
-def test_data_copy_lists_the_rights_to_complain_and_to_go_to_court():
-    """Test the rule in GDPR Art. 12(4), 15(1)(f), 79."""
-    rights = index_of(borrowed().consumer)["rights"]
-    assert "supervisory authority" in rights
-    assert "go to court" in rights
+    for is_requested in (False, True):
+        if is_requested:
+            assert client_of(user).send("/account/erasure").status_code == 201
+        text = read(browser.get("/account/privacy").content.decode())[0]
+        for words in (
+            "the term of a loan", "The last is deleted on:", "We answer within one month.",
+            "You can lodge a complaint with a supervisory authority, and go to court.",
+        ):  # fmt: skip
+            assert words in text
+        assert "leaves the records that the previous section lists." in text.partition("Stored data")[2]
+        assert "deleted." not in text.partition("Delete my account")[2].partition("The deletion starts")[0]
+        index = index_of(user)
+        assert all(words in index["rights"] for words in ("supervisory authority", "go to court"))
+        kept = {each["ground"]: each for each in index["kept_after_erasure"]}
+        assert kept["application_records"]["rows"] > 0
+        end = application.accepted_at + timedelta(days=31 * (application.loan_terms.term_months + 1))
+        assert kept["application_records"]["until"] >= end.date().isoformat()
+    assert kept["application_records"] in client_of(user).read("/account/erasure").json()["kept"]
+    erasure.erase(erasure.Erasure.objects.get(), now=timezone.now())
+    record = erasure.Erasure.objects.get()
+    assert (record.status, "application_records" in {each["ground"] for each in record.kept}) == ("waiting", True)
 
 
 def test_data_copy_marks_only_data_from_the_applicant_as_portable(settings):

