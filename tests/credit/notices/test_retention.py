@@ -13,20 +13,12 @@ from credit.models import Application, RetentionHold, ReviewRequest
 from identity.models import User
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.credit.notices.world import World
 from tests.factories import ModelVersionFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
 # Days after the notice is made, on day 6; a month counts as 31 days.
 REGULATION_B, REGULATION_Z, COLORADO = 25 * 31, 24 * 31, 36 * 31
-
-
-@pytest.fixture
-def world():
-    world = World()
-    world.submit(0)
-    return world
 
 
 @pytest.fixture
@@ -60,13 +52,12 @@ def score(world, day):
     )  # fmt: skip
 
 
-def test_notice_is_retained_for_25_months():
+def test_notice_text_is_retained_for_25_months_and_its_hash_longer(world):
     """Test the rule in 12 CFR 1002.12(b)(1)."""
-    world = World()
-    world.submit(0)
     world.reject(5)
-    world.issue(6)
+    world.open_notice(6)
     assert [erased(world, 6 + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
+    assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)
 
 
 def test_accepted_application_is_retained_for_two_years(world):
@@ -90,6 +81,11 @@ def test_litigation_hold_retains_notices_until_it_ends(world, operator):
     path = f"/applications/{world.pk}/hold"
     held = operator.replace(path, {"on": True, "reason": "Case 28-cv-1"}).json()
     assert (held["on"], held["reason"]) == (True, "Case 28-cv-1")
+    with pytest.raises(DatabaseError), transaction.atomic():
+        RetentionHold.objects.update(is_on=False)
+    page = backoffice_client(staff_of("Reviewer")).get(f"/admin/credit/application/{world.pk}/change/").content.decode()
+    assert "Litigation hold since" in page
+    assert "Case 28-cv-1" in page
     assert erased(world, 4_000) == 0
     user = User.objects.get(groups__name="Operations")  # The earlier log-in was deleted too.
     assert client_of(user).replace(path, {"on": False, "reason": "Settled"}).json()["on"] is False
@@ -131,23 +127,14 @@ def test_retention_grounds_contain_the_end_of_each_period(world, operator):
     assert (answer["on"], answer["reason"], answer["at"]) == (False, None, None)
 
 
-@pytest.mark.parametrize("who", ["consumer", "lender", "other"])
-def test_applicant_lender_and_reviewer_cannot_read_or_set_a_hold(world, who):
-    """The applicant, the lender and a reviewer get 403."""
-    client, path = client_of(getattr(world, who).user), f"/applications/{world.pk}/hold"
-    assert_error(client.read(path), 403, "E2005")
-    assert_error(client.replace(path, {"on": True, "reason": "x"}), 403, "E2005")
+def test_only_operators_can_read_or_set_the_hold_of_an_application(world, operator):
+    path = f"/applications/{world.pk}/hold"
+    for actor in (world.consumer, world.lender, world.other):
+        client = client_of(actor.user)
+        assert_error(client.read(path), 403, "E2005")
+        assert_error(client.replace(path, {"on": True, "reason": "x"}), 403, "E2005")
     assert not RetentionHold.objects.exists()
-
-
-def test_litigation_hold_of_an_unknown_application_returns_404(operator):
     assert_error(operator.read("/applications/01a20000-0000-7000-8000-000000000000/hold"), 404, "E4002")
-
-
-def test_history_of_a_litigation_hold_cannot_be_changed(world, operator):
-    operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "x"})
-    with pytest.raises(DatabaseError), transaction.atomic():
-        RetentionHold.objects.update(is_on=False)
 
 
 def test_erasure_retains_an_application_during_a_litigation_hold(world, operator):
@@ -157,10 +144,3 @@ def test_erasure_retains_an_application_during_a_litigation_hold(world, operator
     assert kept_applications(user_id, now=later) == {world.application.pk: None}
     operator.replace(path, {"on": False, "reason": "y"})
     assert kept_applications(user_id, now=later) == {}
-
-
-def test_back_office_application_page_shows_the_litigation_hold(world, operator):
-    operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "Case 28-cv-1"})
-    page = backoffice_client(staff_of("Reviewer")).get(f"/admin/credit/application/{world.pk}/change/")
-    assert "Litigation hold since" in page.content.decode()
-    assert "Case 28-cv-1" in page.content.decode()

@@ -2,6 +2,7 @@
 
 import os
 from datetime import timedelta
+from itertools import product
 
 import pytest
 from django.db import transaction
@@ -30,17 +31,16 @@ def world(db):
 
 
 def rejected(offer=None):
-    created = World(offer, start=timezone.now() - timedelta(days=3))
-    created.offer.provider.created_at = created.start - timedelta(days=1)
-    created.offer.provider.save()
-    created.submit(0)
+    created = recent(offer)
     created.reject(2)
     return created
 
 
-def recent():
-    """Return an application under review that was submitted three days ago."""
-    created = World(start=timezone.now() - timedelta(days=3))
+def recent(offer=None, days=3):
+    """Return an application under review that was submitted some days ago."""
+    created = World(offer, start=timezone.now() - timedelta(days=days))
+    created.offer.provider.created_at = created.start - timedelta(days=1)
+    created.offer.provider.save()
     created.submit(0)
     return created
 
@@ -83,15 +83,10 @@ class TestRequestedReconsideration:
         events = Event.objects.filter(type="application.review_requested")
         assert {event.account_id for event in events} == {world.consumer.user.pk, world.lender.user.pk}
         assert SAID["statement"] not in str([event.object for event in events])
-
-    def test_created_review_request_is_in_the_list_of_review_requests(self, world):
-        request_review(world)
+        assert SAID["statement"] not in ReviewRequest.objects.values_list("statement", flat=True).get().ciphertext
         for who in (world.consumer.user, world.lender.user):
             page = client_of(who).read(path(world)).json()
             assert [row["status"] for row in page["review_requests"]] == ["open"]
-
-    def test_second_review_request_is_rejected_while_the_first_is_open(self, world):
-        request_review(world)
         assert_error(request_review(world), 400, "E3004")
 
     def test_withdrawal_closes_the_review_request_of_an_application_created_as_rejected(self, user, settings):
@@ -117,11 +112,6 @@ class TestRequestedReconsideration:
     def test_only_the_consumer_can_request_a_review(self, world):
         assert_error(client_of(world.lender.user).send(path(world), SAID), 404, "E4002")
         assert_error(client_of(World(world.offer).consumer.user).send(path(world), SAID), 404, "E4002")
-
-    def test_statement_of_a_review_request_is_encrypted(self, world):
-        request_review(world)
-        stored = ReviewRequest.objects.values_list("statement", flat=True).get()
-        assert SAID["statement"] not in stored.ciphertext
 
 
 class TestReconsiderationOfCounteroffers:
@@ -158,22 +148,17 @@ class TestReconsiderationOfCounteroffers:
         assert ReviewRequest.objects.get().outcome == "counteroffer"
         assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
 
-    def test_accepted_counteroffer_answers_the_review_request(self):
+    def test_acceptance_answers_the_review_request_about_a_counteroffer_or_an_approval_for_less(self):
         world = recent()
-        world.counter(2)
-        request_review(world)
-        world.take_up(2.5)
-        assert ReviewRequest.objects.get().outcome == "approved"
-
-    def test_approval_for_less_can_be_reconsidered_before_its_acceptance(self):
-        world = recent()
-        world.approve(2)
-        assert offers_reconsideration(world)
-        assert request_review(world).status_code == 201
-        world.take_up(2.5)
-        assert ReviewRequest.objects.get().outcome == "approved"
-        assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
-        assert_error(request_review(world), 400, "E3004")
+        for step in ("approve", "counter"):
+            getattr(world, step)(2)
+            assert offers_reconsideration(world)
+            assert request_review(world).status_code == 201
+            world.take_up(2.5)
+            assert ReviewRequest.objects.get(application=world.pk).outcome == "approved"
+            assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
+            assert_error(request_review(world), 400, "E3004")
+            world = recent(world.offer)
 
     def test_application_that_expired_incomplete_cannot_be_reconsidered(self):
         world = recent()
@@ -194,50 +179,35 @@ class TestAnsweredReconsideration:
         assert not world.application.clocks.filter(kind=Clock.REVIEW, stopped_at=None).exists()
         assert Event.objects.filter(type="application.review_answered").count() == 2
 
-    @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-    def test_first_reviewer_and_consumer_cannot_decide_a_reconsideration(self, world, settings, policy):
-        request_review(world)
-        decide(world, "under_review", world.lender)
-        settings.REVIEW_POLICY = policy
-        for who in (world.lender, world.consumer):
-            for to in ("approved", "rejected"):
-                with pytest.raises(ApiError) as refused:
-                    decide(world, to, who)
-                assert refused.value.code == "E2010"
-
-    @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-    def test_author_of_the_expired_counteroffer_cannot_decide_the_reconsideration(self, settings, policy):
-        offer = provider_offer()
-        world = World(offer, start=timezone.now() - timedelta(days=30))
-        offer.provider.created_at = world.start - timedelta(days=1)
-        offer.provider.save()
-        world.submit(0)
-        world.counter(2, until=10)
-        world.silence(11)
-        assert (world.application.status, request_review(world).status_code) == ("rejected", 201)
-        decide(world, "under_review", world.other)
-        settings.REVIEW_POLICY = policy
-        with pytest.raises(ApiError) as refused:
-            decide(world, "rejected", world.lender)
-        assert refused.value.code == "E2010"
-        decide(world, "rejected", world.other)
-
-    def test_transitions_block_decisions_on_a_reconsideration_for_the_first_reviewer(self, world):
+    def test_first_reviewer_and_consumer_cannot_decide_a_reconsideration(self, world, settings):
         request_review(world)
         decide(world, "under_review", world.lender)
         moves = client_of(world.lender.user).read(f"/applications/{world.pk}/transitions").json()["transitions"]
         assert {move["to"] for move in moves if move["code"] == "E2010"} >= {"approved", "rejected"}
+        for settings.REVIEW_POLICY in ("open", "reviewed", "four_eyes"):
+            for who, to in product((world.lender, world.consumer), ("approved", "rejected")):
+                with pytest.raises(ApiError) as refused:
+                    decide(world, to, who)
+                assert refused.value.code == "E2010"
+        decide(world, "withdrawn", world.consumer)
+        assert ReviewRequest.objects.get().outcome == "withdrawn"
+
+    def test_author_of_the_expired_counteroffer_cannot_decide_the_reconsideration(self, settings):
+        world = recent(days=30)
+        world.counter(2, until=10)
+        world.silence(11)
+        assert (world.application.status, request_review(world).status_code) == ("rejected", 201)
+        decide(world, "under_review", world.other)
+        for settings.REVIEW_POLICY in ("reviewed", "four_eyes"):
+            with pytest.raises(ApiError) as refused:
+                decide(world, "rejected", world.lender)
+            assert refused.value.code == "E2010"
+        decide(world, "rejected", world.other)
 
     def test_first_reviewer_can_decide_again_without_a_review_request(self, world):
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.lender)
         assert world.application.status == "approved"
-
-    def test_withdrawal_of_the_application_closes_the_review_request(self, world):
-        request_review(world)
-        decide(world, "under_review", world.lender)
-        decide(world, "withdrawn", world.consumer)
-        assert ReviewRequest.objects.get().outcome == "withdrawn"
 
 
 @pytest.mark.parametrize("tries", [int(os.environ.get("REVIEW_RACES", "10"))])

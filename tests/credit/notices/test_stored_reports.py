@@ -15,6 +15,7 @@ from tests.factories import ProviderFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 REASONS = ["obligations_excessive", "inquiries_recent"]
+TYPED = {"agency": "Acme", "address": "1 St", "phone": "1"}
 
 
 def reject(client, application, **metadata):
@@ -52,49 +53,40 @@ def test_each_applicants_notice_contains_their_own_report(ritas, application):  
     assert scores in ({1: 724, 2: 611}, {None: 724, 2: 611})
 
 
-@pytest.mark.parametrize("policy", ["open", "reviewed"])
-def test_report_details_next_to_a_report_id_are_rejected(ritas, application, settings, policy):  # noqa: F811
-    settings.REVIEW_POLICY = policy
-    typed = {"agency": "Acme", "address": "1 St", "phone": "1"}
-    both = {"report_ids": [ask(ritas, application).json()["id"]], "consumer_report": typed}
-    error = assert_error(reject(ritas, application, **both), 400, "E1001")
-    assert error["details"][0]["field"] == "metadata.consumer_report"
-    error = assert_error(counter(ritas, application, **both), 400, "E1001")
-    assert error["details"][0]["field"] == "consumer_report"
+def test_report_details_next_to_a_report_id_are_rejected(ritas, application, settings):  # noqa: F811
+    both = {"report_ids": [ask(ritas, application).json()["id"]], "consumer_report": TYPED}
+    for settings.REVIEW_POLICY in ("open", "reviewed"):
+        error = assert_error(reject(ritas, application, **both), 400, "E1001")
+        assert error["details"][0]["field"] == "metadata.consumer_report"
+        error = assert_error(counter(ritas, application, **both), 400, "E1001")
+        assert error["details"][0]["field"] == "consumer_report"
 
 
-@pytest.mark.parametrize("ids", [[], "x", [1], ["x"], ["01900000-0000-7000-8000-000000000999"]])
-def test_rejection_with_invalid_report_ids_is_rejected(ritas, application, ids):  # noqa: F811
-    error = assert_error(reject(ritas, application, report_ids=ids), 400, "E1001")
-    assert "report_ids" in error["message"]
-
-
-def test_rejection_with_a_report_of_another_application_is_rejected(ritas, application):  # noqa: F811
-    report = ask(ritas, under_review(UserFactory(), "Frozen")).json()
-    assert_error(reject(ritas, application, report_ids=[report["id"]]), 400, "E1001")
+def test_rejection_with_invalid_report_ids_is_rejected(ritas, application):  # noqa: F811
+    foreign = ask(ritas, under_review(UserFactory(), "Frozen")).json()["id"]
+    for ids in ([], "x", [1], ["x"], ["01900000-0000-7000-8000-000000000999"], [foreign]):
+        error = assert_error(reject(ritas, application, report_ids=ids), 400, "E1001")
+        assert "report_ids" in error["message"]
     assert Application.objects.get(pk=application.pk).status == "under_review"
 
 
 def test_report_details_are_rejected_if_the_application_has_a_stored_report(ritas, application, settings):  # noqa: F811
-    typed = {"agency": "Acme", "address": "1 St", "phone": "1"}
     ask(ritas, application)
-    error = assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
-    assert "metadata.consumer_report" in error["message"]
-    settings.REPORTS = "off"
-    assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
+    for settings.REPORTS in ("sandbox", "off"):
+        error = assert_error(reject(ritas, application, consumer_report=TYPED), 400, "E1001")
+        assert "metadata.consumer_report" in error["message"]
 
 
-@pytest.mark.parametrize(("policy", "vendor", "status"), [
-    ("open", "sandbox", 200), ("open", "package.module:Class", 200), ("reviewed", "off", 200),
-    ("reviewed", "sandbox", 400), ("reviewed", "package.module:Class", 400), ("four_eyes", "sandbox", 400),
-])  # fmt: skip
-def test_report_details_are_rejected_if_a_reviewer_uses_a_report_vendor(ritas, user, settings, policy, vendor, status):  # noqa: F811
-    application = under_review(user, "Nofile")
-    settings.REVIEW_POLICY, settings.REPORTS, settings.BACKOFFICE_SECOND_FACTOR = policy, vendor, False
-    response = reject(ritas, application, consumer_report={"agency": "Acme", "address": "1 St", "phone": "1"})
-    assert response.status_code == status, response.content
-    if status == 400:
-        assert assert_error(response, 400, "E1001")["details"][0]["field"] == "metadata.consumer_report"
+def test_report_details_are_rejected_if_a_reviewer_uses_a_report_vendor(ritas, settings):  # noqa: F811
+    settings.BACKOFFICE_SECOND_FACTOR = False
+    for settings.REVIEW_POLICY, settings.REPORTS, status in (
+        ("open", "sandbox", 200), ("open", "package.module:Class", 200), ("reviewed", "off", 200),
+        ("reviewed", "sandbox", 400), ("reviewed", "package.module:Class", 400), ("four_eyes", "sandbox", 400),
+    ):  # fmt: skip
+        response = reject(ritas, under_review(UserFactory(), "Nofile"), consumer_report=TYPED)
+        assert response.status_code == status, response.content
+        if status == 400:
+            assert assert_error(response, 400, "E1001")["details"][0]["field"] == "metadata.consumer_report"
 
 
 def test_notice_contains_the_scored_report_without_a_report_id(api, ritas, user):  # noqa: F811
@@ -112,17 +104,15 @@ def test_notice_contains_the_scored_report_without_a_report_id(api, ritas, user)
     assert (report["agency"], report["score"]) == ("Sandbox Bureau", 611)
 
 
-@pytest.mark.parametrize(("members", "field"), [
-    ({"consumer_report": {"agency": "Acme", "address": "1 St", "phone": "1"}}, "consumer_report"),
-    ({"report_ids": ["01900000-0000-7000-8000-000000000999"]}, "report_ids[0]"),
+@pytest.mark.parametrize(("vendor", "members", "field"), [
+    ("sandbox", {"consumer_report": TYPED}, "consumer_report"),
+    ("off", {"consumer_report": {}}, "consumer_report.agency"),
+    ("sandbox", {"report_ids": ["01900000-0000-7000-8000-000000000999"]}, "report_ids[0]"),
+    ("off", {"consumer_report": [{}]}, "consumer_report[0].agency"),
 ])  # fmt: skip
-def test_error_for_an_invalid_counteroffer_report_contains_the_field(ritas, application, members, field):  # noqa: F811
+def test_error_for_an_invalid_counteroffer_report_contains_the_field(
+    ritas, application, settings, vendor, members, field  # noqa: F811
+):  # fmt: skip
+    settings.REPORTS = vendor
     error = assert_error(counter(ritas, application, **members), 400, "E1001")
-    assert error["details"][0]["field"] == field
-
-
-@pytest.mark.parametrize(("report", "field"), [({}, "consumer_report.agency"), ([{}], "consumer_report[0].agency")])
-def test_error_for_counteroffer_report_details_contains_the_field(ritas, application, settings, report, field):  # noqa: F811
-    settings.REPORTS = "off"
-    error = assert_error(counter(ritas, application, consumer_report=report), 400, "E1001")
     assert error["details"][0]["field"] == field

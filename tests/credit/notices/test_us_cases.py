@@ -13,7 +13,7 @@ from credit.models import Application, Notice, Offer
 from credit.notices.retention import grounds_of
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
-from tests.credit.notices.test_agencies import OTHER, REPORT, SCORE
+from tests.credit.notices.test_agencies import OTHER, REPORT, SCORE, refused
 from tests.credit.notices.test_joint_applicants import FIRST_REPORT, SECOND_REPORT, joint
 from tests.credit.notices.test_pages import CREDITOR, read
 from tests.credit.notices.test_pages import ECOA as ECOA_OF_FTC
@@ -21,6 +21,7 @@ from tests.credit.notices.test_pricing import BEST, RANKED, submitted_world
 from tests.credit.notices.test_refer_warning import reject, scored
 from tests.credit.notices.world import ADDRESS, WHOLE, World
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO
+from tests.credit.support import move
 from tests.credit.terms.test_prices import priced
 
 pytestmark = pytest.mark.django_db
@@ -81,11 +82,8 @@ def test_notice_may_state_a_fifth_score_factor_about_inquiries():
     world.reject(5, consumer_report=report)
     text = denial_of(world)
     assert all(factor in text for factor in report["factors"])
-    body = {"status": "rejected", "updated_by": "x"}
     for factors in ([*FACTORS, "Short history"], [*FACTORS, "Number of inquiries", "Short history"]):
-        metadata = {"reasons": ["bankruptcy"], "consumer_report": {**report, "factors": factors}}
-        path = f"/applications/{submitted(offer=world.offer).pk}/status"
-        assert_error(client_of(world.other.user).replace(path, {**body, "metadata": metadata}), 400, "E1001")
+        assert refused(submitted(offer=world.offer), {**report, "factors": factors})
 
 
 def test_denial_on_two_reports_lists_both_agencies_and_scores():
@@ -94,6 +92,7 @@ def test_denial_on_two_reports_lists_both_agencies_and_scores():
     reports = [{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}]
     world.reject(5, consumer_report=reports)
     text = denial_of(world)
+    assert text.count("The reporting agency played no part in our decision") == 2
     for report in reports:
         assert f"{report['agency']} {report['address']} Telephone: {report['phone']}" in text
         assert f"Your credit score {report['score']}" in text
@@ -122,6 +121,7 @@ def test_rejection_after_a_referral_states_reasons_of_score_and_reviewer(setting
     assert text_of(of_score) in text
     assert "Temporary residence" in text
     assert len(world.notice.made_from["reasons"]) <= 4
+    assert world.notice.made_from["automated"] is False
 
 
 def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
@@ -206,19 +206,15 @@ def test_notice_contains_the_agency_of_its_creditor(agency, address):
     assert "Federal Trade Commission" not in text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Does not meet credit policy", "Does not meet our lending criteria", "Model decision", "Rejected by scorecard",
-        "Score too low", "Did not meet internal standards",
-    ],
-)  # fmt: skip
-def test_rejection_with_an_unspecific_reason_returns_400_and_creates_no_notice(text):
+def test_rejection_with_an_unspecific_reason_returns_400_and_creates_no_notice():
     """Test the rule in 12 CFR 1002.9(b)(2)."""
     world = submitted()
-    metadata = {"reasons": [{"code": "other", "text": text}]}
-    body = {"status": "rejected", "updated_by": "x", "metadata": metadata}
-    assert_error(client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body), 400, "E1017")
+    for text in (
+        "Does not meet credit policy", "Does not meet our lending criteria", "Model decision", "Rejected by scorecard",
+        "Score too low", "Did not meet internal standards", "Insufficient credit score",
+    ):  # fmt: skip
+        metadata = {"reasons": [{"code": "other", "text": text}]}
+        assert_error(move(client_of(world.lender.user), world, "rejected", metadata=metadata), 400, "E1017")
     world.issue(6)
     assert documents_of(world) == {}
 
