@@ -46,30 +46,28 @@ class TestOffer:
         assert again["min_age"] is None
         assert api.read(f"/provider-offers/{offer['id']}/requirements").json()["applicants"] is None
 
-    @pytest.mark.parametrize("value", [0, -1, 121, "18", 18.0, True, [18], 2**31])
-    def test_invalid_min_age_is_rejected(self, api, value):
-        refused = assert_error(api.send("/provider-offers", {**OFFER, "min_age": value}), 400, "E1001")
-        assert [detail["field"] for detail in refused["details"]] == ["min_age"]
+    def test_invalid_min_age_is_rejected(self, api):
+        for value in (0, -1, 121, "18", 18.0, True, [18], 2**31):
+            refused = assert_error(api.send("/provider-offers", {**OFFER, "min_age": value}), 400, "E1001")
+            assert [detail["field"] for detail in refused["details"]] == ["min_age"]
 
 
 class TestApplying:
-    @pytest.mark.parametrize(("min_age", "years"), [(None, 9), (None, 17), (18, 17), (21, 20), (65, 64), (120, 40)])
-    def test_applicant_below_the_minimum_age_is_rejected_with_the_eligibility_day(self, api, user, min_age, years):
-        born, needed = born_before(years), min_age or 18
-        refused = assert_error(api.send("/applications", applying(user, offer_for(min_age), born)), 400, "E1020")
-        day = born.replace(year=born.year + needed)
-        message = f"Must be at least {needed} years old. That is the case from {day}."
-        assert refused["details"] == [{"field": "/applicants/0/date_of_birth", "message": message}]
+    def test_applicant_below_the_minimum_age_is_rejected_with_the_eligibility_day(self, api, user):
+        for min_age, years in ((None, 9), (None, 17), (18, 17), (21, 20), (65, 64), (120, 40)):
+            born, needed = born_before(years), min_age or 18
+            for births in ((born,), (born_before(120), born)):
+                body = applying(user, offer_for(min_age), *births)
+                refused = assert_error(api.send("/applications", body), 400, "E1020")
+                day = born.replace(year=born.year + needed)
+                message = f"Must be at least {needed} years old. That is the case from {day}."
+                field = f"/applicants/{len(births) - 1}/date_of_birth"
+                assert refused["details"] == [{"field": field, "message": message}]
         assert Application.objects.count() == 0
 
-    @pytest.mark.parametrize(("min_age", "years"), [(None, 19), (18, 19), (21, 22), (16, 17), (1, 2), (None, 100)])
-    def test_applicant_of_sufficient_age_can_submit(self, api, user, min_age, years):
-        assert api.send("/applications", applying(user, offer_for(min_age), born_before(years))).status_code == 201
-
-    def test_application_with_an_applicant_below_18_is_rejected(self, api, user):
-        body = applying(user, offer_for(None), born_before(40), born_before(17))
-        refused = assert_error(api.send("/applications", body), 400, "E1020")
-        assert [detail["field"] for detail in refused["details"]] == ["/applicants/1/date_of_birth"]
+    def test_applicant_of_sufficient_age_can_submit(self, api, user):
+        for min_age, years in ((None, 19), (18, 19), (21, 22), (16, 17), (1, 2), (None, 100)):
+            assert api.send("/applications", applying(user, offer_for(min_age), born_before(years))).status_code == 201
 
     def test_applicant_under_18_cannot_apply_to_an_unlisted_offer(self, api, user):
         assert_error(api.send("/applications", applying(user, None, born_before(9))), 400, "E1020")
@@ -95,22 +93,16 @@ class TestApplying:
         assert [move["code"] for move in moves if move["to"] == "submitted"] == ["E1020"]
         body = {"status": "submitted", "updated_by": "me"}
         assert_error(api.replace(f"/applications/{application['id']}/status", body), 400, "E1020")
-        assert (
-            api.replace(f"/applications/{application['id']}", {"applicants": [PERSON], "updated_by": "me"}).status_code
-            == 200
-        )
+        adult = {"applicants": [PERSON], "updated_by": "me"}
+        assert api.replace(f"/applications/{application['id']}", adult).status_code == 200
         assert api.replace(f"/applications/{application['id']}/status", body).status_code == 200
 
 
-@pytest.mark.parametrize(("language", "wanted"), [
-    ("en", "Each applicant must be at least 18 years old. You can apply from"),
-    ("es", "Cada solicitante debe tener al menos 18 años. Puede presentar la solicitud a partir del"),
-])  # fmt: skip
-def test_draft_page_shows_the_required_age(api, client, user, language, wanted):
+def test_draft_page_shows_the_required_age(api, client, user):
     application = api.send("/applications", applying(user, offer_for(None), born_before(17), status="draft")).json()
     client.force_login(user)
-    page = client.get(f"/my/applications/{application['id']}", headers={"accept-language": language}).content.decode()
-    assert wanted in page
+    page = client.get(f"/my/applications/{application['id']}", headers={"accept-language": "es"}).content.decode()
+    assert "Cada solicitante debe tener al menos 18 años. Puede presentar la solicitud a partir del" in page
 
 
 # Each row has a moment (UTC), a country, a region, a birthday, and whether the person is 18 on the local day.

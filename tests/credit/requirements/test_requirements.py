@@ -69,30 +69,29 @@ class TestDeclaring:
         assert [again[name] for name in ASKS] == [None] * 3
         assert api.read(f"/provider-offers/{created['id']}").json() == again
 
-    @pytest.mark.parametrize(("pointer", "schema"), BAD)
-    def test_application_schema_outside_the_profile_is_rejected_with_a_pointer(self, api, pointer, schema):
-        answer = assert_error(api.send("/provider-offers", {**OFFER, "application_schema": schema}), 400, "E1001")
-        assert f"/application_schema{pointer}" in pointers(answer)
+    def test_application_schema_outside_the_profile_is_rejected_with_a_pointer(self, api):
+        for pointer, schema in BAD:
+            with pytest.raises(ValidationFailed) as refused:
+                profile.check(schema)
+            assert f"/application_schema{pointer}" in [detail["field"] for detail in refused.value.details], schema
+        for pointer, schema in BAD[::10]:
+            answer = assert_error(api.send("/provider-offers", {**OFFER, "application_schema": schema}), 400, "E1001")
+            assert f"/application_schema{pointer}" in pointers(answer)
         assert Offer.objects.count() == 0
 
-    @pytest.mark.parametrize(("field", "asks"), [
-        ("required_documents/1", {"required_documents": ["Payslip", "Payslip"]}),
-        ("required_documents/1", {"required_documents": ["Caf\u00e9", "Cafe\u0301"]}),
-        ("required_documents/1", {"required_documents": ["Payslip", "P\u0430yslip "]}),
-        ("required_documents.0", {"required_documents": [" "]}),
-        ("required_documents", {"required_documents": [f"d{n}" for n in range(21)]}),
-        ("required_documents", {"required_documents": "Payslip"}),
-        ("required_documents.0", {"required_documents": [1]}),
-        ("required_documents.0", {"required_documents": ["x" * 256]}),
-        ("required_documents.0", {"required_documents": ["a\nb"]}),
-        ("applicant_requires.0", {"applicant_requires": ["shoe_size"]}),
-        ("applicant_requires.0", {"applicant_requires": [["email"]]}),
-        ("applicant_requires/1", {"applicant_requires": ["email", "email"]}),
-        ("applicant_requires", {"applicant_requires": {"email": True}}),
-    ])  # fmt: skip
-    def test_offer_with_an_invalid_list_of_required_names_is_rejected(self, api, field, asks):
-        answer = assert_error(api.send("/provider-offers", {**OFFER, **asks}), 400, "E1001")
-        assert answer["details"][0]["field"].removesuffix(".0") == field.removesuffix(".0")
+    def test_offer_with_an_invalid_list_of_required_names_is_rejected(self, api):
+        for name, at, value in (
+            ("required_documents", "/1", ["Payslip", "Payslip"]),
+            ("required_documents", "/1", ["Caf\u00e9", "Cafe\u0301"]),
+            ("required_documents", "/1", ["Payslip", "P\u0430yslip "]), ("required_documents", "", [" "]),
+            ("required_documents", "", [f"d{n}" for n in range(21)]), ("required_documents", "", "Payslip"),
+            ("required_documents", "", [1]), ("required_documents", "", ["x" * 256]),
+            ("required_documents", "", ["a\nb"]), ("applicant_requires", "", ["shoe_size"]),
+            ("applicant_requires", "", [["email"]]), ("applicant_requires", "/1", ["email", "email"]),
+            ("applicant_requires", "", {"email": True}),
+        ):  # fmt: skip
+            answer = assert_error(api.send("/provider-offers", {**OFFER, name: value}), 400, "E1001")
+            assert answer["details"][0]["field"].removesuffix(".0") == f"{name}{at}", value
 
     def test_deep_and_large_application_schemas_are_checked_in_linear_time(self):
         deep = {"type": "string"}
@@ -172,22 +171,13 @@ class TestRequirementsAtSubmission:
         created = api.send(PATH, {**body, "applicants": None}).json()
         Offer.objects.update(is_active=False)
         assert [due["pointer"] for due in requirements(api, created)["currently_due"]][:1] == ["/offer_id"]
-        moves = {
-            transition["to"]: transition
-            for transition in api.read(f"{PATH}/{created['id']}/transitions").json()["transitions"]
-        }
-        assert moves["submitted"]["code"] == "E1020"
+        moves = api.read(f"{PATH}/{created['id']}/transitions").json()["transitions"]
+        verdicts = {move["to"]: (move["allowed"], move["code"]) for move in moves}
+        assert (verdicts["submitted"], verdicts["withdrawn"]) == ((False, "E1020"), (True, None))
         assert pointers(assert_error(submit(api, created), 400, "E1020")) == ["/offer_id"]
         assert_error(api.send(PATH, {**body, "status": "submitted"}), 400, "E1011")
         Offer.objects.update(is_active=True)
         assert "/offer_id" not in [due["pointer"] for due in requirements(api, created)["currently_due"]]
-
-    def test_transitions_show_that_submission_has_missing_requirements(self, api, body):
-        created = api.send(PATH, body).json()
-        moves = api.read(f"{PATH}/{created['id']}/transitions").json()["transitions"]
-        verdicts = {move["to"]: (move["allowed"], move["code"]) for move in moves}
-        assert verdicts["submitted"] == (False, "E1020")
-        assert verdicts["withdrawn"] == (True, None)
 
     def test_draft_uses_current_requirements_and_submitted_application_uses_pinned_requirements(self, api, body, offer):
         Offer.objects.update(required_documents=None, applicant_requires=None)
@@ -259,24 +249,24 @@ def test_applicants_schema_accepts_the_same_values_as_the_api(api, user, offer):
                 assert not judge.is_valid([changed(path, value, whole)]), (path, value)
 
 
-@pytest.mark.parametrize(("country", "needs"), [
-    ("HK", set()), ("JM", set()), ("PA", set()), ("NL", {"postal_code"}), ("FR", {"postal_code"}),
-    ("US", {"region", "postal_code"}), ("CA", {"region", "postal_code"}), ("MY", {"region"}),
-])  # fmt: skip
-def test_region_and_postal_code_are_required_only_in_countries_with_them(api, user, offer, country, needs):
-    address = {"line1": "1 Road", "line2": None, "city": "Town", "country": country}
-    person = {**PERSON, "address": {**address, "region": None, "postal_code": None}}
-    due = OfferRequirements.by(offer.terms()).due(data=WHOLE, persons=[person], uploaded=ASKS["required_documents"])
-    assert {requirement.pointer for requirement in due} == {f"/applicants/0/address/{name}" for name in needs}
+def test_region_and_postal_code_are_required_only_in_countries_with_them(api, offer):
     judge = Draft202012Validator(api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"])
-    assert judge.is_valid([{**person, "address": {**address, "line2": "x"}}]) == (needs == set())
-    assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])
+    for country, needs in {
+        "HK": set(), "JM": set(), "PA": set(), "NL": {"postal_code"}, "FR": {"postal_code"},
+        "US": {"region", "postal_code"}, "CA": {"region", "postal_code"}, "MY": {"region"},
+    }.items():  # fmt: skip
+        address = {"line1": "1 Road", "line2": None, "city": "Town", "country": country}
+        person = {**PERSON, "address": {**address, "region": None, "postal_code": None}}
+        due = OfferRequirements.by(offer.terms()).due(data=WHOLE, persons=[person], uploaded=ASKS["required_documents"])
+        assert {requirement.pointer for requirement in due} == {f"/applicants/0/address/{name}" for name in needs}
+        assert judge.is_valid([{**person, "address": {**address, "line2": "x"}}]) == (needs == set())
+        assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])
 
 
 def test_client_that_follows_the_requirements_submits_in_one_attempt(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     provider = ProviderFactory(id="8002", owner=UserFactory())
-    for draw in seeds(80):
+    for draw in seeds(50):
         offer = OfferFactory(
             provider=provider,
             application_schema=random_schema(draw) if draw.random() < 0.8 else None,
