@@ -1,9 +1,7 @@
 """Test the statements, balances, and required log-ins of the sandbox bank."""
 
 from datetime import date, timedelta
-from itertools import pairwise
-
-import pytest
+from itertools import pairwise, product
 
 from identity.bank.models import BankItem
 from identity.providers.sandbox_bank import (
@@ -34,28 +32,27 @@ def monthly(bookings, *names):
     return sum(entry["amount_cents"] for entry in of_category(bookings, *names)) * 30 // HISTORY_DAYS
 
 
-@pytest.mark.parametrize("today", DAYS)
-@pytest.mark.parametrize("text", TEXTS)
-class TestAllCustomers:
-    def test_sandbox_booking_appears_once_and_todays_bookings_are_pending(self, text, today):
+def test_sandbox_booking_appears_once_and_todays_bookings_are_pending():
+    for text, today in product(TEXTS, DAYS):
         transactions = transactions_of(item(text), today)
         days = {date.fromisoformat(entry["date"]) for entry in transactions}
         assert max(days) <= today
         assert today - timedelta(days=HISTORY_DAYS) < min(days) <= today - timedelta(days=110)
         assert len({transaction["transaction_id"] for transaction in transactions}) == len(transactions) > 90
-        assert [entry["pending"] for entry in transactions] == [
-            entry["date"] == today.isoformat() for entry in transactions
-        ]
+        assert [row["pending"] for row in transactions] == [row["date"] == str(today) for row in transactions]
 
-    def test_sandbox_bookings_of_a_day_are_the_same_at_every_read(self, text, today):
-        def settled(read_on):
-            first, last = (today - timedelta(days=days) for days in (100, 1))
-            transactions = transactions_of(item(text), read_on)
-            return [entry for entry in transactions if first.isoformat() <= entry["date"] <= last.isoformat()]
 
-        assert settled(today) == settled(today + timedelta(days=9))
+def test_sandbox_bookings_of_a_day_are_the_same_at_every_read():
+    def settled(text, today, read_on):
+        first, last = (str(today - timedelta(days=days)) for days in (100, 1))
+        return [entry for entry in transactions_of(item(text), read_on) if first <= entry["date"] <= last]
 
-    def test_sandbox_balances_change_by_the_bookings(self, text, today):
+    for text, today in product(TEXTS, DAYS):
+        assert settled(text, today, today) == settled(text, today, today + timedelta(days=9))
+
+
+def test_sandbox_balances_change_by_the_bookings():
+    for text, today in product(TEXTS, DAYS):
         days = [today + timedelta(days=number) for number in range(41)]
         bookings = transactions_of(item(text), days[-1])
         for day, (earlier, later) in zip(days, pairwise(accounts_of(item(text), day) for day in days), strict=False):
@@ -105,24 +102,19 @@ def require(client, item_id):
     return client.call("POST", f"/sandbox/bank-items/{item_id}/require-login")
 
 
-@pytest.mark.parametrize("read", ["accounts", "transactions"])
-def test_sandbox_item_requires_a_log_in_at_the_next_read(api, user, read):
-    item_id = exchange(api, user).json()["item_id"]
-    answer = require(api, item_id)
-    assert (answer.status_code, answer.json()) == (200, {"item_id": item_id, "login_required": True})
-    refused = assert_error(api.read(f"/bankdata/{read}/{user.pk}"), 502, "E5004")
-    assert refused["details"]["item_id"] == item_id
-    assert refused["details"]["mode"] == "update"
-    assert BankItem.objects.get().needs_login
-    assert api.read(f"/bankdata/{read}/{user.pk}").status_code == 200
-    assert not BankItem.objects.get().needs_login
-
-
-def test_sandbox_log_in_requirement_does_not_affect_other_items(api, user, stranger, stranger_api):
-    item_id = exchange(api, user).json()["item_id"]
+def test_sandbox_item_requires_a_log_in_at_the_next_read(api, user, stranger, stranger_api):
     exchange(stranger_api, stranger, "public-sandbox-theirs")
-    assert require(api, item_id).status_code == 200
-    assert stranger_api.read(f"/bankdata/accounts/{stranger.pk}").status_code == 200
+    item_id = exchange(api, user).json()["item_id"]
+    for read in ("accounts", "transactions"):
+        answer = require(api, item_id)
+        assert (answer.status_code, answer.json()) == (200, {"item_id": item_id, "login_required": True})
+        assert stranger_api.read(f"/bankdata/{read}/{stranger.pk}").status_code == 200
+        refused = assert_error(api.read(f"/bankdata/{read}/{user.pk}"), 502, "E5004")
+        assert refused["details"]["item_id"] == item_id
+        assert refused["details"]["mode"] == "update"
+        assert BankItem.objects.get(item_id=item_id).needs_login
+        assert api.read(f"/bankdata/{read}/{user.pk}").status_code == 200
+        assert not BankItem.objects.get(item_id=item_id).needs_login
 
 
 def test_sandbox_log_in_requirement_for_a_real_vendors_item_returns_404(api, user, settings):
