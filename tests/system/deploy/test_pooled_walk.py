@@ -115,6 +115,7 @@ def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, t
         assert not failed, Counter((operation, status) for operation, status, _ in failed)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=tmp_path)
         called.check_complete()
+        called.stop()
         with psycopg.connect(address.partition("?")[0], autocommit=True) as session:
             left = session.execute("SELECT name, setting FROM pg_settings WHERE source = 'session'").fetchall()
             assert {name for name, _ in left} <= POOLER_SETTINGS | TRANSACTION_SETTINGS

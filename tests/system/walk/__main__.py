@@ -142,6 +142,7 @@ def walk(root: Path, folder: Path) -> None:
         report(f"Every operation succeeds: {len(service.called)} of the platform, {len(log.called)} of the ledger")
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
+        called.stop()
         report(f"Every command succeeds: {len(called.called)}")
         for page in ("tutorial.md", "guides/scores.md", "guides/webhooks.md"):
             blocks = follow(root, page)

@@ -22,43 +22,99 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if inherited.fullmatch(name)}
 
 
+# Runs the command of each line, and prints its exit status, output, and errors as JSON.
+INTERPRETER = """
+import contextlib, io, json, sys, traceback
+sys.stderr = io.StringIO()
+import django
+from django.core.management import CommandError, call_command
+django.setup()
+for line in sys.stdin:
+    output, status = io.StringIO(), 0
+    with contextlib.redirect_stdout(output):
+        try:
+            call_command(*json.loads(line))
+        except SystemExit as end:
+            status = end.code or 0
+        except CommandError as error:
+            status = 1
+            print(error, file=sys.stderr)
+        except Exception:
+            status = 1
+            traceback.print_exc()
+    print(json.dumps([status, output.getvalue(), sys.stderr.getvalue()]), flush=True)
+    sys.stderr.seek(0)
+    sys.stderr.truncate()
+"""
+
+
 class Commands:
-    """Runs commands in the checkout of `make run`, with the settings of the running services."""
+    """Runs commands in the checkout of `make run`, with the settings of the running services.
+
+    Commands without input share an interpreter, because its start takes longer than most commands.
+    """
 
     def __init__(self, root: Path, settings: dict[str, str]) -> None:
         self.root, self.environment = root, environment() | settings
         self.called: set[str] = set()
+        self._interpreter: subprocess.Popen[str] | None = None
+        self._started_with: dict[str, str] = {}
         files = subprocess.run(
             ["git", "ls-files", "*/management/commands/*.py"], cwd=root, capture_output=True, text=True, check=True
         )
         self.ours = {Path(name).stem for name in files.stdout.split()} - {"__init__"}
-        listed = set(re.findall(r"^    (\w+)$", self._run("help").stdout, re.MULTILINE))
+        listed = set(re.findall(r"^    (\w+)$", self._run("help"), re.MULTILINE))
         if missing := sorted(self.ours - listed):
             raise WalkFailed(f"`manage.py help` does not list {', '.join(missing)}.")
 
-    def _run(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    def _run(self, *arguments: str, stdin: str = "") -> str:
+        """Run a command in a separate process; return its output."""
         done = subprocess.run(
             [".venv/bin/python", "manage.py", *arguments],
             cwd=self.root, env=self.environment, input=stdin, capture_output=True, text=True, check=False,
             timeout=COMMAND_SECONDS,
         )  # fmt: skip
-        if done.returncode or "Traceback" in done.stdout + done.stderr:
-            output = f"{done.stdout}{done.stderr}"[-3000:]
-            raise WalkFailed(f"manage.py {' '.join(arguments)} ended with {done.returncode}:\n{output}")
-        return done
+        return self._check(arguments, done.returncode, done.stdout, done.stderr)
+
+    def _run_in_interpreter(self, *arguments: str) -> str:
+        """Run a command in the shared interpreter, which restarts if the settings changed; return its output."""
+        if self._interpreter is None or self._started_with != self.environment:
+            self.stop()
+            self._started_with = dict(self.environment)
+            self._interpreter = subprocess.Popen(
+                [".venv/bin/python", "-c", INTERPRETER], cwd=self.root,
+                env={"DJANGO_SETTINGS_MODULE": "config.settings"} | self.environment,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        self._interpreter.stdin.write(json.dumps(arguments) + "\n")
+        self._interpreter.stdin.flush()
+        answer = self._interpreter.stdout.readline() or '[1, "", "The interpreter ended."]'
+        return self._check(arguments, *json.loads(answer))
+
+    def _check(self, arguments: tuple[str, ...], status: int, output: str, errors: str) -> str:
+        if status or "Traceback" in output + errors:
+            raise WalkFailed(f"manage.py {' '.join(arguments)} ended with {status}:\n{(output + errors)[-3000:]}")
+        return output
+
+    def stop(self) -> None:
+        """Stop the shared interpreter."""
+        if self._interpreter is not None:
+            self._interpreter.communicate()
+            self._interpreter = None
 
     def call(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
         """Run a command with `--json`; return the object on its last line."""
-        done = self._run(*arguments, "--json", stdin=stdin)
+        arguments = (*arguments, "--json")
+        output = self._run(*arguments, stdin=stdin) if stdin else self._run_in_interpreter(*arguments)
         self.called.add(arguments[0])
-        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        answer: dict[str, Any] = json.loads(output.splitlines()[-1])
         return answer
 
     def print(self, *arguments: str) -> str:
-        """Run a command without `--json`; return its output."""
-        done = self._run(*arguments)
+        """Run a command without `--json` in a separate process; return its output."""
+        output = self._run(*arguments)
         self.called.add(arguments[0])
-        return done.stdout
+        return output
 
     def fetch(self, path: str, file: Path, service: str = "CHAIN_URL") -> str:
         """Store a response of the ledger, or with BASE_URL of the platform, in a file; return the file name."""
