@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -31,9 +32,8 @@ def count_responses(received):
 
 
 class TestFraming:
-    @pytest.mark.parametrize(
-        "head",
-        [
+    def test_an_ambiguous_request_gets_a_single_rejection(self, port):
+        heads = [
             POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nX",
             POST + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
             POST + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
@@ -52,30 +52,25 @@ class TestFraming:
             "GET /v1/health HTTP/3.7\r\nHost: 127.0.0.1\r\n\r\n",
             "G\0T /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
             GET + "No colon here\r\n\r\n",
-        ],
-        ids=[
-            "length and chunked", "two lengths", "one length twice", "plus", "list", "negative", "hexadecimal",
-            "xchunked",
-            "chunked twice", "space before colon", "folded", "nul", "bare line feeds", "0.9", "two spaces", "3.7",
-            "nul in method", "no colon",
-        ],
-    )  # fmt: skip
-    def test_an_ambiguous_request_gets_a_single_rejection(self, port, head):
-        received = exchange(port, head.encode("latin-1"))
-        assert status_of(received) in {400, 501, 505}, received
-        assert count_responses(received) == 1
+        ]
+        with ThreadPoolExecutor(len(heads)) as callers:
+            answers = [*callers.map(lambda head: exchange(port, head.encode("latin-1")), heads)]
+        accepted = [
+            (head, received)
+            for head, received in zip(heads, answers, strict=True)
+            if status_of(received) not in {400, 501, 505} or count_responses(received) != 1
+        ]
+        assert accepted == []
 
     def test_a_request_after_a_rejected_request_gets_no_response(self, port):
         smuggled = request("GET", "/.well-known/ucp")
         head = POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         assert count_responses(exchange(port, head.encode() + smuggled)) == 1
 
-    @pytest.mark.parametrize(
-        "chunks", [b"zz\r\n{}\r\n0\r\n\r\n", b"-1\r\n{}\r\n0\r\n\r\n", b"2\r\n{}xx0\r\n\r\n", b"\r\n"]
-    )
-    def test_malformed_chunks_return_400(self, port, chunks):
+    def test_malformed_chunks_return_400(self, port):
         head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
-        assert status_of(exchange(port, head + chunks)) == 400
+        for chunks in (b"zz\r\n{}\r\n0\r\n\r\n", b"-1\r\n{}\r\n0\r\n\r\n", b"2\r\n{}xx0\r\n\r\n", b"\r\n"):
+            assert status_of(exchange(port, head + chunks)) == 400, chunks
 
     def test_a_chunked_body_beyond_the_limit_returns_413(self, port):
         head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
@@ -109,17 +104,13 @@ class TestFraming:
 
 
 class TestTargets:
-    @pytest.mark.parametrize(
-        "target", ["//v1/health", "/v1/../v1/health", "/v1/health/", "/v1/./health", "/v1%2fhealth/"]
-    )
-    def test_another_spelling_of_a_path_returns_404(self, port, target):
-        error_of(exchange(port, request("GET", target)), 404, "E4001")
+    def test_another_spelling_of_a_path_returns_404(self, port):
+        for target in ("//v1/health", "/v1/../v1/health", "/v1/health/", "/v1/./health", "/v1%2fhealth/"):
+            error_of(exchange(port, request("GET", target)), 404, "E4001")
 
-    def test_an_absolute_target_of_another_host_is_rejected(self, port):
+    def test_an_absolute_target_is_accepted_only_with_the_servers_own_host(self, port):
         for target in ("http://evil.example/v1/health", "http://evil.example", "https://127.0.0.1@evil.example/v1"):
             assert status_of(exchange(port, request("GET", target))) == 400, target
-
-    def test_an_absolute_target_of_our_own_host_is_accepted(self, port):
         assert status_of(exchange(port, request("GET", f"http://127.0.0.1{HEALTH}"))) == 200
 
     def test_an_overlong_id_in_a_path_returns_404_as_json(self, port, key):
@@ -133,13 +124,9 @@ class TestTargets:
 
 
 class TestHosts:
-    def test_a_request_to_an_unknown_host_returns_400(self, port):
+    def test_a_request_with_an_unknown_host_without_a_host_or_with_two_hosts_returns_400(self, port):
         error_of(exchange(port, request("GET", HEALTH, host="evil.example")), 400, "E1016")
-
-    def test_an_http_1_1_request_without_a_host_returns_400(self, port):
         assert status_of(exchange(port, request("GET", HEALTH, host=None))) == 400
-
-    def test_a_request_with_two_host_headers_returns_400(self, port):
         for second in ("127.0.0.1", "evil.example"):
             assert status_of(exchange(port, request("GET", HEALTH, b"", f"Host: {second}"))) == 400
 
@@ -194,47 +181,37 @@ def test_a_keep_alive_connection_is_served_again(port):
             assert head.startswith(b"HTTP/1.1 200")
 
 
-class TestMount:
-    """Callers cannot set the mount path, even if a trusted proxy forwards headers with underscores."""
-
-    @pytest.fixture(scope="class")
-    def behind_proxy(self, server):
-        with gunicorn(*server, TRUSTED_PROXIES="127.0.0.1") as port:
-            yield port
-
-    @pytest.mark.parametrize("name", ["SCRIPT_NAME", "SCRIPT-NAME", "Script_Name", "PATH_INFO", "PATH-INFO"])
-    @pytest.mark.parametrize("value", ["/v1", "/elsewhere", "", "//evil.example"])
-    def test_no_header_changes_the_mount_path(self, behind_proxy, name, value):
-        header = f"{name}: {value}"
-        for target, status in ((HEALTH, 200), ("/nowhere", 404)):
-            assert status_of(exchange(behind_proxy, request("GET", target, b"", header))) == status
-        answer = exchange(behind_proxy, request("GET", "/admin/", b"", header))
-        assert b"location: /admin/login/?next=/admin/\r\n" in answer.lower(), answer
+def test_no_header_changes_the_mount_path(server):
+    """A trusted proxy could forward headers with underscores."""
+    with gunicorn(*server, TRUSTED_PROXIES="127.0.0.1") as port:
+        for name in ("SCRIPT_NAME", "SCRIPT-NAME", "Script_Name", "PATH_INFO", "PATH-INFO"):
+            for value in ("/v1", "/elsewhere", "", "//evil.example"):
+                header = f"{name}: {value}"
+                for target, status in ((HEALTH, 200), ("/nowhere", 404)):
+                    assert status_of(exchange(port, request("GET", target, b"", header))) == status, header
+                answer = exchange(port, request("GET", "/admin/", b"", header))
+                assert b"location: /admin/login/?next=/admin/\r\n" in answer.lower(), answer
 
 
-class TestProduction:
-    def test_production_trusts_x_forwarded_proto_only_from_a_trusted_proxy(self, new_server):
-        store_environment(new_server[0], "production")
-        stored = json.loads((new_server[1] / "development-secrets.json").read_text())
-        production = {
-            "ENVIRONMENT": "production", "BASE_URL": "https://api.example/v1", "ALLOWED_HOSTS": "api.example",
-            "FIELD_ENCRYPTION_KEYS": stored["field_encryption_key"], "TRUSTED_PROXIES": "127.0.0.1",
-            "ALLOW_SANDBOX": "1",
-            "DECISION_SIGNING_KEY": base64.b64encode(bytes(range(32))).decode(),
-        }  # fmt: skip
-        with gunicorn(*new_server, **production) as port:
+def test_production_requires_an_unambiguous_x_forwarded_proto_of_https(new_server):
+    store_environment(new_server[0], "production")
+    stored = json.loads((new_server[1] / "development-secrets.json").read_text())
+    production = {
+        "ENVIRONMENT": "production", "BASE_URL": "https://api.example/v1", "ALLOWED_HOSTS": "api.example",
+        "FIELD_ENCRYPTION_KEYS": stored["field_encryption_key"], "TRUSTED_PROXIES": "127.0.0.1",
+        "ALLOW_SANDBOX": "1",
+        "DECISION_SIGNING_KEY": base64.b64encode(bytes(range(32))).decode(),
+    }  # fmt: skip
+    with gunicorn(*new_server, **production) as port:
 
-            def get_health(*headers):
-                return exchange(port, request("GET", HEALTH, b"", *headers, host="api.example"))
+        def get_health(*headers):
+            return exchange(port, request("GET", HEALTH, b"", *headers, host="api.example"))
 
-            assert status_of(get_health("X-Forwarded-Proto: https")) == 200
-            error_of(get_health(), 403, "E1009")
-            for headers in (
-                ["X_Forwarded_Proto: https"], ["X-Forwarded-Proto: https, http"],
-                ["X-Forwarded-Proto: https", "X-Forwarded-Ssl: off"],
-                ["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"],
-            ):  # fmt: skip
-                assert status_of(get_health(*headers)) in {400, 403}, headers
-        with gunicorn(*new_server, **{**production, "TRUSTED_PROXIES": "192.0.2.1"}) as port:
-            answer = exchange(port, request("GET", HEALTH, b"", "X-Forwarded-Proto: https", host="api.example"))
-            error_of(answer, 403, "E1009")
+        assert status_of(get_health("X-Forwarded-Proto: https")) == 200
+        error_of(get_health(), 403, "E1009")
+        for headers in (
+            ["X_Forwarded_Proto: https"], ["X-Forwarded-Proto: https, http"],
+            ["X-Forwarded-Proto: https", "X-Forwarded-Ssl: off"],
+            ["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"],
+        ):  # fmt: skip
+            assert status_of(get_health(*headers)) in {400, 403}, headers
