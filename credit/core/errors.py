@@ -193,7 +193,7 @@ class ReportVendorError(ApiError):
     """The vendor did not accept the request, which had no effect. A new request may succeed."""
 
     status, error, code = 502, "report_vendor_error", "E5005"
-    message = "The vendor of reports is not available. Request the report again later."
+    message = "The vendor of reports did not accept the request. Request the report again later."
 
 
 class ReportNotFound(ApiError):
