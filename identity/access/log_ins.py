@@ -25,10 +25,11 @@ def login_attempt(
     for a name from an address. `login_name` limits the attempts for a name from all addresses. If `login_failure`
     rejects an attempt, `login_name` does not count it, so one address can't exhaust the limit of a name.
 
-    An attacker can't lock out an account with a known device, or in the API, with a second factor. A known `device` has
-    a separate `login_failure` limit, which replaces both limits. `login_name` does not limit an attempt with a valid
-    code of the second factor (`shows_code`). The log-in page requests the code only after the password. If `login_name`
-    rejects an attempt, `login_failure` still counts it, so that codes can't be guessed.
+    An attacker can't lock out an account with a known device, or in the API, with a second factor. A browser becomes a
+    known `device` by a log-in or a password reset. It has a separate `login_failure` limit, which replaces both limits.
+    `login_name` does not limit an attempt with a valid code of the second factor (`shows_code`). The log-in page
+    requests the code only after the password. If `login_name` rejects an attempt, `login_failure` still counts it, so
+    that codes can't be guessed.
     """
     # The name is normalized and case-folded like in the pages' look-up, so that all spellings share a limit.
     person = unicodedata.normalize("NFKC", name).strip().casefold()

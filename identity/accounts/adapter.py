@@ -32,7 +32,7 @@ from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.accounts.log_in import WrongCredentials, log_in
 
-# The cookie of a browser in which the account has logged in before.
+# The cookie of a browser in which the account has logged in, or its password was reset, before.
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
 AFTER_CONFIRMATION = "after_confirmation"  # the session stores the page from which the sign-up started under this key
@@ -88,17 +88,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return factor
 
     def post_login(self, request: HttpRequest, user: Any, **options: Any) -> HttpResponse:
-        """Mark the browser as known until the password of the account changes."""
         response: HttpResponse = super().post_login(request, user, **options)
-        response.set_signed_cookie(
-            KNOWN_DEVICE,
-            f"{user.pk}:{secrets.token_hex(16)}:{user.get_session_auth_hash()}",
-            salt=KNOWN_DEVICE,
-            max_age=KNOWN_SECONDS,
-            secure=settings.SESSION_COOKIE_SECURE,
-            httponly=True,
-            samesite="Lax",
-        )
+        mark_device(response, user)
         return response
 
     def get_login_stages(self) -> list[str]:
@@ -217,6 +208,19 @@ def _username_of(login: str) -> str:
     known = EmailAddress.objects.filter(email=email).order_by("-verified", "pk")
     username: str | None = known.values_list("user__username", flat=True).first()
     return username or login
+
+
+def mark_device(response: HttpResponse, user: Any) -> None:
+    """Mark the browser as known until the password of the account changes."""
+    response.set_signed_cookie(
+        KNOWN_DEVICE,
+        f"{user.pk}:{secrets.token_hex(16)}:{user.get_session_auth_hash()}",
+        salt=KNOWN_DEVICE,
+        max_age=KNOWN_SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
 
 
 def _known_device(request: HttpRequest, name: str) -> str | None:

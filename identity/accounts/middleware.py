@@ -111,8 +111,8 @@ def _tzinfo_of(user: Any) -> tzinfo:
     return next((tzinfo_of(user) for tzinfo_of in declared("account_time_zone")), UTC)
 
 
-def _error_page(request: HttpRequest, text: str, status: int) -> HttpResponse:
-    return render(request, "account/refused.html", {"text": text}, status=status)
+def _error_page(request: HttpRequest, text: str, status: int, **context: Any) -> HttpResponse:
+    return render(request, "account/refused.html", {"text": text, **context}, status=status)
 
 
 def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
@@ -120,7 +120,8 @@ def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
     if isinstance(refusal, RateLimited):
         seconds = int(refusal.headers["Retry-After"])
         text = gettext("Too many tries. Try again in %(minutes)s minutes.") % {"minutes": -(-seconds // 60)}
-    page = _error_page(request, text, refusal.status)
+    is_locked_name = refusal.headers.get("RateLimit-Policy", "").startswith('"login_name"')
+    page = _error_page(request, text, refusal.status, is_locked_name=is_locked_name)
     for name, value in refusal.headers.items():
         page.headers[name] = value
     return page

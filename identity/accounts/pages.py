@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
+from allauth.account.views import PasswordResetFromKeyView
 from django.conf import settings
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
@@ -21,6 +22,7 @@ from config.core.log_in import gave_second_factor
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, invitations, managed
+from identity.accounts.adapter import mark_device
 from identity.accounts.forms import AddressForm, NameForm
 from identity.accounts.languages import page_language
 from identity.accounts.links import LinkEnded, find_link
@@ -34,6 +36,18 @@ def brand(_request: HttpRequest) -> dict[str, Any]:
     """Context processor for the installation's name, the sign-up policy, and whether staff use single sign-on."""
     has_issuer = settings.STAFF_OIDC is not None
     return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP, "staff_issuer": has_issuer}
+
+
+class NewPasswordPage(PasswordResetFromKeyView):  # type: ignore[misc]
+    """The page behind a reset link. It marks the browser as known, so that strangers can't lock out its owner.
+
+    Failed log-ins of strangers use up the limit of a name. The link proves that the caller reads the account's mail.
+    """
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response: HttpResponse = super().form_valid(form)
+        mark_device(response, User.objects.get(pk=self.reset_user.pk))
+        return response
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's, for developers

@@ -53,7 +53,7 @@ urlpatterns = [
     path("password/forgot/sent", theirs.PasswordResetDoneView.as_view(), name="account_reset_password_done"),
     re_path(
         r"^password/new/(?P<uidb36>[0-9A-Za-z]{1,13})-(?P<key>[0-9A-Za-z-]{1,100})$",
-        _whole(theirs.PasswordResetFromKeyView),
+        _whole(pages.NewPasswordPage),
         name="account_reset_password_from_key",
     ),
     path(

@@ -9,6 +9,7 @@ from itertools import chain, islice
 import pytest
 from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher
 from django.test import Client
+from django.urls import reverse
 from django.utils.module_loading import import_string
 
 from config import settings as project_settings
@@ -19,9 +20,11 @@ from config.core.errors import Unavailable
 from config.ops.pruning import prune
 from identity.access import hashers
 from identity.access.log_ins import login_attempt
+from identity.accounts.addresses import confirm
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import stop_clock
+from tests.identity.test_account_pages import follow, link_in, mailed
 from tests.races import run_concurrently
 from tests.second_factors import authenticator_of, code_of, wrong_code
 
@@ -217,6 +220,23 @@ class TestKnownDevice:
         for browser in (changed, another, bent):
             assert self.come_in(browser, REMOTE_ADDR=THERE) == 429
         assert self.come_in(another, username=other.username, REMOTE_ADDR=THERE) == 302
+
+    @pytest.mark.parametrize("has_second_factor", [False, True])
+    def test_password_reset_lets_the_owner_log_in_while_the_name_is_locked(self, staff, request, has_second_factor):
+        confirm(staff, "boss@example.com")
+        if has_second_factor:
+            authenticator_of(staff)
+        request.getfixturevalue("shut_out")
+        browser = Client(REMOTE_ADDR=THERE)
+        page = browser.post(PAGE, {"login": "boss", "password": PASSWORD})
+        assert page.status_code == 429
+        assert reverse("account_reset_password") in page.content.decode()
+        browser.post(reverse("account_reset_password"), {"email": "boss@example.com"})
+        new = {"password1": "a new one, and long", "password2": "a new one, and long"}
+        assert follow(browser, link_in(mailed()[0]), new).status_code == 302
+        assert self.come_in(browser, "a new one, and long") == 302
+        assert (browser.get("/account/").status_code == 302) == has_second_factor
+        assert self.come_in(Client(REMOTE_ADDR=THERE), "a new one, and long") == 429
 
 
 class TestSecondFactor:
