@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import createClient from "openapi-fetch";
-import type { paths } from "./paths";
+import type { paths } from "./paths-platform";
 
 const [baseUrl, key] = process.argv.slice(2);
 const client = createClient<paths>({ baseUrl, headers: { "X-API-Key": key } });

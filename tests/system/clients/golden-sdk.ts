@@ -1,8 +1,8 @@
-// Sends twelve requests through ./sdk, the client of @hey-api/openapi-ts: `golden-sdk.ts ADDRESS KEY`.
+// Sends twelve requests through ./sdk-platform, the client of @hey-api/openapi-ts: `golden-sdk.ts ADDRESS KEY`.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { createClient } from "./sdk/client";
-import * as api from "./sdk";
+import { createClient } from "./sdk-platform/client";
+import * as api from "./sdk-platform";
 
 const [baseUrl, key] = process.argv.slice(2);
 const client = createClient({ baseUrl, headers: { "X-API-Key": key } });

@@ -66,7 +66,7 @@ status = ApplicationStatusRequest(status=ApplicationStatusRequestStatus.SUBMITTE
 assert done(applications_move.sync_detailed(created.id, client=client, body=status), 200).status == "submitted"
 assert len(done(applications_history.sync_detailed(created.id, client=client), 200).history) == 1
 assert done(applications_transitions.sync_detailed(created.id, client=client), 200).status == "submitted"
-assert [item.id for item in done(applications_list.sync_detailed(client=client, limit=5), 200)] == [created.id]
+assert created.id in [item.id for item in done(applications_list.sync_detailed(client=client, limit=5), 200)]
 rejected = applications_retrieve.sync_detailed("none", client=client)
 assert (rejected.status_code, rejected.parsed.code) == (404, "E4002")
 print(f"{calls} calls")

@@ -89,7 +89,24 @@ def test_the_generated_python_client_has_all_operations_and_no_warnings(document
     assert written == operations
 
 
-@pytest.mark.nightly  # mypy needs a minute; TestGoldenCalls is the short form
+@pytest.fixture(scope="module")
+def server(migrated, tmp_path_factory):
+    """The URL of a server, and the API key of an account."""
+    folder = tmp_path_factory.mktemp("golden")
+    shutil.copyfile(migrated, folder / "own.sqlite3")
+    own = f"sqlite:///{folder}/own.sqlite3", folder
+    _id, key, _secret = account_with_key(environment_of(*own), "golden")
+    with gunicorn(*own) as port:
+        yield f"http://127.0.0.1:{port}", key
+
+
+@pytest.mark.usefixtures("python_clients")
+def test_twelve_requests_through_the_python_client_succeed(documents, server):
+    environment = {"cwd": documents, "PYTHONPATH": str(documents)}
+    assert CALLS in run(sys.executable, HERE / "golden.py", *server, **environment)
+
+
+@pytest.mark.nightly  # mypy needs a minute; the twelve requests are the short form
 @pytest.mark.usefixtures("python_clients")
 def test_generated_python_clients_pass_strict_type_checks(documents):
     printed = run(sys.executable, "-m", "mypy", "--strict", *PACKAGES.values(), cwd=documents, may_fail=True)
@@ -100,26 +117,38 @@ def test_generated_python_clients_pass_strict_type_checks(documents):
     assert [line for line in errors if not line.startswith(generic)] == []
 
 
-@pytest.mark.usefixtures("needs_npm")
-class TestTypeScript:
-    """Compiles the output of both TypeScript generators in strict mode."""
+@pytest.fixture(scope="module")
+def typescript_clients(documents, needs_npm):
+    """Generates two TypeScript clients for each service; contains the output of the generators by service."""
+    printed = {}
+    for name in SERVICES:
+        printed[name] = run(TOOLS / "openapi-ts", "-i", f"{name}.json", "-o", f"sdk-{name}", cwd=documents)
+        printed[name] += run(TOOLS / "openapi-typescript", f"{name}.json", "-o", f"paths-{name}.ts", cwd=documents)
+    return printed
 
-    @pytest.mark.parametrize("name", SERVICES)
-    def test_typescript_generators_write_all_operations_without_warnings(self, documents, name):
-        printed = run(TOOLS / "openapi-ts", "-i", f"{name}.json", "-o", f"sdk-{name}", cwd=documents)
-        printed += run(TOOLS / "openapi-typescript", f"{name}.json", "-o", f"paths-{name}.ts", cwd=documents)
+
+def test_typescript_generators_write_all_operations_without_warnings(documents, typescript_clients):
+    for name, printed in typescript_clients.items():
         assert "warn" not in printed.lower(), printed
         document = json.loads((documents / f"{name}.json").read_text())
         sdk = (documents / f"sdk-{name}" / "sdk.gen.ts").read_text()
         types = (documents / f"paths-{name}.ts").read_text()
         operations = [item["operationId"] for path in document["paths"].values() for item in path.values()]
         assert sdk.count("export const ") == len(operations)
-        for operation in (
-            *operations,
-            *(item["post"]["operationId"] for item in document.get("webhooks", {}).values()),
-        ):
-            assert f"{operation}: {{" in types, operation
-        run(TOOLS / "tsc", *STRICT, f"sdk-{name}/index.ts", f"paths-{name}.ts", cwd=documents)
+        webhooks = [item["post"]["operationId"] for item in document.get("webhooks", {}).values()]
+        assert [operation for operation in operations + webhooks if f"{operation}: {{" not in types] == []
+
+
+def test_twelve_requests_through_each_typescript_client_succeed(documents, typescript_clients, server):
+    """Also compiles the output of both generators in strict mode."""
+    scripts = ("golden-sdk.ts", "golden-fetch.ts")
+    for script in scripts:
+        shutil.copyfile(HERE / script, documents / script)
+    (documents / "package.json").write_text('{"type": "module"}')
+    generated = [file for name in SERVICES for file in (f"sdk-{name}/index.ts", f"paths-{name}.ts")]
+    run(TOOLS / "tsc", *STRICT, *generated, *scripts, cwd=documents)
+    for script in scripts:
+        assert CALLS in run(TOOLS / "tsx", script, *server, cwd=documents)
 
 
 @pytest.mark.usefixtures("needs_npm")
@@ -136,44 +165,3 @@ class TestLinters:
         (documents / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n')
         printed = run(TOOLS / "spectral", "lint", "--fail-severity", "hint", f"{name}.json", cwd=documents)
         assert "No results" in printed
-
-
-class TestGoldenCalls:
-    """Sends twelve requests through each client to a server."""
-
-    @pytest.fixture(scope="class")
-    def server(self, migrated, tmp_path_factory):
-        """The URL of a server, and a function that creates an account and returns its API key."""
-        folder = tmp_path_factory.mktemp("golden")
-        shutil.copyfile(migrated, folder / "own.sqlite3")
-        own = f"sqlite:///{folder}/own.sqlite3", folder
-
-        def new_key(name):
-            return account_with_key(environment_of(*own), name)[1]
-
-        with gunicorn(*own) as port:
-            yield f"http://127.0.0.1:{port}", new_key
-
-    @pytest.mark.usefixtures("python_clients")
-    def test_twelve_requests_through_the_python_client_succeed(self, documents, server):
-        address, new_key = server
-        printed = run(
-            sys.executable, HERE / "golden.py", address, new_key("python"), cwd=documents, PYTHONPATH=str(documents)
-        )
-        assert CALLS in printed
-
-    @pytest.mark.usefixtures("needs_npm")
-    @pytest.mark.parametrize(
-        ("script", "generate"),
-        [
-            ("golden-sdk.ts", ("openapi-ts", "-i", "platform.json", "-o", "sdk")),
-            ("golden-fetch.ts", ("openapi-typescript", "platform.json", "-o", "paths.ts")),
-        ],
-    )
-    def test_twelve_requests_through_a_typescript_client_succeed(self, documents, server, script, generate):
-        address, new_key = server
-        run(TOOLS / generate[0], *generate[1:], cwd=documents)
-        shutil.copyfile(HERE / script, documents / script)
-        (documents / "package.json").write_text('{"type": "module"}')
-        run(TOOLS / "tsc", *STRICT, script, cwd=documents)
-        assert CALLS in run(TOOLS / "tsx", script, address, new_key(script.partition(".")[0]), cwd=documents)
