@@ -114,7 +114,8 @@ def pytest_runtest_makereport():
 
 # In these folders, third-party programs process responses. The database has no effect on responses.
 _FOREIGN = tuple(
-    f"tests/system/{part}" for part in ("clients/", "credit/", "docs/", "ledger/test_go", "ledger/test_samples")
+    f"tests/system/{part}"
+    for part in ("clients/", "credit/", "docs/", "issuer/", "ledger/test_go", "ledger/test_samples")
 )
 _SHARED = {"transactional_db", "live_server", "needs_postgresql"}
 
