@@ -44,12 +44,12 @@ def test_systemd_accepts_the_units_in_deploy(tmp_path):
     assert (done.returncode, complaints) == (0, [])
 
 
-@pytest.mark.parametrize("unit", sorted((DEPLOY / "systemd").glob("*.service")), ids=lambda file: file.name)
-def test_each_systemd_unit_is_sandboxed(unit):
-    settings = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), flags=re.MULTILINE))
-    assert settings["CapabilityBoundingSet"] == ""
-    assert settings["RestrictAddressFamilies"] == "AF_UNIX AF_INET AF_INET6"
-    assert {"SystemCallFilter", "MemoryMax", "PrivateDevices", "ProtectKernelTunables"} <= settings.keys()
+def test_each_systemd_unit_is_sandboxed():
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        settings = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), flags=re.MULTILINE))
+        assert settings["CapabilityBoundingSet"] == "", unit
+        assert settings["RestrictAddressFamilies"] == "AF_UNIX AF_INET AF_INET6", unit
+        assert {"SystemCallFilter", "MemoryMax", "PrivateDevices", "ProtectKernelTunables"} <= settings.keys(), unit
 
 
 @pytest.mark.skipif(shutil.which("systemd-sysusers") is None, reason="needs systemd-sysusers")
@@ -133,28 +133,25 @@ def test_a_shell_can_read_the_example_env_file(tmp_path):
     assert names <= set(re.findall(r"^([A-Z_]+)=", printed, flags=re.MULTILINE))
 
 
-def test_the_example_env_file_works_only_with_secrets(tmp_path):
-    check = ("manage.py", "check", "--deploy")
-    done = run_python(filled_in() | {"VAR_DIR": str(tmp_path)}, *check)
-    assert done.returncode == 0, done.stderr
-    done = run_python(VALUES | {"VAR_DIR": str(tmp_path)}, *check)
+def test_the_example_env_file_without_secrets_is_rejected(tmp_path):
+    done = run_python(VALUES | {"VAR_DIR": str(tmp_path)}, "manage.py", "check", "--deploy")
     assert (done.returncode, len(done.stderr.splitlines())) == (78, 1), done.stderr
     assert "SECRET_KEY" in done.stderr
 
 
-@pytest.mark.parametrize("service", ["platform", "worker", "ledger"])
-def test_each_service_passes_its_check_with_its_split_env_file(tmp_path, service):
+def test_each_service_passes_its_check_with_its_split_env_file(tmp_path):
     filled = filled_in()
     settings = re.sub(r"^([A-Z_]+)=.*$", lambda line: f"{line[1]}={filled[line[1]]}", ENV, flags=re.MULTILINE)
     settings = settings.replace("#ALLOW_SANDBOX=1", "ALLOW_SANDBOX=1")
     (tmp_path / "env").write_text(settings)
     subprocess.run([str(DEPLOY / "split-env"), str(tmp_path / "env")], check=True)
-    file = tmp_path / f"{service}.env"
-    assert file.stat().st_mode & 0o007 == 0
-    values = dict(re.findall(r"^([A-Z_]+)=(.*)$", file.read_text(), flags=re.MULTILINE))
-    of = {"SERVICE": "ledger" if service == "ledger" else "platform", "VAR_DIR": str(tmp_path)}
-    done = run_python(values | of, "manage.py", "check", "--deploy")
-    assert done.returncode == 0, done.stderr
+    for service in ("platform", "worker", "ledger"):
+        file = tmp_path / f"{service}.env"
+        assert file.stat().st_mode & 0o007 == 0
+        values = dict(re.findall(r"^([A-Z_]+)=(.*)$", file.read_text(), flags=re.MULTILINE))
+        of = {"SERVICE": "ledger" if service == "ledger" else "platform", "VAR_DIR": str(tmp_path)}
+        done = run_python(values | of, "manage.py", "check", "--deploy", "--fail-level", "WARNING")
+        assert done.returncode == 0, (service, done.stderr)
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
