@@ -147,7 +147,7 @@ def test_changes_of_keys_and_groups_write_audit_lines_with_their_ids(db, lines, 
 
 def test_each_audited_action_writes_a_valid_line_without_names_and_passwords(db, lines, committing, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None}  # A rate-limited attempt is not a failed log-in.
-    marker, rounds = "mk-jane", int(os.environ.get("AUDITED", "40")) // 8
+    marker, rounds = "mk-jane", int(os.environ.get("AUDITED", "16")) // 8
     for number in range(rounds):
         user = UserFactory(username=f"{marker}-{number}")
         with committing():
@@ -301,11 +301,11 @@ def test_rolled_back_event_writes_no_audit_line(committed, lines):
 
 def test_audit_lines_of_concurrent_threads_form_one_hash_chain(lines):
     def write():
-        for number in range(250):
+        for number in range(50):
             audit.emit_now("log_out", user=audit.ocsf_user(number))
 
     run_concurrently(*[write] * 8)
-    assert len(checked(lines)) == 2_000
+    assert len(checked(lines)) == 400
 
 
 def test_forked_process_starts_a_new_audit_hash_chain(lines):
@@ -376,12 +376,14 @@ def verified(file, **options):
     return json.loads(answer.getvalue())
 
 
-def test_verify_command_accepts_a_complete_audit_log(log):
+def test_verify_command_accepts_a_complete_audit_log_without_a_ledger_key(log):
     assert verified(log())["verified"] is True
     # The log contains the lines twice.
     assert verified(log(lambda texts: [*texts[:5], texts[4], *texts[5:]]))["verified"] is True
     # The log contains three of the lines again.
     assert verified(log(lambda texts: [*texts[:5], *texts[2:]]))["verified"] is True
+    with pytest.raises(CommandError, match="--ledger-key does not apply"):
+        verified(log(), ledger_key="x")
 
 
 def test_verify_command_finds_audit_lines_after_many_other_lines(log, tmp_path):
@@ -393,39 +395,34 @@ def test_verify_command_finds_audit_lines_after_many_other_lines(log, tmp_path):
     assert verified(str(whole))["kind"] == "audit"
 
 
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        (lambda texts: [*texts[:4], *texts[6:]], "whole up to line 4, .*; lines 5 to 6 are missing"),
-        (lambda texts: texts[1:], "no line can be checked; lines 1 to 1 are missing"),
-        (lambda texts: [*texts[:3], texts[4], texts[3], *texts[5:]], "whole up to line 3, .*; lines 4 to 4"),
-        (
-            lambda texts: [*texts[:5], texts[5].replace('"uid":"5"', '"uid":"6"'), *texts[6:]],
-            "whole up to line 5, .*; line 7 doesn't follow from line 6",
-        ),
-        (lambda texts: [*texts[:5], texts[5][:-9], *texts[6:]], "line 7 of the file is not readable"),
-        (
-            lambda texts: [*texts, texts[2].replace('"uid":"2"', '"uid":"6"')],
-            "whole up to line 10, .*; line 3 follows line 10",
-        ),
-        (
-            lambda texts: [*texts[:9], re.sub(r'"time":\d+', '"time":99999999999999999', texts[9])],
-            "line 11 of the file is not readable",
-        ),
-        (lambda texts: [*texts, re.sub(r'"sequence":\d+', '"sequence":-1', texts[9])], "line 12 of the file"),
-    ],
-)
-def test_verify_command_rejects_a_changed_audit_log(log, change, sentence):
-    report = StringIO()
-    with pytest.raises(CommandError, match=r"audit lines have \d+ fault") as refusal:
-        call_command("verify", log(change), stdout=StringIO(), stderr=report)
-    assert refusal.value.returncode == 1
-    assert re.search(sentence, report.getvalue()), report.getvalue()
+CHANGES = [
+    (lambda texts: [*texts[:4], *texts[6:]], "whole up to line 4, .*; lines 5 to 6 are missing"),
+    (lambda texts: texts[1:], "no line can be checked; lines 1 to 1 are missing"),
+    (lambda texts: [*texts[:3], texts[4], texts[3], *texts[5:]], "whole up to line 3, .*; lines 4 to 4"),
+    (
+        lambda texts: [*texts[:5], texts[5].replace('"uid":"5"', '"uid":"6"'), *texts[6:]],
+        "whole up to line 5, .*; line 7 doesn't follow from line 6",
+    ),
+    (lambda texts: [*texts[:5], texts[5][:-9], *texts[6:]], "line 7 of the file is not readable"),
+    (
+        lambda texts: [*texts, texts[2].replace('"uid":"2"', '"uid":"6"')],
+        "whole up to line 10, .*; line 3 follows line 10",
+    ),
+    (
+        lambda texts: [*texts[:9], re.sub(r'"time":\d+', '"time":99999999999999999', texts[9])],
+        "line 11 of the file is not readable",
+    ),
+    (lambda texts: [*texts, re.sub(r'"sequence":\d+', '"sequence":-1', texts[9])], "line 12 of the file"),
+]
 
 
-def test_verify_command_for_an_audit_log_rejects_a_ledger_key(log):
-    with pytest.raises(CommandError, match="--ledger-key does not apply"):
-        verified(log(), ledger_key="x")
+def test_verify_command_rejects_a_changed_audit_log(log):
+    for change, sentence in CHANGES:
+        report = StringIO()
+        with pytest.raises(CommandError, match=r"audit lines have \d+ fault") as refusal:
+            call_command("verify", log(change), stdout=StringIO(), stderr=report)
+        assert refusal.value.returncode == 1, (change, sentence)
+        assert re.search(sentence, report.getvalue()), report.getvalue()
 
 
 def test_readable_audit_line_contains_only_the_event(monkeypatch):

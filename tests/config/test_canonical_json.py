@@ -73,18 +73,18 @@ DOCUMENT = st.recursive(
 )
 
 
-@pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
-def test_numbers_are_serialized_as_in_appendix_b_of_rfc_8785(bits, text):
-    (number,) = struct.unpack(">d", bytes.fromhex(bits))
-    assert canonical_json(number).decode() == text
-    assert jcs(parse(repr(number))) == text
+def test_numbers_are_serialized_as_in_appendix_b_of_rfc_8785():
+    for bits, text in NUMBERS.items():
+        (number,) = struct.unpack(">d", bytes.fromhex(bits))
+        assert canonical_json(number).decode() == text, (bits, text)
+        assert jcs(parse(repr(number))) == text, (bits, text)
 
 
-@pytest.mark.parametrize(("given", "wanted"), DOCUMENTS.items())
-def test_rfc_8785_example_documents_are_serialized_as_in_the_rfc(given, wanted):
-    document = json.loads(given)
-    assert canonical_json(document).decode() == wanted == rfc8785.dumps(document).decode()
-    assert jcs(parse(given)) == wanted
+def test_rfc_8785_example_documents_are_serialized_as_in_the_rfc():
+    for written, wanted in DOCUMENTS.items():
+        document = json.loads(written)
+        assert canonical_json(document).decode() == wanted == rfc8785.dumps(document).decode(), written
+        assert jcs(parse(written)) == wanted, written
 
 
 @given(DOCUMENT)
@@ -106,7 +106,7 @@ def test_every_character_category_is_serialized_as_in_rfc_8785():
     assert canonical_json({"a": text}) == rfc8785.dumps({"a": text})
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_canonical_json_rejects_nan_and_infinity(number):
-    with pytest.raises(ValueError, match="no JSON form"):
-        canonical_json([number])
+def test_canonical_json_rejects_nan_and_infinity():
+    for number in [float("nan"), float("inf"), float("-inf")]:
+        with pytest.raises(ValueError, match="no JSON form"):
+            canonical_json([number])

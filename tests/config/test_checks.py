@@ -34,22 +34,16 @@ def problems_of(action, method="get"):
     return [problem.id for problem in rows]
 
 
-def test_each_invalid_view_declaration_fails_with_its_check_id():
+def test_each_invalid_view_declaration_fails_with_its_check_id_and_method():
     assert problems_of("undeclared") == ["platform.E001"]
     assert problems_of("unknown") == ["platform.E002"]
     assert problems_of("unlimited") == ["platform.E003"]
     assert problems_of("right") == []
-
-
-def test_failed_view_declaration_check_contains_the_view_method():
     (problem,) = checks.endpoint_problems([path("x/<str:y>", _Wrong.as_view({"get": "undeclared"}))])
     assert "GET /x/<str:y>" in problem.msg
     assert "_Wrong.undeclared" in problem.msg
 
 
-def test_platform_views_pass_the_declaration_checks(settings):
+def test_views_of_both_services_pass_the_declaration_checks(settings):
     assert run_checks(tags=["platform"]) == []
-
-
-def test_ledger_views_pass_the_declaration_checks():
     assert list(checks.endpoint_problems(urls.urlpatterns)) == []

@@ -27,16 +27,12 @@ class TestRequestId:
         ):  # fmt: skip
             assert UUID.fullmatch(response.headers["X-Request-Id"])
 
-    def test_generated_request_id_is_different_for_each_request(self, anonymous):
+    def test_request_id_is_a_sent_uuid_or_a_new_uuid(self, anonymous):
         assert len({anonymous.read("/openapi.json").headers["X-Request-Id"] for _ in range(5)}) == 5
-
-    def test_sent_request_id_that_is_a_uuid_is_returned(self, anonymous):
         text = str(uuid.uuid4())
         response = anonymous.read("/applications", X_Request_Id=text.upper())
         assert response.headers["X-Request-Id"] == text
         assert response.json()["request_id"] == text
-
-    def test_request_id_that_is_not_a_uuid_is_replaced(self, anonymous):
         for text in ("", "abc", "x" * 500, "a\tb", "{" + "a" * 36 + "}", "0" * 32, "<script>"):
             response = anonymous.read("/applications", X_Request_Id=text)
             assert UUID.fullmatch(response.headers["X-Request-Id"]), text
@@ -55,23 +51,19 @@ class TestHttps:
         settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = True
         settings.TRUSTED_PROXIES = frozenset({PROXY})
 
-    def test_plain_http_is_rejected_on_every_path_without_redirect(self, api):
+    def test_plain_http_is_rejected_on_every_path_without_redirect_or_effect(self, api, user):
         for path in ("/applications", "/health", "/openapi.json", "/nowhere", "/docs", "/admin/login/"):
             response = api.read(path)
             assert_error(response, 403, "E1009")
             assert "Location" not in response.headers
-
-    def test_a_body_sent_over_plain_http_has_no_effect(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         assert_error(api.send("/applications", body), 403, "E1009")
         assert not Application.objects.exists()
 
-    def test_https_responses_contain_the_hsts_header(self, api):
+    def test_https_responses_and_trusted_proxies_are_accepted(self, api):
         response = api.generic("GET", "/v1/openapi.json", secure=True)
         assert response.status_code == 200
         assert response.headers["Strict-Transport-Security"] == "max-age=63072000; includeSubDomains"
-
-    def test_x_forwarded_proto_of_a_trusted_proxy_is_accepted(self):
         client = ApiClient(REMOTE_ADDR=PROXY)
         assert client.read("/openapi.json", X_Forwarded_Proto="https").status_code == 200
         assert client.read("/openapi.json", X_Forwarded_Proto="https", X_Forwarded_Ssl="on").status_code == 200
@@ -96,14 +88,15 @@ class TestHosts:
         for host in ("localhost", "127.0.0.1", "127.0.0.1:8000", "[::1]", "[::1]:8000", "LOCALHOST"):
             assert ApiClient().generic("GET", "/v1/openapi.json", HTTP_HOST=host).status_code == 200, host
 
-    @pytest.mark.parametrize(
-        ("protocol", "path", "status"),
-        [("HTTP/1.0", "/v1/health", 200), ("HTTP/1.0", "/v1/openapi.json", 400), ("HTTP/1.1", "/v1/health", 400)],
-    )
-    def test_health_check_accepts_http_1_0_without_a_host(self, settings, protocol, path, status):
+    def test_health_check_accepts_http_1_0_without_a_host(self, settings):
         settings.ALLOWED_HOSTS, settings.HOST_ROOT = ["api.example"], "https://api.example"
-        client = ApiClient(SERVER_NAME="10.9.9.9", SERVER_PROTOCOL=protocol)
-        assert client.generic("GET", path).status_code == status
+        for protocol, path, status in [
+            ("HTTP/1.0", "/v1/health", 200),
+            ("HTTP/1.0", "/v1/openapi.json", 400),
+            ("HTTP/1.1", "/v1/health", 400),
+        ]:
+            client = ApiClient(SERVER_NAME="10.9.9.9", SERVER_PROTOCOL=protocol)
+            assert client.generic("GET", path).status_code == status, (protocol, path, status)
 
     def test_request_to_another_host_returns_400_on_every_path(self):
         client = ApiClient()
@@ -122,13 +115,11 @@ class TestHosts:
 
 
 class TestHeaders:
-    def test_responses_have_nosniff_and_no_store(self, api):
+    def test_responses_have_nosniff_and_no_store_and_no_cookie(self, api, anonymous, user):
         response = api.read("/applications")
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert response.headers["Cache-Control"] == "no-store"
         assert int(response.headers["Content-Length"]) == len(response.content)
-
-    def test_api_responses_set_no_cookie(self, api, anonymous, user):
         for response in (
             api.read("/applications"),
             anonymous.send("/auth/token", {"username": user.username, "password": PASSWORD}),
@@ -141,14 +132,12 @@ class TestHeaders:
         client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
         assert_error(client.read("/applications"), 401, "E2001")
 
-    def test_unknown_api_path_returns_an_error_body(self, anonymous):
+    def test_unknown_api_path_returns_an_error_that_explains_a_trailing_slash(self, anonymous):
         for path in (
             "/v1/nowhere", "/", "/v1/", "/v1", "/v1/applications//", "/v1/applications/x/y/z", "/static", "/.env",
             "/v1/docs/nowhere", "/v1/docsx", "/v2/applications", "/V1/health",
         ):  # fmt: skip
             assert_error(anonymous.generic("GET", path), 404, "E4001")
-
-    def test_error_for_a_trailing_slash_states_the_cause_without_the_path(self, anonymous):
         for path in ("/v1/applications/", "/v1/health/", "/v1/wallet/status/4242424242424242/"):
             body = assert_error(anonymous.generic("GET", path), 404, "E4001")
             assert "without the slash at the end" in body["message"]
@@ -157,7 +146,7 @@ class TestHeaders:
         for path in ("/v1/nowhere/", "/v1/applications//", "/v1/nowhere"):
             assert "slash" not in assert_error(anonymous.generic("GET", path), 404, "E4001")["message"]
 
-    def test_root_url_returns_a_page_with_links_to_browsers(self, anonymous):
+    def test_root_url_returns_links_to_the_pages_to_browsers_and_programs(self, anonymous):
         page = anonymous.generic("GET", "/", HTTP_ACCEPT="text/html,application/xhtml+xml,*/*;q=0.8")
         assert page.status_code == 200
         assert page.headers["Content-Type"].startswith("text/html")
@@ -166,25 +155,21 @@ class TestHeaders:
         assert re.findall(r'<a href="([^"]+)"', page.content.decode()) == [
             "/my/apply", "/my", "/docs", "/v1/docs", "/developers", "/admin/",
         ]  # fmt: skip
-
-    def test_root_url_returns_programs_an_error_that_lists_the_pages(self, anonymous):
         message = assert_error(anonymous.generic("GET", "/"), 404, "E4001")["message"]
         assert "/docs and /v1/docs" in message
         assert "/admin/" in message
 
 
 class TestPublic:
-    @pytest.mark.parametrize("path", ["/v1/openapi.json", "/.well-known/ucp", "/.well-known/jwks.json"])
-    def test_public_paths_support_head_and_options(self, anonymous, path):
-        got = anonymous.generic("GET", path)
-        head = anonymous.generic("HEAD", path)
-        assert (head.status_code, head.content) == (200, b"")
-        assert head.headers["Content-Length"] == str(len(got.content))
-        options = anonymous.generic("OPTIONS", path)
-        assert (options.status_code, options.content) == (200, b"")
-        assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
-
-    def test_public_paths_ignore_an_invalid_credential(self):
+    def test_public_paths_support_head_and_options_and_ignore_an_invalid_credential(self, anonymous):
+        for path in ["/v1/openapi.json", "/.well-known/ucp", "/.well-known/jwks.json"]:
+            got = anonymous.generic("GET", path)
+            head = anonymous.generic("HEAD", path)
+            assert (head.status_code, head.content) == (200, b""), path
+            assert head.headers["Content-Length"] == str(len(got.content)), path
+            options = anonymous.generic("OPTIONS", path)
+            assert (options.status_code, options.content) == (200, b""), path
+            assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}, path
         for client in (ApiClient(bearer="nonsense"), ApiClient(api_key="nonsense")):
             assert client.read("/openapi.json").status_code == 200
 
@@ -206,8 +191,8 @@ def test_each_html_page_below_v1_runs_page_middleware():
     assert [route for route in html if not route.startswith(PAGES_OF_THE_API) and "openapi" not in route] == []
 
 
-@pytest.mark.parametrize("spelling", ["{}", "W/{}", "*", '"other", {}', '{} , "other"', 'W/"other",W/{}'])
-def test_static_file_returns_304_for_every_spelling_of_its_etag(client, spelling):
+def test_static_file_returns_304_for_every_spelling_of_its_etag(client):
     etag = client.get("/static/brand.css").headers["ETag"]
-    again = client.get("/static/brand.css", HTTP_IF_NONE_MATCH=spelling.format(etag))
-    assert (again.status_code, b"".join(again)) == (304, b"")
+    for spelling in ["{}", "W/{}", "*", '"other", {}', '{} , "other"', 'W/"other",W/{}']:
+        again = client.get("/static/brand.css", HTTP_IF_NONE_MATCH=spelling.format(etag))
+        assert (again.status_code, b"".join(again)) == (304, b""), spelling

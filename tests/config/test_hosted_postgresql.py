@@ -24,18 +24,12 @@ def entry_of(query):
     return database_of(f"postgres://platform@db.example/platform{query}", statement_timeout_seconds=25)
 
 
-def test_database_session_starts_in_utc_with_timeouts():
+def test_database_url_sets_start_up_options():
     options = entry_of("")["OPTIONS"]["options"]
     assert "-c TimeZone=UTC" in options
     assert "-c statement_timeout=25s" in options
-
-
-def test_database_url_can_disable_start_up_options_and_named_statements():
     options = entry_of("?startup_options=0&prepare_threshold=1000000000")["OPTIONS"]
     assert options == {"connect_timeout": 3, "prepare_threshold": 1_000_000_000}
-
-
-def test_options_in_the_database_url_are_passed_to_postgresql():
     assert entry_of("?startup_options=0&options=-c%20x.y%3D1")["OPTIONS"]["options"] == "-c x.y=1"
 
 

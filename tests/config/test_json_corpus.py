@@ -82,15 +82,11 @@ def test_json_corpus_is_large_and_every_seed_is_valid_json():
     assert [json.loads(seed) for seed in json_corpus.SEEDS] == [parse_json(seed) for seed in json_corpus.SEEDS]
 
 
-def test_json_parser_rejects_every_malformed_document():
-    assert [body for body in MALFORMED if outcome(parse_json, body, MalformedJSON) is not None] == []
-
-
 def test_reference_json_reader_rejects_every_malformed_document():
     assert [body for body in MALFORMED if outcome(by_the_rule, body, Refused) is not None] == []
 
 
-def test_json_parser_error_is_one_sentence():
+def test_json_parser_rejects_every_malformed_document_in_one_sentence():
     for body in MALFORMED:
         with pytest.raises(MalformedJSON) as refusal:
             parse_json(body)
@@ -105,14 +101,11 @@ def test_json_parser_reads_a_damaged_document_like_the_reference_reader():
         assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused), body
 
 
-def test_accepted_json_is_parsed_equally_by_a_third_party_parser():
+def test_json_parser_accepts_what_a_third_party_parser_accepts_and_reads_it_equally():
     accepted = [body for body in MUTANTS if outcome(parse_json, body, MalformedJSON) is not None]
     assert len(accepted) > 1_000
     for body in accepted:
         assert repr(parse_json(body)) == repr(orjson.loads(body)), body
-
-
-def test_json_that_a_third_party_parser_rejects_is_rejected():
     for body in MUTANTS:
         try:
             orjson.loads(body)
@@ -143,12 +136,12 @@ def test_json_parser_reads_a_twice_damaged_document_like_the_reference_reader(bo
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("path", ["/applications", "/auth/token"])
-def test_malformed_json_request_returns_400_and_stores_nothing(api, no_rate_limits, path):
-    for body in MALFORMED[::23]:
-        answer = api.send(path, raw=body, key=True)
-        assert_error(answer, 400, "E1002")
-        answer.content.decode()
-    assert not Application.objects.exists()
-    assert not Claim.objects.exists()
-    assert not IdempotencyRecord.objects.exists()
+def test_malformed_json_request_returns_400_and_stores_nothing(api, no_rate_limits):
+    for path in ["/applications", "/auth/token"]:
+        for body in MALFORMED[::61]:
+            answer = api.send(path, raw=body, key=True)
+            assert_error(answer, 400, "E1002")
+            answer.content.decode()
+        assert not Application.objects.exists(), path
+        assert not Claim.objects.exists(), path
+        assert not IdempotencyRecord.objects.exists(), path

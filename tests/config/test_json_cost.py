@@ -52,39 +52,37 @@ def read(body):
 def test_long_json_document_is_parsed_in_linear_time(before, repeated, after, openings):
     # With quadratic cost this size would take hours, and exceed the time limit of a test.
     start = b"[" * openings + before
-    size = 4 * MEBIBYTE - len(start) - len(after)
+    size = MEBIBYTE - len(start) - len(after)
     read(start + repeated * (size // len(repeated)) + after)
 
 
-@pytest.mark.parametrize("size", [40_000, 200_000, MEBIBYTE - 100])
 @pytest.mark.django_db
-def test_request_body_with_an_unterminated_string_returns_400(api, size):
-    assert_error(api.send("/applications", raw=endless(size)), 400, "E1002")
+def test_request_body_with_an_unterminated_string_returns_400(api):
+    for size in [40_000, 200_000, MEBIBYTE - 100]:
+        assert_error(api.send("/applications", raw=endless(size)), 400, "E1002")
 
 
-@pytest.mark.parametrize(
-    "unit", [b"[],", b"{},", b'"",', b'"ab",', b'"', b"1.5,", b"[", b'{"":', b'"\\"",'], ids=lambda unit: unit.decode()
-)
-def test_large_json_document_is_rejected_before_it_uses_much_memory(unit):
-    body = b"[" + unit * (4 * MEBIBYTE // len(unit))
-    tracemalloc.start()
-    try:
-        with pytest.raises(MalformedJSON):
-            parse_json(body)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 4 * len(body), peak
+def test_large_json_document_is_rejected_before_it_uses_much_memory():
+    for unit in [b"[],", b"{},", b'"",', b'"ab",', b'"', b"1.5,", b"[", b'{"":', b'"\\"",']:
+        body = b"[" + unit * (MEBIBYTE // len(unit))
+        tracemalloc.start()
+        try:
+            with pytest.raises(MalformedJSON):
+                parse_json(body)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 4 * len(body), peak
 
 
-@pytest.mark.parametrize("escape", ['\\"', "\\\\", '\\\\\\"', "\\\\\\\\", '\\\\\\\\\\"', "\\n[", "\\u0022["])
-def test_json_parser_finds_the_end_of_a_string_with_escapes(escape):
-    closed = f'["{escape}",' + "[" * 31 + "]" * 31 + "]"
-    assert parse_json(closed.encode()) == json.loads(closed)
-    deeper = f'["{escape}",' + "[" * 32 + "]" * 32 + "]"
-    assert is_deeper(deeper.encode(), DEPTH_MAX)
-    inside = f'["{escape}' + "[" * 40 + '"]'
-    assert parse_json(inside.encode()) == json.loads(inside)
+def test_json_parser_finds_the_end_of_a_string_with_escapes():
+    for escape in ['\\"', "\\\\", '\\\\\\"', "\\\\\\\\", '\\\\\\\\\\"', "\\n[", "\\u0022["]:
+        closed = f'["{escape}",' + "[" * 31 + "]" * 31 + "]"
+        assert parse_json(closed.encode()) == json.loads(closed), escape
+        deeper = f'["{escape}",' + "[" * 32 + "]" * 32 + "]"
+        assert is_deeper(deeper.encode(), DEPTH_MAX), escape
+        inside = f'["{escape}' + "[" * 40 + '"]'
+        assert parse_json(inside.encode()) == json.loads(inside), escape
 
 
 def test_json_parser_does_not_count_commas_in_strings_as_members():
@@ -94,7 +92,7 @@ def test_json_parser_does_not_count_commas_in_strings_as_members():
     assert parse_json(json.dumps(names).encode()) == names
 
 
-@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-32"])
-def test_a_vendors_response_in_another_encoding_is_rejected(coding):
-    with pytest.raises(ProviderError):
-        ProviderAnswer(200, {}, ("[" * 100_000).encode(coding)).json()
+def test_a_vendors_response_in_another_encoding_is_rejected():
+    for coding in ["utf-16", "utf-16-le", "utf-32"]:
+        with pytest.raises(ProviderError):
+            ProviderAnswer(200, {}, ("[" * 100_000).encode(coding)).json()

@@ -27,11 +27,8 @@ def operations_for(**options):
     ]
 
 
-def test_new_help_text_requires_no_migration():
+def test_only_a_change_of_the_column_requires_a_migration():
     assert operations_for(help_text="After.") == []
-
-
-def test_longer_column_requires_a_migration_without_help_text():
     (operation,) = operations_for(max_length=10, help_text="After.")
     assert (operation.name, operation.field.max_length, operation.field.help_text) == ("name", 10, "")
 

@@ -20,39 +20,36 @@ def serialized_example(of, *names, **options):
     return Shown
 
 
-@pytest.mark.parametrize(
-    ("model", "name", "kind", "is_null"),
-    [
-        (Delivery, "id", fields.UUIDField, False),
-        (Delivery, "status", serializers.OneOfField, False),
-        (Delivery, "due_at", fields.DateTimeField, True),
-        (Delivery, "attempts", serializers.FreeField, False),
-        (Delivery, "endpoint_id", fields.UUIDField, False),  # A foreign key is the key of its record,
-        (Delivery, "account_id", serializers.TextField, False),  # and an account ID is a string.
-        (Offer, "id", serializers.Int64Field, False),
-        (Offer, "provider_id", serializers.TextField, False),
-        (Offer, "apr_min_percent", serializers.NumberField, True),
-        (Offer, "ab_test_allocation", serializers.Int32Field, True),
-        (Offer, "nationwide", serializers.FlagField, True),
-        (Wallet, "custody_account_id", fields.UUIDField, True),
-    ],
-)
-def test_serializer_field_has_the_type_and_nullability_of_its_column(model, name, kind, is_null):
-    field = serialized_example(model, name)().fields[name]
-    assert (type(field), field.allow_null, field.required, field.read_only) == (kind, is_null, True, False)
+COLUMNS = [
+    (Delivery, "id", fields.UUIDField, False),
+    (Delivery, "status", serializers.OneOfField, False),
+    (Delivery, "due_at", fields.DateTimeField, True),
+    (Delivery, "attempts", serializers.FreeField, False),
+    (Delivery, "endpoint_id", fields.UUIDField, False),  # A foreign key is the key of its record,
+    (Delivery, "account_id", serializers.TextField, False),  # and an account ID is a string.
+    (Offer, "id", serializers.Int64Field, False),
+    (Offer, "provider_id", serializers.TextField, False),
+    (Offer, "apr_min_percent", serializers.NumberField, True),
+    (Offer, "ab_test_allocation", serializers.Int32Field, True),
+    (Offer, "nationwide", serializers.FlagField, True),
+    (Wallet, "custody_account_id", fields.UUIDField, True),
+]
 
 
-def test_serializer_field_of_a_column_with_choices_has_the_choices():
+def test_serializer_field_has_the_type_and_nullability_of_its_column():
+    for model, name, kind, is_null in COLUMNS:
+        field = serialized_example(model, name)().fields[name]
+        assert (type(field), field.allow_null, field.required, field.read_only) == (kind, is_null, True, False)
+
+
+def test_serializer_field_has_the_choices_of_its_column_and_the_declared_description():
     assert list(serialized_example(Wallet, "status")().fields["status"].choices) == ["connected", "disconnected"]
-
-
-def test_serializer_extra_arguments_set_the_description_of_a_field():
     assert (
         serialized_example(Wallet, "label", label={"help_text": "A label."})().fields["label"].help_text == "A label."
     )
 
 
-@pytest.mark.parametrize("name", ["account_id", "is_custodial"])
-def test_serializer_field_without_a_column_must_be_declared(name):
-    with pytest.raises(ImproperlyConfigured):
-        _ = serialized_example(Wallet, name)().fields
+def test_serializer_field_without_a_column_must_be_declared():
+    for name in ["account_id", "is_custodial"]:
+        with pytest.raises(ImproperlyConfigured):
+            _ = serialized_example(Wallet, name)().fields

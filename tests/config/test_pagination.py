@@ -45,21 +45,21 @@ def by_header(response):
 
 
 def test_a_list_of_applications_is_truncated_at_8_mib(api, user):
-    applications_of(user, 100)
+    applications_of(user, 50)
     ids = pages_of(api, "/applications?", lambda body: body, by_header)
-    assert len(set(ids)) == len(ids) == 100
+    assert len(set(ids)) == len(ids) == 50
     assert ids == sorted(ids, reverse=True)
 
 
 def test_truncated_lender_inbox_sets_has_more(api, user):
     provider = ProviderFactory(owner=user)
     applications_of(
-        UserFactory(), 100, provider_id=int(provider.pk), status="submitted", submitted_at=timezone.now(),
+        UserFactory(), 50, provider_id=int(provider.pk), status="submitted", submitted_at=timezone.now(),
         created_at=timezone.now(),
     )  # fmt: skip
     path = f"/providers/{provider.pk}/applications?"
     ids = pages_of(api, path, lambda body: body["applications"], lambda response: response.json()["has_more"])
-    assert len(set(ids)) == len(ids) == 100
+    assert len(set(ids)) == len(ids) == 50
 
 
 def test_a_list_of_claims_is_truncated_at_8_mib(api, user):
@@ -69,10 +69,10 @@ def test_a_list_of_claims_is_truncated_at_8_mib(api, user):
 
 
 def large_items_of(user):
-    """Stage twenty notes of a megabyte each."""
+    """Stage ten notes of a megabyte each."""
     payload, now = {"text": "x" * 1_000_000}, timezone.now()
     return StagedItem.objects.bulk_create(
-        StagedItem.of(user_id=user.pk, kind="note", payload=payload, source=None, now=now) for _ in range(20)
+        StagedItem.of(user_id=user.pk, kind="note", payload=payload, source=None, now=now) for _ in range(10)
     )
 
 
@@ -80,13 +80,13 @@ def test_truncated_list_of_staged_items_sets_has_more(api, user):
     items = large_items_of(user)
     ids = pages_of(api, "/staging/items?", lambda body: body["items"], lambda response: response.json()["has_more"])
     assert ids == sorted((str(item.pk) for item in items), reverse=True)
-    assert api.read("/staging/items").json()["total"] == 20
+    assert api.read("/staging/items").json()["total"] == 10
 
 
 def test_approve_all_approves_items_beyond_8_mib(api, user):
     items = large_items_of(user)
     answer = api.send("/staging/approve-all", {"user_id": str(user.pk)})
-    assert answer.json() == {"approved": 20, "item_ids": [str(item.pk) for item in items]}
+    assert answer.json() == {"approved": 10, "item_ids": [str(item.pk) for item in items]}
 
 
 def test_list_truncation_measures_the_size_in_json(api, user):
@@ -134,7 +134,7 @@ def test_concurrent_requests_do_not_exceed_1000_active_offers(committed, needs_p
 def test_a_list_with_inactive_offers_is_truncated_at_8_mib(api, user):
     provider = ProviderFactory(owner=user)
     members = {"provider": provider, "owner": user, "description": "ü" * 2_000, "is_active": False}
-    Offer.objects.bulk_create(OfferFactory.build(**members) for _ in range(3_000))
+    Offer.objects.bulk_create(OfferFactory.build(**members) for _ in range(2_200))
     response = api.read(f"/provider-offers?provider_id={provider.pk}&include_inactive=true")
     assert MOST // 2 < len(response.content) <= MOST
     assert by_header(response)

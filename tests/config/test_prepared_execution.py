@@ -130,14 +130,12 @@ def test_prepared_statement_raises_driver_errors_as_django_errors(way, connectio
         execute(connection, "UPDATE credit_application SET status = %s", [None])
 
 
-def test_prepared_statement_is_captured_while_queries_are_logged(connection):
+def test_prepared_statement_is_captured_and_calls_an_execute_wrapper(connection):
     with CaptureQueriesContext(connection) as seen:
         execute(connection, "SELECT 41 + %s", [1])
         execute(connection, "DELETE FROM webhooks_event WHERE type = %s", ["none"])
     assert len(seen) == 2
 
-
-def test_prepared_statement_calls_an_execute_wrapper(connection):
     def refuse(*_arguments):
         raise RuntimeError("no statement here")
 
@@ -249,11 +247,11 @@ def test_prepared_select_returns_stored_documents_unchanged(user):
     assert render_json(row[0]) == b'{"b":2.5e-7,"a":[1.0,-0.0]}'
 
 
-@pytest.mark.parametrize("text", ["'; DROP TABLE credit_application; --", "%s", "%(x)s", "100%", '"', "\\", "?"])
-def test_prepared_statement_text_does_not_contain_its_arguments(user, text):
-    ApplicationFactory(consumer=user, notes=text)
-    select = PreparedSelect(lambda notes: Application.objects.filter(notes=notes), ("notes",))
-    assert select.rows(notes=text) == [(text,)]
+def test_prepared_statement_text_does_not_contain_its_arguments(user):
+    for text in ["'; DROP TABLE credit_application; --", "%s", "%(x)s", "100%", '"', "\\", "?"]:
+        ApplicationFactory(consumer=user, notes=text)
+        select = PreparedSelect(lambda notes: Application.objects.filter(notes=notes), ("notes",))
+        assert select.rows(notes=text) == [(text,)], text
 
 
 def test_record_read_by_a_prepared_get_can_be_saved(user):

@@ -23,18 +23,12 @@ def problem(response, status, code):
     return body
 
 
-def test_problem_json_has_every_field_of_the_default_error_format(api):
+def test_problem_json_has_every_field_of_the_default_error_format_and_the_details(api, anonymous):
     body = problem(api.read("/applications/none", Accept=BOTH), 404, "E4002")
     assert set(body) == MEMBERS
     assert body["detail"] == api.read("/applications/none").json()["message"]
-
-
-def test_problem_json_contains_the_details_of_its_error(api):
     body = problem(api.send("/applications", {}, Accept=BOTH), 400, "E1001")
     assert {detail["field"] for detail in body["details"]} >= {"offer_id", "provider_id"}
-
-
-def test_error_outside_of_a_view_is_returned_as_problem_json(anonymous):
     problem(anonymous.read("/nowhere", Accept=BOTH), 404, "E4001")
     problem(anonymous.read("/auth/me", Accept=BOTH), 401, "E2001")
 
@@ -50,7 +44,7 @@ def test_replayed_error_uses_the_format_of_the_accept_header(api, user):
     assert api.replace(path, body, key=key).content == first.content
 
 
-def test_caller_that_does_not_accept_problem_json_gets_the_default_format(api):
+def test_accept_header_selects_problem_json_only_for_errors(api):
     for accept in (
         "application/json, application/problem+json;q=0", "application/json, application/problem+json; q=0.000",
         "application/json, application/problem+jsonx", "*/*", "*/*, application/problem+jsonx",
@@ -58,17 +52,8 @@ def test_caller_that_does_not_accept_problem_json_gets_the_default_format(api):
     ):  # fmt: skip
         answer = api.read("/applications/none", Accept=accept)
         assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json"), accept
-
-
-def test_any_spelling_of_the_media_type_selects_problem_json(api):
     for accept in ("application/json;q=0.1, Application/Problem+JSON; q=0.1", "*/*, application/problem+json;q=1"):
         problem(api.read("/applications/none", Accept=accept), 404, "E4002")
-
-
-def test_caller_that_accepts_only_problem_json_gets_problem_json(api):
     problem(api.read("/applications", Accept="application/problem+json"), 406, "E1014")
-
-
-def test_success_response_does_not_depend_on_accepting_problem_json(api):
     answer = api.read(f"/provider-offers/{OfferFactory().pk}", Accept=BOTH)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")

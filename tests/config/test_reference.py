@@ -31,7 +31,7 @@ def operations_of(urlconf):
         yield from methods.values()
 
 
-def test_every_operation_has_a_section_with_samples_fields_and_errors(client, service):
+def test_every_operation_has_a_section_with_samples_typed_fields_errors_and_working_links(client, service):
     urlconf, address = service
     overview, pages = Reader(text_of(client, address)), {}
     for operation in operations_of(urlconf):
@@ -48,83 +48,60 @@ def test_every_operation_has_a_section_with_samples_fields_and_errors(client, se
         for status in operation["responses"]:
             assert status in section or status == "304"
         assert "<summary>Error</summary>" in section
-
-
-def test_links_within_a_section_have_a_target(client, service):
-    urlconf, address = service
-    for tag in {operation["tags"][0] for operation in operations_of(urlconf)}:
-        page = Reader(text_of(client, f"{address}/{tag}"))
+        for status, response in operation["responses"].items():
+            for code in re.findall(r"E\d{4}", response["description"]) if status[0] in "45" else ():
+                assert f"<code>{code}</code>" in section
+    for tag, text in pages.items():
+        assert "any value" not in text, tag
+        page = Reader(text)
         assert len(page.ids) == len(set(page.ids))
         assert [link for link in page.links if link.startswith("#") and link[1:] not in page.ids] == []
 
 
-def test_every_field_of_the_reference_has_a_type(client, service):
-    urlconf, address = service
-    for tag in {operation["tags"][0] for operation in operations_of(urlconf)}:
-        assert "any value" not in text_of(client, f"{address}/{tag}"), tag
-
-
-def test_the_reasons_of_a_counteroffer_have_their_codes_and_fields(client):
+def test_reference_shows_reasons_error_codes_and_code_in_html(client):
     text = text_of(client, "/v1/docs/applications").partition('id="counteroffers_create"')[2].partition("</section>")[0]
     assert "array of strings or objects, at most 4 items" in text
     assert "<code>income_insufficient</code>" in text
     assert "any JSON value" in text_of(client, "/v1/docs/applications")
-
-
-def test_every_event_is_in_the_section_of_events(client):
-    page = Reader(text_of(client, "/v1/docs/events"))
-    assert set(json.loads(document_bytes("config.urls"))["webhooks"]) <= set(page.ids)
-
-
-@pytest.mark.parametrize(
-    ("query", "first"),
-    [
-        ("quote", "provider-offers#offers_quote"),
-        ("apply to an offer", "applications#applications_create"),
-        ("POST /v1/applications", "applications#applications_create"),
-        ("inclusion proof", "applications#applications_proof"),
-        ("E1020", "applications#applications_create"),
-        ("payment.refunded", "events#payment.refunded"),
-        ("create application", "applications#applications_create"),
-        ("PUT /applications/{application_id}/status", "applications#applications_move"),
-        ("update status", "applications#applications_move"),
-    ],
-)
-def test_search_returns_the_operation_first(client, query, first):
-    page = Reader(text_of(client, f"/v1/docs?q={query.replace(' ', '+')}"))
-    results = [link for link in page.links if "#" in link and not link.endswith("#shared-errors")]
-    assert results[0] == f"/v1/docs/{first}"
-
-
-def test_a_search_without_results_links_to_the_guides(client):
-    text = text_of(client, "/v1/docs?q=%3Cnothing%3E")
-    assert "No operation has all of these words" in text
-    assert "<nothing>" not in text
-    assert "/docs/search.html?q=%3Cnothing%3E" in text
-
-
-def test_an_unknown_section_returns_404(client):
-    assert client.get("/v1/docs/nothing").status_code == 404
-    assert client.get("/v1/docs/nothing", HTTP_ACCEPT="text/html").status_code == 404
-    assert client.post("/v1/docs/applications").status_code == 405
-
-
-def test_examples_have_the_code_of_the_error_and_its_page(client):
     text = text_of(client, "/v1/docs/applications")
     codes = set(re.findall(r'<a href="(?:/docs/errors/|/v1/docs#)(E\d{4})"', text))
     examples = set(re.findall(r"&quot;code&quot;: &quot;(E\d{4})&quot;", text))
     assert examples
     assert examples <= codes
-
-
-def test_a_search_for_an_error_code_links_to_the_page_of_the_code(client):
-    assert '<a href="/docs/errors/E1020">E1020: cause and fix</a>' in text_of(client, "/v1/docs?q=e1020")
-    assert "cause and fix" not in text_of(client, "/v1/docs?q=E9999")
-
-
-def test_error_messages_have_html_code_instead_of_backticks(client):
     text = text_of(client, "/v1/docs/applications")
     assert "<code>terms_sha256</code> must be the hash of the current terms." in text
+    for path in ("/v1/docs?q=application.submitted", "/v1/docs/events"):
+        text = text_of(client, path)
+        assert "created as <code>submitted</code>" in text
+        assert ">An application was submitted. If it was created as `" not in text
+    page = Reader(text_of(client, "/v1/docs/events"))
+    assert set(json.loads(document_bytes("config.urls"))["webhooks"]) <= set(page.ids)
+
+
+SEARCHES = [
+    ("quote", "provider-offers#offers_quote"),
+    ("apply to an offer", "applications#applications_create"),
+    ("POST /v1/applications", "applications#applications_create"),
+    ("inclusion proof", "applications#applications_proof"),
+    ("E1020", "applications#applications_create"),
+    ("payment.refunded", "events#payment.refunded"),
+    ("create application", "applications#applications_create"),
+    ("PUT /applications/{application_id}/status", "applications#applications_move"),
+    ("update status", "applications#applications_move"),
+]
+
+
+def test_search_returns_the_operation_first_and_pages_of_codes_and_guides(client):
+    for query, first in SEARCHES:
+        page = Reader(text_of(client, f"/v1/docs?q={query.replace(' ', '+')}"))
+        results = [link for link in page.links if "#" in link and not link.endswith("#shared-errors")]
+        assert results[0] == f"/v1/docs/{first}", (query, first)
+    text = text_of(client, "/v1/docs?q=%3Cnothing%3E")
+    assert "No operation has all of these words" in text
+    assert "<nothing>" not in text
+    assert "/docs/search.html?q=%3Cnothing%3E" in text
+    assert '<a href="/docs/errors/E1020">E1020: cause and fix</a>' in text_of(client, "/v1/docs?q=e1020")
+    assert "cause and fix" not in text_of(client, "/v1/docs?q=E9999")
 
 
 def test_shared_errors_are_described_once_on_the_overview(client, service):
@@ -141,26 +118,12 @@ def test_shared_errors_are_described_once_on_the_overview(client, service):
         assert shared.isdisjoint(described), tag
 
 
-def test_every_error_of_an_operation_is_described_or_linked(client, service):
-    urlconf, address = service
-    for operation in operations_of(urlconf):
-        text = text_of(client, f"{address}/{operation['tags'][0]}")
-        section = text.partition(f'id="{operation["operationId"]}"')[2].partition("</section>")[0]
-        for status, response in operation["responses"].items():
-            for code in re.findall(r"E\d{4}", response["description"]) if status[0] in "45" else ():
-                assert f"<code>{code}</code>" in section
-
-
 def test_the_introduction_links_to_the_developer_pages_and_guides(client):
     text = text_of(client, "/v1/docs")
     assert '<a href="/developers/keys">developer pages</a>' in text
     assert "<h2>Errors</h2>" in text
     for page in set(re.findall(r'<a href="/docs/((?:guides|reference)/[\w-]+)">', text)):
         assert (ROOT / "docs" / f"{page}.md").is_file(), page
-
-
-def test_summaries_of_events_have_html_code_instead_of_backticks(client):
-    for path in ("/v1/docs?q=application.submitted", "/v1/docs/events"):
-        text = text_of(client, path)
-        assert "created as <code>submitted</code>" in text
-        assert ">An application was submitted. If it was created as `" not in text
+    assert client.get("/v1/docs/nothing").status_code == 404
+    assert client.get("/v1/docs/nothing", HTTP_ACCEPT="text/html").status_code == 404
+    assert client.post("/v1/docs/applications").status_code == 405

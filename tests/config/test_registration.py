@@ -45,14 +45,11 @@ def named(folder, others):
     return {(path, text) for path, tree in modules for text in strings_of(tree) if pattern.fullmatch(text)} - MAY
 
 
-@pytest.mark.parametrize("part", SHARED)
-def test_shared_code_does_not_mention_an_app(part):
-    assert named(f"config/{part}", APPS) == set()
-
-
-@pytest.mark.parametrize("app", APPS)
-def test_app_code_does_not_mention_another_app(app):
-    assert named(app, [other for other in APPS if other != app]) == set()
+def test_code_does_not_mention_another_app():
+    for part in SHARED:
+        assert named(f"config/{part}", APPS) == set(), part
+    for app in APPS:
+        assert named(app, [other for other in APPS if other != app]) == set(), app
 
 
 def test_every_registration_hook_has_a_declared_object():

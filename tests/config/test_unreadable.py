@@ -235,8 +235,8 @@ def test_database_contains_no_plaintext_secret(user):
         assert secret not in stored
 
 
-@pytest.mark.parametrize("lookup", ["secret", "secret__contains", "secret__in", "secret__startswith"])
-def test_filter_on_an_encrypted_column_raises_an_error(user, lookup):
+def test_filter_on_an_encrypted_column_raises_an_error(user):
     issue(user)
-    with pytest.raises(FieldError, match="encrypted"):
-        list(ApiKey.objects.filter(**{lookup: ["x"] if lookup.endswith("in") else "x"}))
+    for lookup in ["secret", "secret__contains", "secret__in", "secret__startswith"]:
+        with pytest.raises(FieldError, match="encrypted"):
+            list(ApiKey.objects.filter(**{lookup: ["x"] if lookup.endswith("in") else "x"}))
