@@ -66,12 +66,6 @@ def test_history_of_the_owner_has_a_change_of_a_key_by_operations(
     assert f"API key {action.partition('.')[2]}" in text_of(page)
 
 
-def test_history_of_an_operator_has_the_rotation_of_the_operators_key(operations_client, own):
-    confirm(operations_client, button_of(own.record, "rotate"), grace_days="2")
-    entry = AccountHistory.objects.get(account=own.record.owner)
-    assert (entry.action, entry.details) == ("api_key.rotated", {"replaces": own.record.pk})
-
-
 @pytest.fixture
 def omar(operations_client):
     """Return the account of `operations_client`."""
@@ -94,6 +88,8 @@ def test_rotating_your_key_shows_the_new_key_once_and_starts_the_grace_period(op
     assert key not in operations_client.get(page_of(fresh)).content.decode()
     issued.record.refresh_from_db()
     assert timedelta(days=1, hours=23) < issued.record.expires_at - timezone.now() < timedelta(days=2, minutes=1)
+    entry = AccountHistory.objects.get(account=own.record.owner)
+    assert (entry.action, entry.details) == ("api_key.rotated", {"replaces": own.record.pk})
 
 
 def collect(key_id, **credential):
@@ -178,29 +174,24 @@ def test_resubmitted_rotation_form_creates_no_second_key(operations_client, own)
     assert ApiKey.objects.count() == 2
 
 
-@pytest.mark.parametrize("days", ["-1", "91", "x", "", "1e3"])
-def test_key_rotation_form_rejects_a_grace_period_out_of_range(operations_client, issued, days):
-    response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days=days)
-    assert response.status_code == 200
-    assert ApiKey.objects.count() == 1
+def test_key_rotation_form_rejects_a_grace_period_out_of_range(operations_client, issued):
+    for days in ["-1", "91", "x", "", "1e3"]:
+        response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days=days)
+        assert response.status_code == 200, days
+        assert ApiKey.objects.count() == 1, days
 
 
-def test_support_and_reviewers_cannot_open_or_revoke_keys(supports_client, reviewers_client, issued):
+def test_support_reviewers_and_unknown_actions_on_a_key_are_rejected(
+    supports_client, reviewers_client, issued, operations_client
+):
     for client in (supports_client, reviewers_client):
         assert client.get(LIST).status_code == 403
         assert client.post(button_of(issued.record, "revoke"), {"seen": "x"}).status_code == 403
     assert ApiKey.objects.get().revoked_at is None
-
-
-def test_unknown_action_on_a_key_is_rejected(operations_client, issued):
     assert operations_client.get(button_of(issued.record, "explode")).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("state", "expected"),
-    [("active", 2), ("expiring", 1), ("expired", 1), ("revoked", 1), ("to_collect", 1), ("nonsense", 5)],
-)
-def test_key_list_can_be_filtered_by_state(operations_client, issued, state, expected):
+def test_key_list_can_be_filtered_by_state(operations_client, issued):
     now = timezone.now()
     owner = issued.record.owner
     keys.create_api_key(owner=owner, name="soon", scopes=[], now=now, expires_at=now + timedelta(days=3))
@@ -209,5 +200,13 @@ def test_key_list_can_be_filtered_by_state(operations_client, issued, state, exp
     gone = keys.create_api_key(owner=owner, name="gone", scopes=None, now=now).record
     keys.revoke_api_key(gone, now=now)
     keys.offer_successor(issued.record, now=now, grace_days=7)
-    response = operations_client.get(LIST, {"state": state})
-    assert len(response.context["cl"].result_list) == expected
+    for state, expected in [
+        ("active", 2),
+        ("expiring", 1),
+        ("expired", 1),
+        ("revoked", 1),
+        ("to_collect", 1),
+        ("nonsense", 5),
+    ]:
+        response = operations_client.get(LIST, {"state": state})
+        assert len(response.context["cl"].result_list) == expected, (state, expected)

@@ -62,11 +62,6 @@ def test_support_cannot_read_data_or_applicants_while_masked(supports_client, ca
     assert case.applicants_sha256 in shown
 
 
-def test_case_page_shows_data_without_a_schema_with_titles(reviewers_client, case):
-    Application.objects.update(offer_snapshot=None)
-    assert "<th>Purpose</th>" in page(reviewers_client, case)
-
-
 def test_case_page_with_erased_or_undecryptable_applicants_shows_a_message(
     reviewers_client, supports_client, case, settings
 ):
@@ -102,25 +97,17 @@ class TestNames:
         yield reverse("admin:credit_application_move", args=[case.pk, "under_review"])
         yield reverse("admin:credit_application_assign", args=[case.pk])
 
-    def test_lists_cases_and_decision_pages_show_the_legal_name_to_reviewers(self, reviewers_client, case):
+    def test_lists_cases_and_decision_pages_show_the_legal_name_to_reviewers(self, reviewers_client, case, reviewer):
         for address in self.addresses(case):
             assert self.NAMES in text_of(reviewers_client.get(address)), address
-
-    def test_application_list_shows_the_legal_name_above_the_account(self, reviewers_client, case):
         text = text_of(reviewers_client.get(reverse("admin:credit_application_changelist")))
         assert f"{self.NAMES} {case.consumer.username} ({case.consumer_id})" in text
-
-    def test_decision_page_title_contains_the_legal_name(self, reviewers_client, case):
         shown = reviewers_client.get(reverse("admin:credit_application_move", args=[case.pk, "under_review"]))
         title = f"Start the review: application {self.NAMES} · {reference_of(case.pk)}"
         assert shown.context["title"] == title
-
-    def test_bulk_preview_contains_the_legal_name_of_each_applicant(self, reviewers_client, case):
         chosen = {"action": "move_to_under_review", "_selected_action": [str(case.pk)], "index": "0"}
         shown = reviewers_client.post(reverse("admin:credit_application_changelist"), chosen)
         assert f"{self.NAMES} · {reference_of(case.pk)}" in text_of(shown)
-
-    def test_clock_and_proposal_lists_contain_the_legal_name(self, reviewers_client, reviewer, case):
         Clock.start(case, Clock.REVIEW, now=timezone.now())
         Proposal.objects.create(
             application=case, to="approved", seen="x", proposed_by=reviewer, proposed_at=timezone.now()

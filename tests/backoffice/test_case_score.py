@@ -41,7 +41,7 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
     return application
 
 
-def test_case_page_shows_score_total_outcome_points_and_reasons(reviewers_client, champion):
+def test_case_page_shows_score_total_outcome_points_and_reasons_but_no_shadow_score(reviewers_client, champion):
     answer = reviewers_client.get(page_of(case(champion)))
     text, body = text_of(answer), answer.content.decode()
     assert "550 of 0 to 900 reject" in text
@@ -52,13 +52,17 @@ def test_case_page_shows_score_total_outcome_points_and_reasons(reviewers_client
     assert "income below $1,500 20 -100" in text
     assert "housing everything else 10 -30" in text
     assert body.count('<svg class="points"') == 3
+    assert "Proposal:" not in text_of(reviewers_client.get(page_of(case(champion, purpose=Score.SHADOW))))
 
 
-def test_case_page_proposes_no_decision_after_a_referral(reviewers_client, champion):
+def test_case_page_and_decisions_follow_no_proposal_after_a_referral(reviewers_client, champion):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
     assert "Proposal: none: a reviewer decides" in text
     assert "Unable to verify identity" in text
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or a missing value sets the outcome" in text
+    application = case(champion, {**GOOD, "identity.verified": False})
+    for to in ("approved", "rejected"):
+        assert "against the proposal" not in text_of(reviewers_client.get(move_of(application, to)))
 
 
 def test_earlier_score_proposes_nothing_while_scores_are_off(reviewers_client, champion, settings):
@@ -89,10 +93,6 @@ def test_displaying_the_score_of_a_case_executes_three_statements(reviewers_clie
     assert counts["scored"] == counts["plain"] + 3
 
 
-def test_case_page_hides_shadow_scores(reviewers_client, champion):
-    assert "Proposal:" not in text_of(reviewers_client.get(page_of(case(champion, purpose=Score.SHADOW))))
-
-
 def test_case_page_masks_the_score_for_support(supports_client, champion):
     answer = supports_client.get(page_of(case(champion)))
     text = text_of(answer)
@@ -118,7 +118,7 @@ def test_case_score_states_that_facts_were_erased_or_data_changed(reviewers_clie
     assert "550 of 0 to 900" in after
 
 
-def test_decision_page_states_that_an_override_of_the_score_requires_a_reason(reviewers_client, champion):
+def test_override_of_the_score_requires_a_reason(reviewers_client, champion):
     application = case(champion)
     against = "The score, 550, proposes to reject it: a different decision requires a reason"
     page = reviewers_client.get(move_of(application, "approved"))
@@ -126,10 +126,6 @@ def test_decision_page_states_that_an_override_of_the_score_requires_a_reason(re
     assert page.context["warning"].startswith(against)
     assert against not in text_of(reviewers_client.get(move_of(application, "rejected")))
     assert against not in text_of(reviewers_client.get(move_of(application, "pending_documents")))
-
-
-def test_override_without_a_reason_shows_a_field_error(reviewers_client, champion):
-    application = case(champion)
     address = move_of(application, "approved")
     page = reviewers_client.get(address)
     sent = {"seen": seen_value(page), "terms_seen": page.context.get("terms_seen", ""), "reason": ""}
@@ -145,7 +141,9 @@ def test_override_without_a_reason_shows_a_field_error(reviewers_client, champio
     (GOOD, "rejected", {"code_1": "income_insufficient"}, "Income insufficient for amount of credit requested."),
 ])  # fmt: skip
 class TestReasonAgainstTheScore:
-    def test_form_requires_only_the_internal_reason(self, reviewers_client, champion, facts, to, fields, default):
+    def test_form_requires_an_internal_reason_only_against_the_score(
+        self, reviewers_client, champion, facts, to, fields, default
+    ):
         address = move_of(case(champion, facts), to)
         page = reviewers_client.get(address)
         shown = page.context["form"].fields
@@ -155,6 +153,9 @@ class TestReasonAgainstTheScore:
         assert "Why you deviate from the score Colleagues read it on the case." in text_of(page)
         answer = send_form(reviewers_client, address, **fields, reason="Welcome.")
         assert list(answer.context["form"].errors) == ["score_reason"]
+        follows = {"approved": "rejected", "rejected": "approved"}[to]
+        form = reviewers_client.get(move_of(case(champion, facts), follows)).context["form"]
+        assert "score_reason" not in form.fields
 
     def test_internal_reason_becomes_a_note(self, reviewers_client, champion, facts, to, fields, default):
         application = case(champion, facts)
@@ -190,16 +191,3 @@ class TestReasonAgainstTheScore:
         assert "Known to us." not in str(row.metadata)
         timeline = text_of(reviewers_client.get(page_of(application)))
         assert "Against the score's proposal: Known to us." in timeline
-
-    def test_form_that_follows_the_score_has_no_internal_reason(
-        self, reviewers_client, champion, facts, to, fields, default
-    ):
-        follows = {"approved": "rejected", "rejected": "approved"}[to]
-        form = reviewers_client.get(move_of(case(champion, facts), follows)).context["form"]
-        assert "score_reason" not in form.fields
-
-
-def test_a_decision_after_a_referral_is_not_an_override(reviewers_client, champion):
-    application = case(champion, {**GOOD, "identity.verified": False})
-    for to in ("approved", "rejected"):
-        assert "against the proposal" not in text_of(reviewers_client.get(move_of(application, to)))

@@ -40,25 +40,13 @@ def correction(db):
     return correction_of(make("rejected"))
 
 
-def test_correction_queue_counts_open_correction_requests(reviewer, correction):
+def test_correction_queue_and_list_separate_open_and_answered_corrections(reviewer, correction, reviewers_client):
     correction_of(make("rejected")).close(Correction.REFUSED, by=reviewer, now=timezone.now())
     waiting = {state.queue.name: state.count for state in states_of(reviewer)}
     assert waiting["corrections"] == 1
-
-
-def test_correction_list_can_be_filtered_by_state(reviewers_client, reviewer, correction):
     assert "Correction of Monthly income" in text_of(reviewers_client.get(page(correction)))
     assert str(correction.pk) in reviewers_client.get(LIST, {"state": "open"}).content.decode()
     assert str(correction.pk) not in reviewers_client.get(LIST, {"state": "answered"}).content.decode()
-
-
-def test_answer_to_a_correction_is_stored_once_and_removes_it_from_the_queue(reviewers_client, reviewer, correction):
-    text = text_of(confirm(reviewers_client, answer_page(correction), status="refused", reason="No document shows it."))
-    assert "You answered the correction." in text
-    correction.refresh_from_db()
-    assert (correction.status, correction.reason) == ("refused", "No document shows it.")
-    assert correction.closed_by == reviewer
-    assert "The correction is already answered." in reviewers_client.get(page(correction)).content.decode()
 
 
 def test_answer_page_shows_both_values_and_the_statement(reviewers_client):
@@ -75,10 +63,16 @@ def test_answer_page_shows_both_values_and_the_statement(reviewers_client):
     assert "Monthly income — → $3,200.00" in text_of(reviewers_client.get(answer_page(correction)))
 
 
-def test_answer_to_a_correction_requires_a_reason(reviewers_client, correction):
+def test_answer_to_a_correction_requires_a_reason_and_is_stored_once(reviewers_client, correction, reviewer):
     send_form(reviewers_client, answer_page(correction), status="corrected", reason="")
     correction.refresh_from_db()
     assert correction.closed_at is None
+    text = text_of(confirm(reviewers_client, answer_page(correction), status="refused", reason="No document shows it."))
+    assert "You answered the correction." in text
+    correction.refresh_from_db()
+    assert (correction.status, correction.reason) == ("refused", "No document shows it.")
+    assert correction.closed_by == reviewer
+    assert "The correction is already answered." in reviewers_client.get(page(correction)).content.decode()
 
 
 def test_support_can_view_masked_corrections_but_not_answer(supports_client, correction):

@@ -1,22 +1,36 @@
-"""Test the decision page: the case next to the form, confirmed terms, suggested reasons, and the next case."""
+"""Test the decision page: the case next to the form, confirmed terms, suggested reasons, and the oldest case."""
 
 from datetime import timedelta
 
 import pytest
+from django.contrib.admin.models import LogEntry
+from django.urls import reverse
 from django.utils import timezone
 
+from config.core.casework import Assignment, ReplyTemplate
 from credit.console.forms import REASON_CHOICES, chosen_reasons
+from credit.core.figures import reference_of
 from credit.core.reasons import OTHER, REASONS
-from credit.models import Application, ApplicationHistory, Counteroffer, LoanTerms, Proposal
+from credit.models import (
+    Application,
+    ApplicationHistory,
+    Counteroffer,
+    LoanTerms,
+    Proposal,
+    ProviderMember,
+    RequestedDocument,
+)
 from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import confirm, seen_value, send_form, text_of
-from tests.backoffice.test_applications import make, move_of, page_of
+from tests.backoffice.test_applications import LIST, make, move_of, page_of
 from tests.backoffice.test_case_score import case as scored_case
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.scoring.past import model_of, version_of
 from tests.credit.terms.lending import applied, listed
 
 pytestmark = [pytest.mark.django_db]
+OLDEST = f"{LIST}oldest/"
 OFFERED = {"amount": "6000", "rate_percent": "8", "term_months": "12"}
 
 
@@ -34,24 +48,20 @@ def status_of(application):
 
 
 class TestCase:
-    def test_decision_page_shows_the_figures_and_the_score(self, reviewers_client, scored):
+    def test_decision_page_shows_the_form_before_the_figures_the_score_and_the_hash(self, reviewers_client, scored):
+        digest = scored.data_sha256
+        page = text_of(reviewers_client.get(move_of(scored, "rejected")))
+        assert f"(SHA-256 {digest[:8]}…{digest[-8:]})" in page
+        assert digest not in page
+        body = reviewers_client.get(move_of(scored, "approved")).content.decode()
+        parts = ['name="amount"', 'id="case-heading"', 'id="what-heading"']
+        assert sorted(parts, key=body.index) == parts
         Application.objects.update(application_data={"amount_cents": 500_000, "income_cents": 4_800_000})
         rows = rows_of(reviewers_client.get(move_of(scored, "rejected")))
         assert rows["Account"] == scored.consumer.username
         assert (rows["Amount"], rows["Monthly income"]) == ("$5,000.00", "$4,000.00")
         assert (rows["Score"], rows["Score's proposal"]) == ("550 of 0 to 900", "reject")
         assert "Income insufficient for amount of credit requested" in rows["Reasons of the score"]
-
-    def test_decision_page_shows_the_ends_of_the_hash_of_the_data(self, reviewers_client, scored):
-        digest = scored.data_sha256
-        page = text_of(reviewers_client.get(move_of(scored, "rejected")))
-        assert f"(SHA-256 {digest[:8]}…{digest[-8:]})" in page
-        assert digest not in page
-
-    def test_decision_form_precedes_the_case_and_the_effects(self, reviewers_client, scored):
-        body = reviewers_client.get(move_of(scored, "approved")).content.decode()
-        parts = ['name="amount"', 'id="case-heading"', 'id="what-heading"']
-        assert sorted(parts, key=body.index) == parts
 
     def test_proposal_confirmation_page_shows_the_figures(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
@@ -85,15 +95,13 @@ class TestTerms:
         reviewers_client.post(address, {"seen": seen_value(page), "terms_seen": page.context["terms_seen"]})
         assert status_of(application) == "approved"
 
-    def test_counteroffer_preview_computes_terms_without_other_fields(self, reviewers_client, application):
+    def test_counteroffer_form_previews_terms_and_proposes_an_expiry_after_14_days(self, reviewers_client, application):
         address = move_of(application, "counteroffer")
         sent = {"seen": seen_value(reviewers_client.get(address)), **OFFERED, "preview": "1"}
         page = reviewers_client.post(address, sent)
         assert "code_1" in page.context["form"].errors
         assert dict(page.context["figures"])["Monthly payment"] == "$521.93"
         assert not Counteroffer.objects.exists()
-
-    def test_counteroffer_form_proposes_an_expiry_after_14_days(self, reviewers_client, application):
         send_form(
             reviewers_client, move_of(application, "counteroffer"), **OFFERED, code_1="bankruptcy",
             expires_on=reviewers_client.get(move_of(application, "counteroffer")).context["form"].initial["expires_on"],
@@ -102,13 +110,11 @@ class TestTerms:
 
 
 class TestReasons:
-    def test_rejection_form_is_prefilled_with_the_score_reasons(self, reviewers_client, scored):
+    def test_only_the_rejection_form_is_prefilled_with_the_score_reasons(self, reviewers_client, scored):
         initial = reviewers_client.get(move_of(scored, "rejected")).context["form"].initial
         reasons = scored.decision_score.reasons
         assert reasons
         assert [initial[f"code_{at}"] for at in range(1, len(reasons) + 1)] == reasons
-
-    def test_approval_form_has_no_rejection_reasons(self, reviewers_client, scored):
         assert "code_1" not in reviewers_client.get(move_of(scored, "approved")).context["form"].initial
 
     def test_rejection_form_prefills_the_custom_reason_of_a_score(self):
@@ -120,13 +126,14 @@ class TestReasons:
 
 
 class TestNextCase:
-    def test_decision_can_redirect_to_the_case_that_waited_longest(self, reviewers_client):
+    def test_only_a_decision_can_redirect_to_the_case_that_waited_longest(self, reviewers_client):
         later, oldest, first = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (1, 9, 3))
         address = move_of(first, "rejected")
         assert 'value="Reject, and open the next case"' in reviewers_client.get(address).content.decode()
         shown = confirm(reviewers_client, address, code_1="bankruptcy", next="1")
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(oldest)
         assert (status_of(first), status_of(later)) == ("rejected", "under_review")
+        assert b'name="next"' not in reviewers_client.get(move_of(make("submitted"), "under_review")).content
 
     def test_next_case_skips_cases_with_a_proposal(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
@@ -157,8 +164,163 @@ class TestNextCase:
         assert shown.redirect_chain[-1][0] == page_of(application)
         assert not ApplicationHistory.objects.exists()
 
-    def test_start_of_a_review_has_no_next_case_option(self, reviewers_client):
-        assert b'name="next"' not in reviewers_client.get(move_of(make("submitted"), "under_review")).content
+
+class TestOldestCase:
+    def take(self, client):
+        return client.post(OLDEST)
+
+    def test_take_oldest_button_assigns_the_oldest_unassigned_case(self, reviewers_client, reviewer):
+        now = timezone.now()
+        make("submitted", submitted_at=now)
+        taken = make("submitted", submitted_at=now - timedelta(days=9))
+        oldest = make(submitted_at=now - timedelta(days=5))
+        own = make(submitted_at=now - timedelta(days=20), consumer=reviewer)
+        Assignment.objects.create(
+            kind="credit.application", record_id=str(taken.pk), assignee=staff_of("Reviewer"), assigned_by=reviewer,
+            assigned_at=now,
+        )  # fmt: skip
+        assert "Take the oldest" in reviewers_client.get("/admin/").content.decode()
+        answer = self.take(reviewers_client)
+        assert answer.status_code == 302
+        assert answer.url.startswith(page_of(oldest))
+        assert Assignment.objects.get(record_id=str(oldest.pk)).assignee == reviewer
+        entries = LogEntry.objects.filter(object_id=str(oldest.pk))
+        assert f"Assigned to {reviewer}." in [entry.get_change_message() for entry in entries]
+        assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
+
+    def test_take_oldest_button_takes_another_case_and_counts_the_open_cases(self, reviewers_client):
+        days = [timezone.now() - timedelta(days=days) for days in (9, 5)]
+        first, second = (make("submitted", submitted_at=at) for at in days)
+        assert self.take(reviewers_client).url.startswith(page_of(first))
+        page = reviewers_client.post(OLDEST, follow=True)
+        assert page.redirect_chain[-1][0].startswith(page_of(second))
+        assert "You still have 1 open case" in text_of(page)
+        last = reviewers_client.post(OLDEST, follow=True)
+        assert "No unassigned case is waiting. You still have 2 open cases." in text_of(last)
+        assert "work=mine" in last.redirect_chain[-1][0]
+
+    def test_take_oldest_button_starts_the_review(self, reviewers_client, reviewer, settings):
+        for policy, status in [("four_eyes", "under_review"), ("reviewed", "under_review")]:
+            settings.REVIEW_POLICY = policy
+            case = make("submitted", submitted_at=timezone.now())
+            self.take(reviewers_client)
+            case.refresh_from_db()
+            assert case.status == status, (policy, status)
+            assert case.history.get().principal == reviewer, (policy, status)
+
+    def test_take_oldest_button_leaves_cases_that_wait_for_another_party(self, reviewers_client, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        proposed = make(submitted_at=timezone.now())
+        colleague = backoffice_client(staff_of("Reviewer", username="ruth"))
+        confirm(colleague, move_of(proposed, "rejected"), code_1="no_credit_file")
+        assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
+        listed = text_of(reviewers_client.get(LIST))
+        assert "under review proposal waits" in listed
+        assert reference_of(proposed.pk) not in text_of(reviewers_client.get(LIST, {"queue": "review"}))
+
+    @pytest.mark.parametrize("leave", [{"is_active": False}, None])
+    def test_case_assigned_to_a_former_reviewer_becomes_unassigned(self, reviewers_client, reviewer, leave):
+        case, colleague = make(submitted_at=timezone.now()), staff_of("Reviewer", username="gone")
+        work = {"kind": "credit.application", "record_id": str(case.pk), "assigned_at": timezone.now()}
+        Assignment.objects.create(**work, assignee=colleague, assigned_by=reviewer)
+        assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
+        if leave:
+            type(colleague).objects.filter(pk=colleague.pk).update(**leave)
+        else:
+            colleague.groups.clear()
+        assert "gone, since" not in text_of(reviewers_client.get(page_of(case)))
+        for work in ("nobody", ""):
+            page = text_of(reviewers_client.get(LIST, {"work": work} if work else {}))
+            assert "gone" not in page
+            assert reference_of(case.pk) in page
+        assert self.take(reviewers_client).url.startswith(page_of(case))
+        assert Assignment.objects.get().assignee == reviewer
+
+    def test_case_assigned_to_a_lenders_former_reviewer_becomes_unassigned(self, db):
+        lender = lender_of("acme", 4_711)
+        case, people = lender.application, lender.people
+        Application.objects.filter(pk=case.pk).update(status="under_review")
+        work = {"kind": "credit.application", "record_id": str(case.pk), "provider": "4711"}
+        Assignment.objects.filter(**work).delete()
+        now = timezone.now()
+        Assignment.objects.create(**work, assignee=people["reviewer"], assigned_by=people["owner"], assigned_at=now)
+        owner = console_client(people["owner"])
+        assert "No unassigned case is waiting" in text_of(owner.post(OLDEST, follow=True))
+        ProviderMember.objects.filter(user=people["reviewer"]).update(role="reader")
+        assert owner.post(OLDEST).url.startswith(page_of(case))
+        assert Assignment.objects.get(**work).assignee == people["owner"]
+
+    def test_take_oldest_action_requires_a_reviewer_and_post(self, reviewers_client, supports_client):
+        make()
+        assert supports_client.post(OLDEST).status_code == 403
+        assert reviewers_client.get(OLDEST).status_code == 302
+        assert not Assignment.objects.exists()
+
+
+class TestReplyTemplates:
+    @pytest.fixture
+    def templates(self, db):
+        """Return a list of documents and a reason, as values of a form."""
+        texts = (("documents", "Payslip of May\nPayslip of June"), ("reason", "Please send them."))
+        rows = [ReplyTemplate.objects.create(use=use, name=use, text=text) for use, text in texts]
+        return dict(zip(("documents_template", "reason_template"), (str(row.pk) for row in rows), strict=True))
+
+    def test_chosen_reply_templates_are_shown_before_the_request(self, reviewers_client, templates):
+        application = make()
+        address = move_of(application, "pending_documents")
+        page = reviewers_client.get(address)
+        fields = list(page.context["form"].fields)
+        assert fields[:4] == ["documents", "documents_template", "reason", "reason_template"]
+        body = {"seen": seen_value(page), "documents": "Passport", "reason": "", **templates}
+        shown = reviewers_client.post(address, body)
+        assert "Check the inserted text, then send the form again." in text_of(shown)
+        assert not RequestedDocument.objects.exists()
+        sent = {name: shown.context["form"][name].value() for name in body}
+        assert sent["documents"] == "Passport\nPayslip of May\nPayslip of June"
+        reviewers_client.post(address, {**sent, "documents": "Passport\nPayslip of June"})
+        application.refresh_from_db()
+        assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
+        assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Passport", "Payslip of June"}
+
+    def test_inserting_a_reply_template_twice_adds_its_text_once(self, reviewers_client, templates):
+        address = move_of(make(), "pending_documents")
+        body = {"documents": "", "reason": "", "preview": "Insert", **templates}
+        first = reviewers_client.post(address, body).context["form"]
+        again = {name: first[name].value().replace("\n", "\r\n") for name in body if name != "preview"}
+        second = reviewers_client.post(address, {**again, **templates}).context["form"]
+        assert second["documents"].value() == "Payslip of May\nPayslip of June"
+
+    def test_chosen_reply_template_of_a_bulk_decision_is_shown_first(self, reviewers_client, templates):
+        application = make("submitted")
+        body = {"row": f"{application.pk}|{application.reviewed_state}", "seen": "bulk", "reason": ""}
+        address = reverse("admin:credit_application_bulk", args=["under_review"])
+        for more in ({"reason_template": templates["reason_template"]}, {"preview": "Insert"}):
+            shown = reviewers_client.post(address, {**body, **more})
+            assert shown.context["form"] is not None
+            assert Application.objects.get().status == "submitted"
+
+    def test_unknown_reply_template_is_an_error_of_its_field(self, reviewers_client, templates):
+        address = move_of(make(), "pending_documents")
+        shown = reviewers_client.post(address, {"documents": "Passport", "reason": "x", "reason_template": "0"})
+        assert "reason_template" in shown.context["form"].errors
+
+    def test_form_offers_only_the_reasons_for_its_decision(self, reviewers_client):
+        uses = {"approval": "Approved", "rejection": "Rejected", "request": "Asked", "review": "Back", "reason": "Any"}
+        for use, name in uses.items():
+            ReplyTemplate.objects.create(use=use, name=name, text=name)
+        for status, to, offered in (
+            ("under_review", "approved", "Approved"), ("under_review", "rejected", "Rejected"),
+            ("under_review", "pending_documents", "Asked"), ("rejected", "under_review", "Back"),
+            ("under_review", "withdrawn", "Any"),
+        ):  # fmt: skip
+            form = reviewers_client.get(move_of(make(status), to)).context["form"]
+            assert {name for _, name in form.fields["reason_template"].choices[1:]} == {offered, "Any"}, to
+
+    def test_reviewers_can_edit_reply_templates_and_support_cannot(self, reviewers_client, supports_client):
+        add = reverse("admin:backoffice_replytemplate_add")
+        assert reviewers_client.post(add, {"use": "reason", "name": "n", "text": "t"}).status_code == 302
+        assert ReplyTemplate.objects.get().text == "t"
+        assert supports_client.get(add).status_code == 403
 
 
 def test_rejection_form_offers_each_reason_once():

@@ -44,7 +44,7 @@ def test_application_page_shows_the_files_of_each_document(reviewers_client, app
     assert "File uploaded" in text_of(page)
 
 
-def test_document_image_is_displayed_inline_in_a_sandbox(reviewers_client, application):
+def test_document_image_is_displayed_in_a_sandbox_and_a_pdf_is_downloaded(reviewers_client, application):
     answer = reviewers_client.get(file_of(application, upload_file(application)))
     assert (answer.status_code, answer.content) == (200, PNG)
     assert answer.headers["Content-Type"] == "image/png"
@@ -52,6 +52,9 @@ def test_document_image_is_displayed_inline_in_a_sandbox(reviewers_client, appli
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "no-store" in answer.headers["Cache-Control"]
+    answer = reviewers_client.get(file_of(application, upload_file(application, PDF, "page.html")))
+    assert (answer.content, answer.headers["Content-Type"]) == (PDF, "application/pdf")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="page.html.pdf"'
 
 
 def png_of(width, height):
@@ -64,15 +67,15 @@ def jpeg_of(width, height, before=b"\xff\xe0\x00\x04ab"):
     return b"\xff\xd8" + before + frame + b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x37\xff\xd9"
 
 
-@pytest.mark.parametrize(("content", "shown"), [
-    (png_of(5_000, 10_000), True), (png_of(50_001, 1_000), False), (png_of(2**31 - 1, 2**31 - 1), False),
-    (jpeg_of(5_000, 10_000), True), (jpeg_of(65_535, 65_535), False),
-    (jpeg_of(9, 9, b"\xff" * 70_000), True), (jpeg_of(9, 9, b""), True),
-])  # fmt: skip
-def test_document_image_with_too_many_pixels_is_downloaded(reviewers_client, application, content, shown):
-    answer = reviewers_client.get(file_of(application, upload_file(application, content)))
-    assert (answer.status_code, answer.content) == (200, content)
-    assert answer.headers["Content-Disposition"].partition(";")[0] == ("inline" if shown else "attachment")
+def test_document_image_with_too_many_pixels_is_downloaded(reviewers_client, application):
+    for content, shown in [
+        (png_of(5_000, 10_000), True), (png_of(50_001, 1_000), False), (png_of(2**31 - 1, 2**31 - 1), False),
+        (jpeg_of(5_000, 10_000), True), (jpeg_of(65_535, 65_535), False),
+        (jpeg_of(9, 9, b"\xff" * 70_000), True), (jpeg_of(9, 9, b""), True),
+    ]:  # fmt: skip
+        answer = reviewers_client.get(file_of(application, upload_file(application, content)))
+        assert (answer.status_code, answer.content) == (200, content), (content, shown)
+        assert answer.headers["Content-Disposition"].partition(";")[0] == ("inline" if shown else "attachment")
 
 
 @pytest.mark.parametrize("content", [
@@ -83,12 +86,6 @@ def test_damaged_document_image_is_not_displayed_inline(content):
     assert not may_be_shown(content)
 
 
-def test_document_pdf_is_downloaded_instead_of_displayed(reviewers_client, application):
-    answer = reviewers_client.get(file_of(application, upload_file(application, PDF, "page.html")))
-    assert (answer.content, answer.headers["Content-Type"]) == (PDF, "application/pdf")
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="page.html.pdf"'
-
-
 def test_back_office_document_access_is_logged(reviewers_client, reviewer, application):
     file = upload_file(application)
     reviewers_client.get(file_of(application, file))
@@ -97,19 +94,16 @@ def test_back_office_document_access_is_logged(reviewers_client, reviewer, appli
     assert row.details == {"file": str(file.pk), "sha256": file.sha256}
 
 
-def test_support_cannot_view_document_files_or_file_names(supports_client, application):
+def test_support_and_visitors_cannot_view_document_files_or_file_names(client, application, supports_client):
+    answer = client.get(file_of(application, upload_file(application)))
+    assert (answer.status_code, answer.headers["Location"].startswith("/admin/login/")) == (302, True)
+    people = backoffice_client(UserFactory())
+    assert people.get(file_of(application, DocumentFile.objects.get())).status_code == 302
     file = upload_file(application, PNG, "passport of jane.png")
     page = supports_client.get(page_of(application))
     assert "Payslip" in text_of(page)
     assert "jane" not in page.content.decode()
     assert supports_client.get(file_of(application, file)).status_code == 403
-
-
-def test_document_page_redirects_visitors_outside_of_staff_to_the_log_in(client, application):
-    answer = client.get(file_of(application, upload_file(application)))
-    assert (answer.status_code, answer.headers["Location"].startswith("/admin/login/")) == (302, True)
-    people = backoffice_client(UserFactory())
-    assert people.get(file_of(application, DocumentFile.objects.get())).status_code == 302
 
 
 def test_back_office_file_of_another_application_returns_404(reviewers_client, application, user):

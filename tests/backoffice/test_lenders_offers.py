@@ -43,23 +43,16 @@ def offer(owner, lender):
     return Offer.objects.get(name="Harbor loan")
 
 
-def test_owner_creates_an_offer(lender, offer):
+def test_owner_creates_an_offer(owner, lender):
+    assert "The offer is active." in text_of(confirm(owner, make_of(lender), **FIELDS))
+    offer = Offer.objects.get(name="Harbor loan")
     assert offer.owner == lender.people["owner"]
     assert (offer.provider_id, offer.version, offer.is_active) == ("701", 1, True)
     assert (offer.loan_amount_min_cents, offer.loan_amount_max_cents) == (100_000, 1_000_000)
     assert (offer.apr_min_percent, offer.apr_max_percent, offer.term_options_months) == (6.9, 17.5, [12, 24])
 
 
-def test_fields_of_the_european_union_open_for_an_eu_offer_and_for_errors(owner, lender):
-    page = owner.get(make_of(lender))
-    assert '<details class="group"><summary>Credit in the European Union' in page.content.decode()
-    seen = seen_value(page)
-    for fields in ({"jurisdiction": "eu"}, {"jurisdiction": "xx"}):
-        page = owner.post(make_of(lender), {"seen": seen, **FIELDS, **fields}).content.decode()
-        assert '<details class="group" open>' in page
-
-
-def test_offer_form_has_sections_and_focuses_the_first_invalid_field(owner, lender):
+def test_offer_form_has_sections_and_opens_the_section_of_an_eu_offer_or_an_error(owner, lender):
     page = owner.get(make_of(lender))
     content = page.content.decode()
     for title in ("Offer", "Amounts", "Rates and terms", "Representative example", "Information for applicants"):
@@ -70,28 +63,27 @@ def test_offer_form_has_sections_and_focuses_the_first_invalid_field(owner, lend
     fields = {**FIELDS, "rate_min": "x", "terms": "y"}
     page = owner.post(make_of(lender), {"seen": seen_value(page), **fields})
     assert re.findall(r'<input[^>]+name="(\w+)"[^>]+data-first', page.content.decode()) == ["rate_min"]
+    page = owner.get(make_of(lender))
+    assert '<details class="group"><summary>Credit in the European Union' in page.content.decode()
+    seen = seen_value(page)
+    for fields in ({"jurisdiction": "eu"}, {"jurisdiction": "xx"}):
+        page = owner.post(make_of(lender), {"seen": seen, **FIELDS, **fields}).content.decode()
+        assert '<details class="group" open>' in page
 
 
-def test_quote_is_shown_before_the_offer_is_created(owner, lender):
+def test_quote_with_a_row_for_each_term_is_shown_before_the_offer_is_created(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS})
     text = text_of(first)
     assert "$10,000.00 at 6.90% for 12 months $864.81 a month, APR 6." in text
     assert "$10,000.00 at 17.50% for 24 months" in text
     assert "Check these terms, then send the form again." in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
-
-
-def test_quote_has_a_row_for_each_term_up_to_a_limit(owner, lender):
     terms = ", ".join(str(number) for number in range(6, 26))
     fields = {"seen": seen_value(owner.get(make_of(lender))), **FIELDS, "terms": terms}
     figures = owner.post(make_of(lender), fields).context["figures"]
     assert len(figures) == 24
     assert "for 16 months" in figures[-4][0]
     assert "for 25 months" in figures[-1][0]
-
-
-def test_creation_of_an_offer_is_confirmed_with_a_message(owner, lender):
-    assert "The offer is active." in text_of(confirm(owner, make_of(lender), **FIELDS))
 
 
 def test_offer_form_offers_kinds_of_credit_and_the_kind_of_the_offer(owner, lender, offer):
@@ -139,26 +131,24 @@ def test_owner_can_deactivate_an_offer_in_the_console(owner, offer):
 
 
 def test_offer_form_shows_api_errors_at_the_field(owner, lender):
+    seen = seen_value(owner.get(make_of(lender)))
     for fields in (
         {"amount_min": "20000"}, {"rate_min": "20"}, {"terms": "12, x"}, {"terms": "0"}, {"amount_max": "8,5"},
         {"name": " "}, {"rate_max": "1e9"}, {"terms": ","},
     ):  # fmt: skip
-        page = confirm(owner, make_of(lender), **{**FIELDS, **fields})
+        page = owner.post(make_of(lender), {"seen": seen, **FIELDS, **fields})
         assert {*fields} <= {*page.context["form"].errors}, fields
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-@pytest.mark.parametrize("role", ROLES[1:])
-def test_other_members_of_a_lender_cannot_create_or_change_offers(lender, offer, role):
-    client = console_client(lender.people[role])
-    for address in (make_of(lender), action_of(offer), action_of(offer, "deactivate")):
-        assert client.get(address).status_code == 403, address
-        assert client.post(address, {"seen": "1:True", **FIELDS}).status_code == 403, address
-    offer.refresh_from_db()
-    assert (offer.version, offer.is_active) == (1, True)
-
-
-def test_another_lenders_owner_and_staff_cannot_change_an_offer(offer, lender, reviewers_client, superusers_client):
+def test_only_owners_of_the_lender_can_create_or_change_offers(lender, offer, reviewers_client, superusers_client):
+    for role in ROLES[1:]:
+        client = console_client(lender.people[role])
+        for address in (make_of(lender), action_of(offer), action_of(offer, "deactivate")):
+            assert client.get(address).status_code == 403, address
+            assert client.post(address, {"seen": "1:True", **FIELDS}).status_code == 403, address
+        offer.refresh_from_db()
+        assert (offer.version, offer.is_active) == (1, True), role
     foreign = console_client(lender_of("zircon", 702).people["owner"])
     for client in (foreign, reviewers_client, superusers_client):
         for address in (make_of(lender), action_of(offer)):
@@ -238,12 +228,13 @@ def test_eu_offer_form_in_yen_stores_yen(eu_owner, lender):
 
 
 def test_eu_offer_form_shows_errors_at_the_field(eu_owner, lender):
+    seen = seen_value(eu_owner.get(make_of(lender)))
     for fields in (
         {"regime": ""}, {"text_default": ""}, {"example_amount": "50"}, {"example_months": "7"}, {"terms_text": ""},
         {"currency": "XXQ"}, {"jurisdiction": "xx"},
         {"example_amount": "", "example_months": "", "example_rate": "", "example_fee": ""},
     ):  # fmt: skip
-        page = confirm(eu_owner, make_of(lender), **{**EU_FIELDS, **fields})
+        page = eu_owner.post(make_of(lender), {"seen": seen, **EU_FIELDS, **fields})
         assert next(iter(fields)) in page.context["form"].errors, fields
     assert not Offer.objects.filter(name="Harbor loan").exists()
 

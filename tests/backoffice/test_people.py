@@ -94,18 +94,18 @@ def test_applicant_of_only_another_lender_is_not_found(lender, other_lender):
         assert person.username not in answer.content.decode() or person == lender.people["owner"]
 
 
-@pytest.mark.parametrize("typed", [
-    "quillfeather", "ROSA", "rosa@example.test", "(503) 555-0100", "user:{}", "$1,234", "{reference}", "{username}",
-])  # fmt: skip
-def test_applicant_list_search_accepts_the_application_search_terms(lender, other_lender, typed):
+def test_applicant_list_search_accepts_the_application_search_terms(lender, other_lender):
     client = console_client(lender.people["reviewer"])
     said = {"email": "rosa@example.test", "phone": "+15035550100"}
     rosa = apply_to(lender, "Rosa Quillfeather", **said)
     apply_to(other_lender, "Rosa Quillfeather", **said)
     reference = f"A-{str(rosa.pk).replace('-', '')[-8:].upper()}"
-    query = typed.format(rosa.consumer_id, reference=reference, username=rosa.consumer.username)
-    assert people_of(client, q=query) == [rosa.consumer_id]
-    assert people_of(client, q="nobody at all") == []
+    for typed in [
+        "quillfeather", "ROSA", "rosa@example.test", "(503) 555-0100", "user:{}", "$1,234", "{reference}", "{username}",
+    ]:  # fmt: skip
+        query = typed.format(rosa.consumer_id, reference=reference, username=rosa.consumer.username)
+        assert people_of(client, q=query) == [rosa.consumer_id], typed
+        assert people_of(client, q="nobody at all") == [], typed
 
 
 def test_applicant_list_omits_an_erased_applicant(lender):

@@ -41,15 +41,14 @@ def request_page():
     return reverse("admin:credit_reviewrequest_change", args=[ReviewRequest.objects.get().pk])
 
 
-def test_case_and_request_page_offer_the_reopening_to_another_reviewer(reviewers_client, application):
+def test_case_and_request_page_show_the_request_and_offer_the_reopening_to_another_reviewer(
+    reviewers_client, application, supports_client
+):
     for address in (page_of(application), request_page()):
         page = reviewers_client.get(address)
         for text in (STATEMENT, "24 days left", "ruth took part in the earlier decision", "Reopen to answer"):
             assert text in text_of(page), address
         assert links_of(page).count(move_of(application, "under_review")) == 1
-
-
-def test_request_page_summarizes_the_case_and_links_to_it(reviewers_client, supports_client, application):
     page = reviewers_client.get(request_page())
     assert {"name": "Account", "value": application.consumer.username} in page.context["case"]
     assert page_of(application) in links_of(page)
@@ -80,27 +79,30 @@ def test_pages_to_handle_a_request_show_the_earlier_decision(reviewers_client, a
     assert rows["Reasons of the decision"] == "Income insufficient for amount of credit requested."
 
 
-def test_support_reads_the_earlier_decision_without_its_reasons(supports_client, application):
+def test_support_reads_the_request_without_the_statement_and_the_reasons(supports_client, application):
     rows = rows_of(supports_client.get(request_page()))
     assert rows["Earlier decision"].endswith("by ruth")
     assert "Income" not in str(rows)
+    page = text_of(supports_client.get(page_of(application)))
+    assert "Reconsideration requested" in page
+    assert STATEMENT not in page
+    assert "Reopen to answer" not in page
 
 
-def test_case_is_assigned_to_the_reviewer_who_reopened_it_to_answer(reviewers_client, reviewer, application):
+def test_reopened_case_is_assigned_and_offers_to_uphold_or_change_the_decision(reviewers_client, reviewer, application):
     confirm(reviewers_client, move_of(application, "under_review"))
     assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer
-
-
-def test_case_reopened_by_a_participant_of_the_decision_stays_unassigned(first, application):
-    client = backoffice_client(first)
-    assert "assigned to you" not in text_of(client.get(move_of(application, "under_review")))
-    confirm(client, move_of(application, "under_review"))
-    assert Application.objects.get(pk=application.pk).status == "under_review"
-    assert not Assignment.objects.exists()
-
-
-def test_reopened_case_offers_to_uphold_or_change_the_decision(reviewers_client, application):
-    confirm(reviewers_client, move_of(application, "under_review"))
+    page = text_of(reviewers_client.get(move_of(application, "rejected")))
+    assert page.count("Uphold the rejection") >= 1
+    assert STATEMENT in page
+    assert "The decision answers the applicant's request for reconsideration." in page
+    changed = text_of(reviewers_client.get(move_of(application, "approved")))
+    assert "Uphold" not in changed
+    assert STATEMENT in changed
+    assert text_of(reviewers_client.get(request_page())).count(STATEMENT) == 1
+    page = reviewers_client.get(request_page(), {"_changelist_filters": "state=open"})
+    assert move_of(application, "rejected") in links_of(page)
+    assert not any("/move/" in link and "state" in link for link in links_of(page))
     for address in (page_of(application), request_page()):
         page = reviewers_client.get(address)
         assert "Uphold the rejection" in text_of(page)
@@ -113,39 +115,13 @@ def test_reopened_case_offers_to_uphold_or_change_the_decision(reviewers_client,
     assert "Uphold" not in page
 
 
-def test_participant_of_the_earlier_decision_gets_no_answer_buttons(first, application):
+def test_participant_of_the_earlier_decision_can_reopen_but_not_answer(first, application):
     client = backoffice_client(first)
     for address in (page_of(application), request_page()):
         page = text_of(client.get(address))
         assert "You took part in the earlier decision, so another reviewer must answer." in page
         assert "Reopen to answer" not in page
-
-
-def test_support_reads_the_request_on_a_case_without_the_statement(supports_client, application):
-    page = text_of(supports_client.get(page_of(application)))
-    assert "Reconsideration requested" in page
-    assert STATEMENT not in page
-    assert "Reopen to answer" not in page
-
-
-def test_page_that_upholds_a_decision_names_it_and_shows_the_statement(reviewers_client, application):
-    confirm(reviewers_client, move_of(application, "under_review"))
-    page = text_of(reviewers_client.get(move_of(application, "rejected")))
-    assert page.count("Uphold the rejection") >= 1
-    assert STATEMENT in page
-    assert "The decision answers the applicant's request for reconsideration." in page
-    changed = text_of(reviewers_client.get(move_of(application, "approved")))
-    assert "Uphold" not in changed
-    assert STATEMENT in changed
-
-
-def test_request_page_shows_the_statement_once(reviewers_client, application):
-    confirm(reviewers_client, move_of(application, "under_review"))
-    assert text_of(reviewers_client.get(request_page())).count(STATEMENT) == 1
-
-
-def test_answers_of_a_filtered_request_do_not_filter_the_list_of_applications(reviewers_client, application):
-    confirm(reviewers_client, move_of(application, "under_review"))
-    page = reviewers_client.get(request_page(), {"_changelist_filters": "state=open"})
-    assert move_of(application, "rejected") in links_of(page)
-    assert not any("/move/" in link and "state" in link for link in links_of(page))
+    assert "assigned to you" not in text_of(client.get(move_of(application, "under_review")))
+    confirm(client, move_of(application, "under_review"))
+    assert Application.objects.get(pk=application.pk).status == "under_review"
+    assert not Assignment.objects.exists()

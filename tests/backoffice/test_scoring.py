@@ -46,7 +46,7 @@ def draft(model, champion):
 
 
 class TestLists:
-    def test_model_list_shows_lender_champion_and_number_of_versions(self, reviewers_client, champion, draft):
+    def test_models_and_versions_are_listed_filtered_and_exported(self, reviewers_client, champion, draft, db):
         text = text_of(reviewers_client.get(MODELS))
         assert "Everyday card" in text
         assert f"{champion.model.provider.name} (501)" in text
@@ -56,25 +56,17 @@ class TestLists:
         for term in ("every", str(champion.model_id), "501"):
             assert len(reviewers_client.get(MODELS, {"q": term}).context["cl"].result_list) == 1, term
         assert not reviewers_client.get(MODELS, {"q": "nothing"}).context["cl"].result_list
-
-    def test_model_version_list_can_be_filtered_by_status(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(VERSIONS))
         assert "Everyday card, version 1" in text
         assert "Everyday card, version 2" in text
         listed = reviewers_client.get(VERSIONS, {"status__exact": "draft"}).context["cl"].result_list
         assert listed == [draft]
-
-    def test_model_page_lists_the_versions_of_the_model(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(reverse("admin:credit_scoringmodel_change", args=[champion.model_id])))
         assert "Version 2" in text
         assert "Version 1 published champion" in text
-
-    @pytest.mark.parametrize(("name", "lines"), [("scoringmodel", 1), ("modelversion", 2)])
-    def test_models_and_versions_can_be_exported(self, reviewers_client, champion, draft, name, lines):
-        answer = reviewers_client.post(reverse(f"admin:credit_{name}_export", args=["csv"]))
-        assert b"".join(answer).count(b"\n") == lines + 1
-
-    def test_staff_without_a_group_cannot_open_models_and_versions(self, db, champion):
+        for name, lines in [("scoringmodel", 1), ("modelversion", 2)]:
+            answer = reviewers_client.post(reverse(f"admin:credit_{name}_export", args=["csv"]))
+            assert b"".join(answer).count(b"\n") == lines + 1, (name, lines)
         stranger = backoffice_client(staff_of())
         for address in (MODELS, VERSIONS, page_of(champion)):
             assert stranger.get(address).status_code == 403, address
@@ -117,7 +109,9 @@ class TestCard:
 
 
 class TestDifference:
-    def test_version_comparison_page_shows_removed_and_changed_parts(self, reviewers_client, champion, draft):
+    def test_version_comparison_page_shows_removed_and_changed_parts_of_an_existing_version(
+        self, reviewers_client, champion, draft
+    ):
         answer = reviewers_client.get(page_of(draft, "difference"), {"with": 1})
         body, text = answer.content.decode(), text_of(answer)
         assert "<del>below 1,500: 20 points</del>" in body
@@ -129,14 +123,10 @@ class TestDifference:
         assert text_of(reviewers_client.get(page_of(champion, "difference"), {"with": 2})).endswith(
             text.partition("3 fields")[2]
         )
-
-    @pytest.mark.parametrize("asked", ["", "with=", "with=9", "with=x", "with=%00", "with=99999999999999999999"])
-    def test_version_comparison_page_without_a_second_version_shows_no_fields(
-        self, reviewers_client, champion, draft, asked
-    ):
-        answer = reviewers_client.get(f"{page_of(champion, 'difference')}?{asked}")
-        assert answer.status_code == 200
-        assert "fields differ" not in text_of(answer)
+        for asked in ["", "with=", "with=9", "with=x", "with=%00", "with=99999999999999999999"]:
+            answer = reviewers_client.get(f"{page_of(champion, 'difference')}?{asked}")
+            assert answer.status_code == 200, asked
+            assert "fields differ" not in text_of(answer), asked
 
     def test_version_comparison_page_states_that_identical_versions_score_equally(
         self, reviewers_client, champion, model
@@ -175,16 +165,14 @@ class TestTrial:
         assert "Income insufficient for amount of credit requested" in text
         assert "income “from 1,500 to below 3,000” instead of “below 1,500” (+50 points)" in text
 
-    @pytest.mark.parametrize("term", ["A-00000000", "nonsense", "00000000-0000-7000-8000-000000000000", "x" * 61, ""])
-    def test_model_version_trial_with_an_unknown_application_shows_an_error(
-        self, reviewers_client, champion, application, term
+    def test_trial_of_a_model_version_requires_a_reviewer_and_a_known_application(
+        self, reviewers_client, champion, application, supports_client, operations_client
     ):
-        answer = self.ask(reviewers_client, champion, term)
-        assert answer.status_code == 200
-        assert 'class="errorlist' in answer.content.decode()
-        assert not DataAccess.objects.filter(kind="credit.application").exists()
-
-    def test_only_reviewers_can_try_a_model_version(self, supports_client, operations_client, champion, application):
+        for term in ["A-00000000", "nonsense", "00000000-0000-7000-8000-000000000000", "x" * 61, ""]:
+            answer = self.ask(reviewers_client, champion, term)
+            assert answer.status_code == 200, term
+            assert 'class="errorlist' in answer.content.decode(), term
+            assert not DataAccess.objects.filter(kind="credit.application").exists(), term
         for client in (supports_client, operations_client):
             assert client.get(page_of(champion, "try")).status_code == 403
             assert self.ask(client, champion, str(application.pk)).status_code == 403

@@ -37,17 +37,6 @@ def log_in(name, next_page="/admin/"):
     return browser, answer
 
 
-def test_pages_redirect_until_the_second_factor_is_entered(reviewer, device):
-    browser, answer = log_in("rita")
-    assert answer.headers["Location"] == "/account/second-factor/log-in"
-    for path in ("/admin/", "/admin/credit/application/", "/admin/password_change/", "/account/", "/account/email"):
-        assert browser.get(path).status_code == 302, path
-    answer = browser.post("/account/second-factor/log-in", {"code": code_of()})
-    assert answer.headers["Location"] == "/admin/"
-    assert browser.get("/admin/").status_code == 200
-    assert browser.get("/account/email").status_code == 200
-
-
 def test_session_without_a_second_factor_returns_to_its_page_after_confirmation(reviewers_client, device):
     wanted = "/admin/credit/application/?queue=review"
     response = reviewers_client.get(wanted, follow=True)
@@ -102,11 +91,8 @@ def test_second_factors_have_no_page_in_the_back_office():
     assert not [model for model in admin.site._registry if model._meta.app_label == "oauth2_provider"]
 
 
-def test_second_factor_secret_is_stored_encrypted(device):
+def test_second_factor_secret_is_encrypted_and_included_in_a_key_rotation(device, reviewer, settings):
     assert SECRET not in json.dumps(list(Authenticator.objects.values_list("data", flat=True)))
-
-
-def test_second_factor_secret_is_included_in_a_key_rotation(device, reviewer, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     call_command("rotate_encryption_key", stdout=io.StringIO())
     settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
@@ -139,10 +125,18 @@ def test_back_office_accepts_a_password_if_no_second_factor_is_required(reviewer
     assert reviewers_client.get("/admin/").status_code == 200
 
 
-def test_staff_can_log_out_before_entering_the_second_factor(reviewer, device):
+def test_staff_can_only_log_out_before_entering_the_second_factor(reviewer, device):
     browser, _ = log_in("rita")
     assert browser.post("/account/logout").headers["Location"] == "/account/login"
     assert browser.get("/account/second-factor/log-in").headers["Location"] == "/account/login"
+    browser, answer = log_in("rita")
+    assert answer.headers["Location"] == "/account/second-factor/log-in"
+    for path in ("/admin/", "/admin/credit/application/", "/admin/password_change/", "/account/", "/account/email"):
+        assert browser.get(path).status_code == 302, path
+    answer = browser.post("/account/second-factor/log-in", {"code": code_of()})
+    assert answer.headers["Location"] == "/admin/"
+    assert browser.get("/admin/").status_code == 200
+    assert browser.get("/account/email").status_code == 200
 
 
 def test_wrong_second_factor_code_opens_no_back_office_page(reviewers_client, device):

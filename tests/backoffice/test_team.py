@@ -45,6 +45,10 @@ def test_owner_can_invite_a_lender_member_by_mail(lender):
     assert OutgoingMail.objects.count() == 1
     assert "new@example.test Reviewer invited expires" in text_of(owner.get(page_of(lender)))
     assert not ProviderMember.objects.filter(user__email="new@example.test").exists()
+    now = timezone.now()
+    invite(actor=Actor.system("test"), email="old@example.test", role="member", provider_id="701", now=now)
+    text = text_of(console_client(lender.people["owner"]).get(page_of(lender)))
+    assert "old@example.test Reviewer invited expires" in text
 
 
 def test_invitation_above_the_limit_of_the_address_has_the_same_response_and_sends_no_mail(lender, settings):
@@ -56,25 +60,15 @@ def test_invitation_above_the_limit_of_the_address_has_the_same_response_and_sen
     assert (Invitation.objects.count(), OutgoingMail.objects.count()) == (2, 1)
 
 
-def test_pending_invitation_of_the_role_member_is_shown_as_a_reviewer(lender):
-    now = timezone.now()
-    invite(actor=Actor.system("test"), email="old@example.test", role="member", provider_id="701", now=now)
-    text = text_of(console_client(lender.people["owner"]).get(page_of(lender)))
-    assert "old@example.test Reviewer invited expires" in text
-
-
-def test_team_link_opens_the_page_of_the_only_lender(lender):
+def test_lender_and_offer_lists_show_owners_their_page_and_the_create_button(lender):
     client = console_client(lender.people["owner"])
     changelist = reverse("admin:credit_provider_changelist")
     assert client.get(changelist).headers["Location"] == page_of(lender)
     assert client.get(changelist + "?q=quartz").status_code == 200
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_offer_list_shows_owners_the_create_button(lender, role):
-    page = console_client(lender.people[role]).get(reverse("admin:credit_offer_changelist")).content.decode()
-    address = reverse("admin:credit_provider_do", args=[str(lender.number), "offer"])
-    assert (f'href="{address}">Create an offer</a>' in page) == (role == "owner")
+    for role in ROLES:
+        page = console_client(lender.people[role]).get(reverse("admin:credit_offer_changelist")).content.decode()
+        address = reverse("admin:credit_provider_do", args=[str(lender.number), "offer"])
+        assert (f'href="{address}">Create an offer</a>' in page) == (role == "owner"), role
 
 
 @pytest.mark.parametrize("role", ROLES[1:])
@@ -89,7 +83,10 @@ def test_lender_members_who_are_not_owners_cannot_manage_invitations(lender, rol
     assert Invitation.objects.count() == 1
 
 
-def test_owner_cannot_invite_to_another_lender(lender):
+def test_staff_and_owners_of_other_lenders_cannot_invite_members(lender, reviewers_client, operations_client):
+    for client in (reviewers_client, operations_client):
+        assert "Invite a member" not in text_of(client.get(page_of(lender)))
+        assert client.get(invite_of(lender)).status_code == 403
     other = lender_of("zircon", 702)
     client = console_client(lender.people["owner"])
     response = client.post(invite_of(other), {"seen": "702", "email": "x@y.test", "role": "owner"})
@@ -97,20 +94,11 @@ def test_owner_cannot_invite_to_another_lender(lender):
     assert not Invitation.objects.exists()
 
 
-def test_staff_without_an_owned_lender_cannot_invite_members(lender, reviewers_client, operations_client):
-    for client in (reviewers_client, operations_client):
-        assert "Invite a member" not in text_of(client.get(page_of(lender)))
-        assert client.get(invite_of(lender)).status_code == 403
-
-
-@pytest.mark.parametrize("fields", [{"email": "no address", "role": "reader"}, {"email": "a@b.test", "role": "boss"}])
-def test_invitation_form_shows_an_invalid_email_or_role_at_the_field(lender, fields):
-    answer = confirm(console_client(lender.people["owner"]), invite_of(lender), **fields)
-    assert len(answer.context["form"].errors) == 1
-    assert not Invitation.objects.exists()
-
-
-def test_invitations_above_the_limit_are_rejected_with_a_message(lender, monkeypatch):
+def test_invalid_invitations_and_invitations_above_the_limit_are_rejected(lender, monkeypatch):
+    for fields in [{"email": "no address", "role": "reader"}, {"email": "a@b.test", "role": "boss"}]:
+        answer = confirm(console_client(lender.people["owner"]), invite_of(lender), **fields)
+        assert len(answer.context["form"].errors) == 1, fields
+        assert not Invitation.objects.exists(), fields
     monkeypatch.setattr("identity.accounts.invitations.WAITING_MAX", 1)
     owner = console_client(lender.people["owner"])
     send_form(owner, invite_of(lender), email="a@example.test", role="reader")
@@ -177,30 +165,26 @@ class TestMembers:
         assert "The member reader-quartz was removed." in text_of(confirm(owner, remove))
         assert not ProviderMember.objects.filter(user=lender.people["reader"]).exists()
 
-    def test_creator_of_the_lender_must_remain_an_owner(self, lender):
+    def test_creator_and_changed_members_keep_their_role(self, lender):
         owner = console_client(lender.people["owner"])
         for verb, fields in (("change", {"role": "reader"}), ("remove", {})):
             text = text_of(confirm(owner, self.address_of(lender, "owner", verb), **fields))
             assert "The account that created the lender must remain an owner." in text
         assert ProviderMember.objects.get(user=lender.people["owner"]).role == "owner"
-
-    def test_role_that_changed_after_the_page_was_opened_is_not_changed_again(self, lender):
         owner, address = console_client(lender.people["owner"]), self.address_of(lender, "reader", "change")
         seen = seen_value(owner.get(address))
         ProviderMember.objects.filter(user=lender.people["reader"]).update(role="owner")
         answer = owner.post(address, {"seen": seen, "role": "reviewer"}, follow=True)
         assert "changed after you opened the page" in text_of(answer)
 
-    @pytest.mark.parametrize("role", ROLES[1:])
-    def test_members_who_are_not_owners_cannot_change_members(self, lender, role):
-        client = console_client(lender.people[role])
-        for verb, fields in (("change", {"role": "owner"}), ("remove", {})):
-            address = self.address_of(lender, role, verb)
-            assert client.get(address).status_code == 403
-            assert client.post(address, {"seen": role, **fields}).status_code == 403
-        assert ProviderMember.objects.get(user=lender.people[role]).role == role
-
-    def test_owner_cannot_change_members_of_another_lender(self, lender):
+    def test_only_owners_of_the_lender_can_change_members(self, lender):
+        for role in ROLES[1:]:
+            client = console_client(lender.people[role])
+            for verb, fields in (("change", {"role": "owner"}), ("remove", {})):
+                address = self.address_of(lender, role, verb)
+                assert client.get(address).status_code == 403, role
+                assert client.post(address, {"seen": role, **fields}).status_code == 403, role
+            assert ProviderMember.objects.get(user=lender.people[role]).role == role, role
         other = lender_of("zircon", 702)
         owner = console_client(lender.people["owner"])
         assert owner.post(self.address_of(other, "reader", "remove"), {"seen": "reader"}).status_code == 404
@@ -238,37 +222,28 @@ class TestLenderData:
             "name": "Quartz Lending", "phone": "+1 515 555 0100", "supervisor_name": "Authority",
         }  # fmt: skip
 
-    def test_form_marks_every_field_that_an_eu_offer_requires(self, lender):
+    def test_form_marks_required_fields_and_shows_an_invalid_value_at_the_field(self, lender):
         form = console_client(lender.people["owner"]).get(self.address_of(lender)).context["form"]
         title, grouped = form.fieldset
         marked = [*(field.name for field in grouped), *(field.name for field in form if title in field.help_text)]
         assert {name for name in LENDER_FIELDS if not any(field.startswith(name) for field in marked)} == set()
-
-    @pytest.mark.parametrize(
-        ("fields", "at"),
-        [
+        for fields, at in [
             ({"name": ""}, "name"), ({"address": "1 Bank\u202eStreet"}, "address"), ({"email": "none"}, "email"),
             ({"address": "x" * 501}, "address"), ({"redress_name": "Body"}, "redress_url"),
             ({"redress_name": "Body", "redress_url": "javascript:x"}, "redress_url"),
-        ],
-    )  # fmt: skip
-    def test_form_shows_an_invalid_value_at_the_field(self, lender, fields, at):
-        before = Provider.objects.filter(pk=str(lender.number)).values().get()
-        fields = {"name": "Quartz Lending", "address": "1 Bank Street", **fields}
-        answer = sent(console_client(lender.people["owner"]), self.address_of(lender), **fields)
-        assert list(answer.context["form"].errors) == [at]
-        assert Provider.objects.filter(pk=str(lender.number)).values().get() == before
-
-    def test_name_that_resembles_another_lenders_name_is_rejected(self, lender):
+        ]:  # fmt: skip
+            before = Provider.objects.filter(pk=str(lender.number)).values().get()
+            named = {"name": "Quartz Lending", "address": "1 Bank Street", **fields}
+            answer = sent(console_client(lender.people["owner"]), self.address_of(lender), **named)
+            assert list(answer.context["form"].errors) == [at], (fields, at)
+            assert Provider.objects.filter(pk=str(lender.number)).values().get() == before, (fields, at)
         lender_of("zircon", 702)
         Provider.objects.filter(pk="702").update(name_key=name_key("Bank zircon"))
         fields = {"name": "BANK ZIRCON", "address": "1 Bank Street"}
         answer = sent(console_client(lender.people["owner"]), self.address_of(lender), **fields)
         assert "Must not look like the name of another lender." in text_of(answer)
         assert Provider.objects.get(pk=str(lender.number)).name == "Bank quartz"
-
-    @pytest.mark.parametrize("role", ROLES[1:])
-    def test_members_who_are_not_owners_cannot_change_the_lenders_data(self, lender, role):
-        client = console_client(lender.people[role])
-        assert client.get(self.address_of(lender)).status_code == 403
-        assert client.post(self.address_of(lender), {"seen": "x", "name": "Mine"}).status_code == 403
+        for role in ROLES[1:]:
+            client = console_client(lender.people[role])
+            assert client.get(self.address_of(lender)).status_code == 403, role
+            assert client.post(self.address_of(lender), {"seen": "x", "name": "Mine"}).status_code == 403, role

@@ -97,25 +97,27 @@ def test_proposal_page_links_to_its_confirmation(four_eyes, reviewers_client, co
     assert not {end_of(proposal, "confirm"), end_of(proposal, "close")} & set(ended)
 
 
-def test_void_proposal_page_states_that_confirmation_is_impossible(four_eyes, reviewers_client, colleagues_client):
+def test_void_proposal_cannot_be_confirmed_and_is_replaced_by_a_new_proposal(
+    four_eyes, reviewers_client, colleagues_client
+):
     proposal = propose(reviewers_client, make(application_data={"amount": 1}))
     Application.objects.update(application_data={"amount": 2})
     page = colleagues_client.get(own_page_of(proposal))
     assert "so you can't confirm it" in text_of(page)
     assert end_of(proposal, "confirm") not in links_of(page)
+    second = propose(colleagues_client, proposal.application, "rejected", code_1="income_insufficient")
+    proposal.refresh_from_db()
+    assert proposal.outcome == "void"
+    assert second.to == "rejected"
 
 
-def test_author_of_a_proposal_cannot_confirm_it(four_eyes, reviewers_client):
+def test_author_of_a_proposal_cannot_confirm_it(four_eyes, reviewers_client, reviewer):
     application = make()
     proposal = propose(reviewers_client, application)
     assert "Another reviewer must confirm it." in text_of(reviewers_client.get(page_of(application)))
     response = reviewers_client.post(end_of(proposal, "confirm"), {"seen": "x"}, follow=True)
     assert "can't confirm your own proposal" in text_of(response)
     assert not ApplicationHistory.objects.exists()
-
-
-def test_database_rejects_a_confirmation_by_the_proposer(four_eyes, reviewers_client, reviewer):
-    proposal = propose(reviewers_client, make())
     with pytest.raises(IntegrityError), transaction.atomic():
         proposal.close(Proposal.CONFIRMED, by=reviewer, now=timezone.now())
 
@@ -147,16 +149,6 @@ def test_data_change_before_the_confirmation_voids_the_proposal(four_eyes, revie
     response = colleagues_client.post(end_of(proposal, "confirm"), {"seen": seen}, follow=True)
     assert "the proposal is void" in text_of(response)
     assert not ApplicationHistory.objects.exists()
-
-
-def test_new_proposal_replaces_a_void_proposal(four_eyes, reviewers_client, colleagues_client):
-    application = make(application_data={"amount": 1})
-    first = propose(reviewers_client, application)
-    Application.objects.update(application_data={"amount": 2})
-    second = propose(colleagues_client, application, "rejected", code_1="income_insufficient")
-    first.refresh_from_db()
-    assert first.outcome == "void"
-    assert second.to == "rejected"
 
 
 def test_second_open_proposal_for_an_application_is_rejected(four_eyes, reviewers_client, colleagues_client):
@@ -295,11 +287,9 @@ def test_case_page_after_a_decision_links_to_the_next_case(reviewers_client):
     assert f'href="{page_of(second)}{kept}" rel="next"' in response.content.decode()
 
 
-@pytest.mark.parametrize(
-    "filters", ["nonsense=1", "age=x", "o=99", "q=%00", "status=%00", "status__bad__lookup=1", "_popup=1", "&&&"]
-)
-def test_case_page_ignores_invalid_list_filters(reviewers_client, filters):
-    from urllib.parse import quote
+def test_case_page_ignores_invalid_list_filters(reviewers_client):
+    for filters in ["nonsense=1", "age=x", "o=99", "q=%00", "status=%00", "status__bad__lookup=1", "_popup=1", "&&&"]:
+        from urllib.parse import quote
 
-    response = reviewers_client.get(f"{page_of(make())}?_changelist_filters={quote(filters)}")
-    assert response.status_code == 200
+        response = reviewers_client.get(f"{page_of(make())}?_changelist_filters={quote(filters)}")
+        assert response.status_code == 200, filters
