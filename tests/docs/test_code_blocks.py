@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.documents import README, ROOT, blocks, runnable
 
 PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
@@ -96,22 +94,19 @@ def faults_of_a_paste(script):
     return [fault for fault, match in faults.items() if match]
 
 
-def test_code_block_checker_finds_unset_names_in_a_script():
+def test_code_block_checker_finds_unset_names_and_code_that_cannot_be_pasted():
     assert names_used_before_they_are_set("curl $BASE\nBASE=$(demo base_url)\n") == ["BASE", "demo"]
     assert names_used_before_they_are_set("demo() { cat; }\nBASE=$(demo x)\ncurl ${BASE%/v1}\n") == []
+    for line in ["curl a  # b\n", "curl a/b?c=1\n", 'echo "Hello!you"\n', "rm *.json\n"]:
+        assert faults_of_a_paste("curl 'a?b' \"c*\" && echo $((2 * 3)) # \n".replace(" # ", "")) == [], line
+        assert len(faults_of_a_paste(line)) == 1, line
 
 
-@pytest.mark.parametrize("line", ["curl a  # b\n", "curl a/b?c=1\n", 'echo "Hello!you"\n', "rm *.json\n"])
-def test_code_block_checker_finds_code_that_cannot_be_pasted(line):
-    assert faults_of_a_paste("curl 'a?b' \"c*\" && echo $((2 * 3)) # \n".replace(" # ", "")) == []
-    assert len(faults_of_a_paste(line)) == 1
-
-
-@pytest.mark.parametrize("file", PASTED, ids=name_of)
-def test_shell_blocks_can_be_pasted_into_bash_and_zsh(file):
-    script = shell_of(file.read_text())
-    assert names_used_before_they_are_set(script) == []
-    assert faults_of_a_paste(script) == []
+def test_shell_blocks_can_be_pasted_into_bash_and_zsh():
+    for file in PASTED:
+        script = shell_of(file.read_text())
+        assert names_used_before_they_are_set(script) == [], file
+        assert faults_of_a_paste(script) == [], file
 
 
 def test_docs_contain_commands_only_in_shell_blocks():

@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import pytest
 import yaml
 from django.core.management import get_commands
 
@@ -43,19 +42,19 @@ def test_install_and_upgrade_pages_have_the_version_of_the_changelog():
     assert f"ln -sfn credit-platform-{newest} /opt/creditplatform" in upgrade
 
 
-@pytest.mark.parametrize("name", ["operate/install.md", "operate/upgrading.md"])
-def test_guides_run_collectstatic_for_both_services_before_doctor(name):
-    for block in re.findall(r"^```sh$(.*?)^```$", page(name), flags=re.MULTILINE | re.DOTALL):
-        lines = block.splitlines()
-        if "manage doctor" in lines:
-            collected = lines.index("manage collectstatic --no-input")
-            assert lines[collected + 1] == "manage_ledger collectstatic --no-input"
-            assert collected < lines.index("manage doctor")
+def test_guides_run_collectstatic_for_both_services_before_doctor():
+    for name in ["operate/install.md", "operate/upgrading.md"]:
+        for block in re.findall(r"^```sh$(.*?)^```$", page(name), flags=re.MULTILINE | re.DOTALL):
+            lines = block.splitlines()
+            if "manage doctor" in lines:
+                collected = lines.index("manage collectstatic --no-input")
+                assert lines[collected + 1] == "manage_ledger collectstatic --no-input", name
+                assert collected < lines.index("manage doctor"), name
 
 
-@pytest.mark.parametrize("name", ["operate/install.md", "operate/upgrading.md"])
-def test_install_commands_create_etc_folders_that_debian_lacks(name):
-    assert not re.findall(r"^cp \S+ /etc/sysusers\.d/", page(name), flags=re.MULTILINE)
+def test_install_commands_create_etc_folders_that_debian_lacks():
+    for name in ["operate/install.md", "operate/upgrading.md"]:
+        assert not re.findall(r"^cp \S+ /etc/sysusers\.d/", page(name), flags=re.MULTILINE), name
 
 
 def test_upgrade_page_enables_each_systemd_unit_of_the_installation():

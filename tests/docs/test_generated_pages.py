@@ -35,9 +35,6 @@ def test_error_pages_link_to_the_operations_that_return_the_error(source):
     assert '<a href="/v1/docs?q=E3011">operations with this error</a>' in texts["E3011"]
     for shared_or_of_the_ledger in ("E2001", "E7001"):
         assert "/v1/docs?q=" not in texts[shared_or_of_the_ledger]
-
-
-def test_error_page_of_missing_terms_states_who_can_resolve_the_cause(source):
     assert "the lender must decide again" in (source.parent / "errors/E3011.md").read_text()
 
 

@@ -40,28 +40,25 @@ def test_every_page_is_available_as_markdown_with_working_links(built, client):
 def test_page_url_with_md_suffix_returns_the_page_as_markdown(built, client):
     for name in (*NAMES, "errors/E1001"):
         assert read(client, f"/docs/{name}.html.md") == read(client, f"/docs/{name}.md")
-
-
-def test_markdown_page_shows_links_to_repository_files_as_text(built, client):
     text = read(client, "/docs/operate/deploying.md")
     assert "The files are in `deploy/`." in text
     assert "](monitoring.md#health)" in text
 
 
-@pytest.mark.parametrize("address", ["/docs/guides/quotes.html", "/docs/guides/quotes.md", "/llms.txt", "/docs.md"])
-def test_markdown_page_with_a_matching_etag_returns_304(built, client, address):
-    first = client.get(address)
-    assert first.headers["Cache-Control"] == "public, max-age=300"
-    again = client.get(address, HTTP_IF_NONE_MATCH=first.headers["ETag"])
-    assert (again.status_code, again.content) == (304, b"")
-    assert "Content-Security-Policy" not in again.headers
-    assert client.get(address, HTTP_IF_NONE_MATCH='"other"').status_code == 200
+def test_markdown_page_with_a_matching_etag_returns_304(built, client):
+    for address in ["/docs/guides/quotes.html", "/docs/guides/quotes.md", "/llms.txt", "/docs.md"]:
+        first = client.get(address)
+        assert first.headers["Cache-Control"] == "public, max-age=300", address
+        again = client.get(address, HTTP_IF_NONE_MATCH=first.headers["ETag"])
+        assert (again.status_code, again.content) == (304, b""), address
+        assert "Content-Security-Policy" not in again.headers, address
+        assert client.get(address, HTTP_IF_NONE_MATCH='"other"').status_code == 200, address
 
 
-@pytest.mark.parametrize("address", ["/docs/guides/quotes.md", "/llms.txt", "/docs/errors.md", "/docs/errors/E1001.md"])
-def test_markdown_pages_reject_post_and_set_no_cookie(built, client, address):
-    assert (client.post(address).status_code, client.head(address).status_code) == (405, 200)
-    assert not client.get(address).cookies
+def test_markdown_pages_reject_post_and_set_no_cookie(built, client):
+    for address in ["/docs/guides/quotes.md", "/llms.txt", "/docs/errors.md", "/docs/errors/E1001.md"]:
+        assert (client.post(address).status_code, client.head(address).status_code) == (405, 200), address
+        assert not client.get(address).cookies, address
 
 
 def test_error_code_pages_are_available_as_markdown(built, client):
@@ -96,12 +93,9 @@ class TestAgentPages:
             else:
                 assert link == f"{settings.CHAIN_URL}/openapi.json"
 
-    @pytest.mark.parametrize(
-        "said",
-        ["Base URL: `http", "X-API-Key: ck_test_", "`Idempotency-Key`", "`code`, never by `message`",
-         "/v1/openapi.json", "Retry-After", "/docs/guides/authentication.md"],
-    )  # fmt: skip
-    def test_instructions_of_llms_txt_cover_an_integration(self, built, client, said):
-        text = read(client, "/llms.txt")
-        instructions = text.partition("## Instructions for agents")[2].partition("\n## ")[0]
-        assert said in instructions
+    def test_instructions_of_llms_txt_cover_an_integration(self, built, client):
+        for said in ["Base URL: `http", "X-API-Key: ck_test_", "`Idempotency-Key`", "`code`, never by `message`",
+             "/v1/openapi.json", "Retry-After", "/docs/guides/authentication.md"]:  # fmt: skip
+            text = read(client, "/llms.txt")
+            instructions = text.partition("## Instructions for agents")[2].partition("\n## ")[0]
+            assert said in instructions, said

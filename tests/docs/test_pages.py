@@ -52,15 +52,12 @@ def read(client, address):
     return Reader(response.content.decode())
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_markdown_file_of_the_docs_is_a_page(built, client, name):
-    page = read(client, f"/docs/{name}.html")
-    assert page.tags.count("h1") == 1
-    assert len(page.ids) == len(set(page.ids))
-    assert not [source for source in page.loaded if "//" in source]
-
-
-def test_every_page_of_the_docs_is_in_the_navigation(built, client):
+def test_every_markdown_file_of_the_docs_is_a_page_in_the_navigation(built, client):
+    for name in NAMES:
+        page = read(client, f"/docs/{name}.html")
+        assert page.tags.count("h1") == 1, name
+        assert len(page.ids) == len(set(page.ids)), name
+        assert not [source for source in page.loaded if "//" in source], name
     front = read(client, "/docs/")
     assert {f"{name}.html" for name in NAMES if name != "index"} <= set(front.links)
 
@@ -95,62 +92,63 @@ def test_documentation_pages_have_a_breadcrumb(built, client):
     assert "breadcrumb" not in client.get("/docs/", **PERSON).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("/docs", "/docs/"),
-        ("/docs/tutorial", "/docs/tutorial.html"),
-        ("/docs/guides/quotes", "/docs/guides/quotes.html"),
-        ("/docs/changelog", "/docs/changelog.html"),
-        ("/docs/errors/E1020", "/docs/errors/E1020.html"),
-        ("/docs/search?q=rotate+key", "/docs/search.html?q=rotate+key"),
-        *((f"/docs/{old}", f"/docs/{new}.html") for old, new in MOVED.items()),
-    ],
-)
-def test_old_documentation_urls_redirect_to_their_page(built, client, old, new):
-    assert client.get(old).headers["Location"] == new
-    assert client.get(new).status_code == 200
+REDIRECTS = [
+    ("/docs", "/docs/"),
+    ("/docs/tutorial", "/docs/tutorial.html"),
+    ("/docs/guides/quotes", "/docs/guides/quotes.html"),
+    ("/docs/changelog", "/docs/changelog.html"),
+    ("/docs/errors/E1020", "/docs/errors/E1020.html"),
+    ("/docs/search?q=rotate+key", "/docs/search.html?q=rotate+key"),
+    *((f"/docs/{old}", f"/docs/{new}.html") for old, new in MOVED.items()),
+]
 
 
-@pytest.mark.parametrize("path", [
+def test_old_documentation_urls_redirect_to_their_page(built, client):
+    for old, new in REDIRECTS:
+        assert client.get(old).headers["Location"] == new, (old, new)
+        assert client.get(new).status_code == 200, (old, new)
+
+
+NOT_SERVED = [
     "/docs/nothing", "/docs/../manage.py", "/docs/..%2Fmanage.py", "/docs/%2Fetc%2Fpasswd", "/docs/guides",
     "/docs/guides/../tutorial.html", "/docs/guides//quotes", "/docs/README.md", "/docs/guides/quotes%00",
     "/docs/errors/", "/docs/errors/E9999", "/docs/errors/%00", "/docs/" + "a/" * 2000, "/docs/../manage.py.md",
     "/docs/..%2FCHANGELOG.md", "/docs/guides/../tutorial.md", "/docs/nothing.md", "/docs/.md", "/docs/" + "a" * 2000,
     "/docs/%2Fetc%2Fpasswd.md", "/docs/guides/quotes%00.md", "/docs/errors/E9999.md", "/docs/.doctrees/index.doctree",
     "/docs/pictures/none.png", "/docs/pictures/..%2f..%2fREADME.md", "/docs/pictures/CASE.PNG",
-])  # fmt: skip
-def test_documentation_view_serves_only_built_files(built, client, path):
-    page = client.get(path, **PERSON)
-    assert page.status_code == 404
-    assert b"No such page" in page.content
-    program = client.get(path)
-    assert (program.status_code, program.json()["code"]) == (404, "E4001")
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "path", ["/docs", "/docs/", "/docs/tutorial.html", "/docs/errors/E1001.html", "/v1/docs", "/v1/docs/try"]
-)
-def test_documentation_pages_reject_post(built, client, path):
-    answer = client.post(path)
-    assert (answer.status_code, answer.json()["code"]) == (405, "E4050")
-    assert "GET" in answer.headers["Allow"]
-    assert client.head(path).status_code in {200, 302}
+def test_documentation_view_serves_only_built_files(built, client):
+    for path in NOT_SERVED:
+        page = client.get(path, **PERSON)
+        assert page.status_code == 404, path
+        assert b"No such page" in page.content, path
+        program = client.get(path)
+        assert (program.status_code, program.json()["code"]) == (404, "E4001"), path
 
 
-@pytest.mark.parametrize("path", ["/docs/", "/docs/guides/quotes.html", "/docs/search.html", "/docs/errors/E1001.html"])
-def test_documentation_content_policy_allows_only_the_scripts_of_the_theme(built, client, settings, path):
-    page = client.get(path, **PERSON)
-    assert not page.cookies
-    text = page.content.decode()
-    inline = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
-    hashes = [f"'sha256-{b64encode(sha256(item.encode()).digest()).decode()}'" for item in inline]
-    policy = page.headers["Content-Security-Policy"].split("; ")
-    assert set(policy) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == {
-        " ".join(["script-src 'self'", *hashes]), "style-src 'self' 'unsafe-inline'",
-    }  # fmt: skip
-    assert 1 <= len(inline) <= 2
-    assert not re.findall(r" on\w+=\"", text)
+def test_documentation_pages_reject_post(built, client):
+    for path in ["/docs", "/docs/", "/docs/tutorial.html", "/docs/errors/E1001.html", "/v1/docs", "/v1/docs/try"]:
+        answer = client.post(path)
+        assert (answer.status_code, answer.json()["code"]) == (405, "E4050"), path
+        assert "GET" in answer.headers["Allow"], path
+        assert client.head(path).status_code in {200, 302}, path
+
+
+def test_documentation_content_policy_allows_only_the_scripts_of_the_theme(built, client, settings):
+    for path in ["/docs/", "/docs/guides/quotes.html", "/docs/search.html", "/docs/errors/E1001.html"]:
+        page = client.get(path, **PERSON)
+        assert not page.cookies, path
+        text = page.content.decode()
+        inline = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+        hashes = [f"'sha256-{b64encode(sha256(item.encode()).digest()).decode()}'" for item in inline]
+        policy = page.headers["Content-Security-Policy"].split("; ")
+        assert set(policy) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == {
+            " ".join(["script-src 'self'", *hashes]), "style-src 'self' 'unsafe-inline'",
+        }  # fmt: skip
+        assert 1 <= len(inline) <= 2, path
+        assert not re.findall(r" on\w+=\"", text), path
 
 
 def test_pictures_of_the_docs_are_served(built, client):
@@ -174,8 +172,6 @@ class TestErrors:
             assert f"<strong>HTTP status:</strong> {error.status}" in text
             assert f"/developers/requests?code={code}" in text
             assert f"../errors/{code}.html" in listed
-
-    def test_error_code_page_contains_the_table_row_of_the_code(self, built, client):
         text = client.get("/docs/errors/E1001.html").content.decode()
         assert re.search(r"<code[^>]*>.*details.*</code> lists the invalid fields", text)
 
@@ -185,14 +181,12 @@ class TestUnbuiltDocumentation:
     def _not_built(self, settings, tmp_path):
         settings.DOCS_ROOT = tmp_path
 
-    @pytest.mark.parametrize("path", ["/docs/", "/docs/tutorial.html", "/docs/errors/E1001"])
-    def test_unbuilt_documentation_returns_503_with_a_retry_time(self, client, path):
-        page = client.get(path, **PERSON)
-        assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
-        assert b"The documentation is being built" in page.content
-        assert "/v1/docs" in Reader(page.content.decode()).links
-
-    def test_agents_get_the_llms_txt_instructions_before_the_build(self, client):
+    def test_unbuilt_documentation_returns_503_and_the_instructions_for_agents(self, client):
+        for path in ["/docs/", "/docs/tutorial.html", "/docs/errors/E1001"]:
+            page = client.get(path, **PERSON)
+            assert (page.status_code, page.headers["Retry-After"]) == (503, "10"), path
+            assert b"The documentation is being built" in page.content, path
+            assert "/v1/docs" in Reader(page.content.decode()).links, path
         assert b"/v1/openapi.json" in client.get("/llms.txt").content
         assert client.get("/docs.md").status_code == 404
 
@@ -217,34 +211,24 @@ class TestDemoKey:
         assert answer.headers["Cache-Control"] == "no-store"
         return self.key in answer.content.decode()
 
-    def test_try_page_shows_the_demo_key_to_local_requests(self, client):
+    def test_only_the_try_page_shows_the_demo_key_and_only_to_local_requests(self, client, settings):
         for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
             assert self.shown(client, host), host
         assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()
-
-    def test_try_page_hides_the_demo_key_in_production(self, client, settings):
-        settings.PRODUCTION = True
-        assert not self.shown(client, secure=True)
-
-    def test_try_page_hides_the_demo_key_from_other_machines(self, client):
         for address in ("192.0.2.7", "2001:db8::7", ""):
             assert not self.shown(client, REMOTE_ADDR=address), address
-
-    def test_try_page_hides_the_demo_key_behind_a_tunnel(self, client, settings):
-        settings.ALLOWED_HOSTS = ["tunnel.example"]
-        assert not self.shown(client, host="tunnel.example")
-
-    def test_other_documentation_pages_do_not_contain_the_demo_key(self, client):
         for path in ("/v1/docs", "/docs/", "/", "/v1/openapi.json"):
             answer = client.get(path, HTTP_HOST="127.0.0.1:8000", **PERSON)
             assert self.key not in answer.content.decode(), path
+        hosts, settings.ALLOWED_HOSTS = settings.ALLOWED_HOSTS, ["tunnel.example"]
+        assert not self.shown(client, host="tunnel.example")
+        settings.ALLOWED_HOSTS, settings.PRODUCTION = hosts, True
+        assert not self.shown(client, secure=True)
 
     def test_try_page_without_a_demo_explains_how_to_log_in(self, client, settings, tmp_path):
-        settings.VAR_DIR = tmp_path / "none"
-        assert not self.shown(client)
-        assert "Log in under <em>Authorize</em>" in client.get("/v1/docs/try").content.decode()
-
-    def test_try_page_content_policy_adds_only_styles(self, client, settings):
         policy = client.get("/v1/docs/try").headers["Content-Security-Policy"]
         added = {"style-src 'self' 'unsafe-inline'"}
         assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
+        settings.VAR_DIR = tmp_path / "none"
+        assert not self.shown(client)
+        assert "Log in under <em>Authorize</em>" in client.get("/v1/docs/try").content.decode()

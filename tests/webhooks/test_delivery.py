@@ -30,8 +30,8 @@ def test_an_event_is_delivered_to_every_subscribed_endpoint(receiver, make_endpo
     assert receiver.ids == [event, event]
 
 
-def test_webhook_delivery_contains_only_the_event(receiver, make_endpoint, emit, work):
-    make_endpoint(receiver.url)
+def test_webhook_delivery_contains_only_the_event_and_the_id_of_its_request(receiver, make_endpoint, emit, work, api):
+    endpoint = make_endpoint(receiver.url)
     (event,) = emit()
     work()
     (request,) = receiver.received
@@ -42,13 +42,9 @@ def test_webhook_delivery_contains_only_the_event(receiver, make_endpoint, emit,
     }  # fmt: skip
     assert request.headers["Content-Type"] == "application/json"
     assert request.headers["Host"] == f"127.0.0.1:{receiver.port}"
-
-
-def test_delivered_event_contains_the_id_of_its_request(receiver, make_endpoint, work, api):
-    endpoint = make_endpoint(receiver.url)
     sent = api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
-    assert json.loads(receiver.received[0].body)["request_id"] == sent.headers["X-Request-Id"]
+    assert json.loads(receiver.received[-1].body)["request_id"] == sent.headers["X-Request-Id"]
 
 
 def test_accepted_webhook_delivery_is_not_sent_again(receiver, make_endpoint, emit, work):
@@ -193,9 +189,9 @@ def test_slow_deliveries_of_one_account_do_not_block_others(receiver, make_endpo
     with Receiver(seconds=0.05) as slow:
         make_endpoint(slow.url)
         make_endpoint(receiver.url, owner=stranger)
-        emit(12)
+        emit(6)
         emit(40, owner=stranger)
-        assert work()["delivered"] == 52
+        assert work()["delivered"] == 46
     assert len(receiver.received) == 40
     assert sorted(set(slow.ids)) == sorted(slow.ids)
 

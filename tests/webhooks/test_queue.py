@@ -40,12 +40,15 @@ def outcome_of(delivery, *, error=None, status=200):
     return Outcome(delivery, timezone.now(), status, error, 5)
 
 
-def test_leased_webhook_delivery_is_not_claimed_again(queued):
+def test_leased_webhook_delivery_is_not_claimed_again_before_its_end_or_release(queued):
     queued(3)
     assert len(take_deliveries()) == 3
     assert take_deliveries() == []
     assert take_deliveries(seconds=59) == []
     assert len(take_deliveries(seconds=61)) == 3
+    queued(2)
+    assert requeue(take_deliveries(), due_at=timezone.now()) == 2
+    assert len(take_deliveries()) == 2
 
 
 def test_oldest_webhook_delivery_is_claimed_first(queued):
@@ -65,12 +68,6 @@ def test_webhook_worker_resuming_after_its_lease_changes_nothing(queued):
     assert requeue([sleeper], due_at=timezone.now()) == 0
     store_outcomes([outcome_of(other)], now=timezone.now())
     assert Delivery.objects.get().status == "delivered"
-
-
-def test_released_webhook_delivery_can_be_claimed_immediately(queued):
-    queued(2)
-    assert requeue(take_deliveries(), due_at=timezone.now()) == 2
-    assert len(take_deliveries()) == 2
 
 
 def test_concurrent_publishers_deliver_an_event_once(queued):

@@ -9,7 +9,6 @@ from io import StringIO
 
 import pytest
 import standardwebhooks
-from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -48,17 +47,12 @@ def deliver_event(receiver, emit, work):
     return send
 
 
-def test_both_signature_schemes_verify_with_the_returned_secret(receiver, make_endpoint, deliver_event):
+def test_both_signature_schemes_verify_only_the_unchanged_body_with_the_secret(receiver, make_endpoint, deliver_event):
     endpoint = make_endpoint(receiver.url)
     request = deliver_event()
     assert signed_by(request, endpoint.secret) == {"service", "standard"}
     assert signed_by(request, "whsec_" + base64.b64encode(b"x" * 32).decode()) == set()
     assert abs(int(request.headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
-
-
-def test_changed_delivery_body_fails_both_signature_schemes(receiver, make_endpoint, deliver_event):
-    endpoint = make_endpoint(receiver.url)
-    request = deliver_event()
     request.body = request.body.replace(b"wallet-0", b"wallet-1")
     assert signed_by(request, endpoint.secret) == set()
 
@@ -136,27 +130,19 @@ def test_webhook_secret_rotation_command_prints_the_secret(make_endpoint):
     assert timedelta(seconds=30) < stored.previous_secret_until - timezone.now() <= timedelta(seconds=60)
 
 
-@pytest.mark.parametrize("arguments", [["x"], ["01930000-0000-7000-8000-000000000000"], ["{id}", "--grace-seconds=-1"]])
-def test_webhook_secret_rotation_command_rejects_invalid_arguments(make_endpoint, arguments):
+def test_webhook_secret_rotation_command_rejects_invalid_arguments(make_endpoint):
     endpoint = make_endpoint()
-    with pytest.raises(CommandError):
-        call_command("rotate_webhook_secret", *[argument.format(id=endpoint.pk) for argument in arguments])
-    assert Endpoint.objects.get().secret == endpoint.secret
-
-
-def test_webhook_secrets_survive_a_rotation_of_the_encryption_key(settings, make_endpoint):
-    endpoint = make_endpoint()
-    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
-    call_command("rotate_encryption_key", stdout=StringIO())
-    settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
-    assert Endpoint.objects.get().secret == endpoint.secret
+    for arguments in [["x"], ["01930000-0000-7000-8000-000000000000"], ["{id}", "--grace-seconds=-1"]]:
+        with pytest.raises(CommandError):
+            call_command("rotate_webhook_secret", *[argument.format(id=endpoint.pk) for argument in arguments])
+        assert Endpoint.objects.get().secret == endpoint.secret, arguments
 
 
 def test_every_delivery_can_be_verified_during_secret_rotations(api, receiver, make_endpoint, emit, work):
     """A receiver that tries all its secrets accepts every delivery."""
     endpoint = make_endpoint(receiver.url)
     known = [endpoint.secret]
-    for _ in range(5):
+    for _ in range(3):
         emit(3)
         known.append(rotate(api, endpoint).json()["secret"])
         emit(3)

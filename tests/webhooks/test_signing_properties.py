@@ -90,14 +90,14 @@ def test_different_deliveries_have_different_signed_strings(secret, message_id, 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b'{"a":1}', "ü".encode(), b"\x00\xff", b"x" * 20_000])
-def test_webhook_signatures_equal_the_results_of_other_libraries(body):
-    assert service_signature(SECRET, body) == hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-    if body != b"\x00\xff":  # The third-party library accepts only text.
-        theirs = standardwebhooks.Webhook(SECRET).sign(
-            "id-1", datetime.fromtimestamp(1_700_000_000, UTC), body.decode()
-        )
-        assert standard_signature(SECRET, message_id="id-1", timestamp=1_700_000_000, body=body) == theirs
+def test_webhook_signatures_equal_the_results_of_other_libraries():
+    for body in [b"", b"{}", b'{"a":1}', "ü".encode(), b"\x00\xff", b"x" * 20_000]:
+        assert service_signature(SECRET, body) == hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest(), body
+        if body != b"\x00\xff":  # The third-party library accepts only text.
+            theirs = standardwebhooks.Webhook(SECRET).sign(
+                "id-1", datetime.fromtimestamp(1_700_000_000, UTC), body.decode()
+            )
+            assert standard_signature(SECRET, message_id="id-1", timestamp=1_700_000_000, body=body) == theirs, body
 
 
 def test_webhook_signature_schemes_use_different_hmac_keys():
@@ -118,34 +118,23 @@ def delivery(receiver, make_endpoint, emit, work):
     return endpoint.secret, {name.lower(): value for name, value in request.headers.items()}, request.body
 
 
-def test_published_verify_function_accepts_a_delivery(delivery):
+def test_published_verify_function_accepts_only_an_unchanged_recent_delivery(delivery):
     assert is_valid(*delivery)
-
-
-def test_published_verify_function_rejects_forged_and_changed_deliveries(delivery):
     secret, headers, body = delivery
     assert not is_valid(new_secret(), headers, body)
     assert not is_valid(secret, headers, body + b" ")
     assert not is_valid(secret, headers, body.replace(b"wallet-0", b"wallet-1"))
     assert not is_valid(secret, {}, body)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("webhook-id", "another"), ("webhook-timestamp", "1"), ("webhook-timestamp", "soon"),
-        ("webhook-timestamp", "²"), ("webhook-signature", "v1,AAAA"), ("webhook-signature", "ü"),
-        ("webhook-signature", ""),
-    ],
-)  # fmt: skip
-def test_published_verify_function_rejects_a_changed_header(delivery, name, value):
-    secret, headers, body = delivery
-    assert not is_valid(secret, {**headers, name: value}, body)
-
-
-def test_published_verify_function_rejects_an_old_delivery(delivery):
-    secret, _headers, body = delivery
+    for name, value in CHANGED:
+        assert not is_valid(secret, {**headers, name: value}, body), (name, value)
     old = signature_headers(
         message_id="m", timestamp=1_700_000_000, body=body, header_secret=secret, live_secrets=[secret]
     )
     assert not is_valid(secret, old, body)
+
+
+CHANGED = [
+    ("webhook-id", "another"), ("webhook-timestamp", "1"), ("webhook-timestamp", "soon"),
+    ("webhook-timestamp", "²"), ("webhook-signature", "v1,AAAA"), ("webhook-signature", "ü"),
+    ("webhook-signature", ""),
+]  # fmt: skip
