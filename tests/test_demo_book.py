@@ -100,11 +100,13 @@ def test_every_demo_queue_has_items_except_dead_letters():
     assert empty == {"dead_letters": 0}
 
 
-def test_demo_chart_shows_a_month_without_weekend_decisions():
+def test_demo_chart_shows_enough_applications_on_every_weekday_and_no_weekend_decisions():
     cache.clear()  # The database may contain decisions of another test.
     assert sum(sum(series.values) for series in decisions_per_day(None).series) >= 20
     decided = ApplicationHistory.objects.filter(application__pk__gte=demo_ids.booked(1), status__in=DECIDED)
     assert not decided.filter(changed_at__iso_week_day__gte=6).exists()
+    for days in range(7):
+        assert len(list(book.openings(timezone.now() - timedelta(days=days)))) >= 190, days
 
 
 def test_demo_application_histories_match_the_applications():
@@ -121,7 +123,7 @@ def test_demo_application_histories_match_the_applications():
         assert all(row.status in MACHINE.transitions[row.previous_status] for row in rows), application.pk
 
 
-def test_demo_approvals_are_within_the_limits_of_their_offers():
+def test_demo_decisions_have_reasons_and_reviewers_with_permission_within_limits():
     approved = Application.objects.filter(status=APPROVED).select_related("loan_terms")
     assert approved.count() >= 50
     for application in approved:
@@ -129,13 +131,19 @@ def test_demo_approvals_are_within_the_limits_of_their_offers():
         assert offer["apr_min_percent"] <= float(terms.rate_percent) <= offer["apr_max_percent"], application.pk
         assert terms.term_months in (offer["term_options_months"] or [None])
         assert terms.amount_cents <= (offer["loan_amount_max_cents"] or terms.amount_cents)
-
-
-def test_demo_four_eyes_decisions_have_two_reviewers():
     for proposal in Proposal.objects.filter(outcome=Proposal.CONFIRMED).select_related("application"):
         row = proposal.application.history.get(status=proposal.to, changed_at=proposal.closed_at)
         assert row.metadata["four_eyes"]["seen"] == proposal.seen
         assert row.principal_id == proposal.closed_by_id != proposal.proposed_by_id
+    decisions = ApplicationHistory.objects.filter(status__in=DECIDED).select_related("principal", "application")
+    for row in decisions:
+        if "counteroffer" not in (row.metadata or {}):  # Otherwise, the author of the counteroffer decided.
+            assert row.principal is not None, row
+            assert row.application.is_reviewed_by(row.principal), row
+    for application in Application.objects.filter(status=REJECTED):
+        assert application.status_reason, application.pk
+    open_ = Application.objects.filter(status=APPROVED, accepted_at=None)
+    assert not open_.filter(updated_at__lt=timezone.now() - timedelta(days=33)).exists()
 
 
 def test_demo_notice_clocks_and_notices_are_consistent():
@@ -156,11 +164,6 @@ def test_demo_notice_clocks_and_notices_are_consistent():
         assert notice.status in {"delivered", "cancelled"} or now - notice.created_at < ROOM, notice.pk
 
 
-def test_unaccepted_demo_approvals_have_expired():
-    open_ = Application.objects.filter(status=APPROVED, accepted_at=None)
-    assert not open_.filter(updated_at__lt=timezone.now() - timedelta(days=33)).exists()
-
-
 def test_demo_decisions_can_be_verified_offline():
     keys = ApiClient().read("/.well-known/record-keys.json").content.decode()
     rows = ApplicationHistory.objects.filter(status__in=DECIDED)
@@ -171,29 +174,11 @@ def test_demo_decisions_can_be_verified_offline():
         assert {steps["record"].state, steps["platform"].state, steps["decision"].state} == {OK}
 
 
-def test_every_demo_decision_is_by_a_reviewer_with_permission():
-    decisions = ApplicationHistory.objects.filter(status__in=DECIDED).select_related("principal", "application")
-    for row in decisions:
-        if "counteroffer" not in (row.metadata or {}):  # Otherwise, the author of the counteroffer decided.
-            assert row.principal is not None, row
-            assert row.application.is_reviewed_by(row.principal), row
-
-
-def test_rejected_demo_applications_have_reasons():
-    for application in Application.objects.filter(status=REJECTED):
-        assert application.status_reason, application.pk
-
-
 def test_second_seed_demo_creates_no_rows(demo):
     before = count_all()
     call_command("seed_demo", stdout=StringIO())
     assert count_all() == before
     assert Offer.objects.count() == 7
-
-
-@pytest.mark.parametrize("days", range(7))
-def test_demo_data_has_enough_applications_on_every_weekday(days):
-    assert len(list(book.openings(timezone.now() - timedelta(days=days)))) >= 190
 
 
 def test_every_applicant_of_the_demo_has_a_phone_number_that_no_other_applicant_has():

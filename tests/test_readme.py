@@ -38,13 +38,10 @@ def documented_variables():
     return first
 
 
-def test_every_environment_variable_is_documented():
+def test_documented_and_read_environment_variables_are_the_same():
     settings = page("operate/settings.md")
     missing = {name for name in variables() if f"`{name}`" not in (EVERYTHING if name in OF_MAKE_RUN else settings)}
     assert missing == set()
-
-
-def test_the_code_reads_every_documented_environment_variable():
     assert documented_variables() <= variables()
 
 
@@ -56,12 +53,9 @@ def test_every_metric_is_documented(db, tmp_path):
     assert not {name for name in families if f"`{name.removesuffix('_oldest_seconds')}" not in monitoring}
 
 
-def test_every_management_command_is_documented():
+def test_every_management_command_is_documented_and_every_called_command_exists():
     assert len(commands()) >= 20
     assert not {name for name in commands() if f"`{name}" not in page("operate/commands.md")}
-
-
-def test_every_command_called_in_the_docs_exists():
     called = set(re.findall(r"manage\.py ([a-z_]+)", EVERYTHING))
     assert len(called) >= 10
     assert called <= set(get_commands())
@@ -81,7 +75,7 @@ def test_readme_stays_within_its_length_limit():
     assert len(README.read_text().splitlines()) <= README_LINES_MAX
 
 
-def test_every_link_of_the_docs_has_a_target():
+def test_every_link_of_the_docs_has_a_target_and_every_page_is_linked():
     for file, link in ((source, link) for source in PAGES for link in links(source.read_text())):
         path, _, anchor = link.partition("#")
         target = (file.parent / path).resolve() if path else file
@@ -89,9 +83,6 @@ def test_every_link_of_the_docs_has_a_target():
         assert target.is_relative_to(ROOT), (file, link)
         if anchor:
             assert anchor in anchors(target.read_text()), (file, link)
-
-
-def test_every_page_of_the_docs_is_linked():
     linked = {(file.parent / link.partition("#")[0]).resolve() for file in PAGES for link in links(file.read_text())}
     assert set(PAGES) - {README} <= linked
 
