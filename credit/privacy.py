@@ -184,8 +184,8 @@ TABLES = {
             "excluded_states", "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
             "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
             "risk_based_pricing_reason", "reports", "min_age", "jurisdiction", "regime", "regime_reason", "currency",
-            "day_count", "fee_financed", "example", "apr_cap", "terms_text", "texts", "is_active", "search_words",
-            "version", "created_at", "updated_at",
+            "day_count", "fee_financed", "example", "apr_cap", "terms_text", "texts", "language",
+            "translations", "is_active", "search_words", "version", "created_at", "updated_at",
         ),
     ),
     "credit.Application": table(

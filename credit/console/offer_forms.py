@@ -5,6 +5,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -18,7 +19,7 @@ from config.backoffice.transitions import actor_of
 from config.core.currencies import percent_in_words, to_minor_units, to_units
 from config.core.errors import ValidationFailed
 from config.core.figure_fields import AmountField, FigureField
-from credit.api.offers.serializers import DESCRIPTION_MAX_LENGTH, OfferRequestSerializer
+from credit.api.offers.serializers import OfferRequestSerializer
 from credit.console.forms import preview
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.eu_credit import (
@@ -33,6 +34,7 @@ from credit.core.figures import money
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, EU, US, Conventions
 from credit.core.loan_words import months_in_words
 from credit.core.quotes import AMOUNT_MAX_CENTS, HUNDREDTH, TENTH, cost_of, monthly_payment_cents
+from credit.core.translations import NAME_MAX_LENGTH, OFFER_DESCRIPTION_MAX_LENGTH, language_of_terms, pruned
 from credit.models import Offer, Provider
 from credit.offers.services import create_offer, deactivate_offer, replace_offer
 
@@ -44,7 +46,7 @@ _PLAIN = ("regime", "regime_reason", "day_count")
 _TERMS = (*_PLAIN, "jurisdiction", "currency", "fee_financed", "apr_cap", "example", "texts")
 _TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE)
 _SECTIONS = {
-    "Offer": ("name", "product_type", "description"),
+    "Offer": ("name", "product_type", "description", "language"),
     "Amounts": ("amount_min", "amount_max"),
     "Rates and terms": ("rate_min", "rate_max", "terms"),
     "Agreement": ("terms_text",),
@@ -144,7 +146,6 @@ def field_of(path: str) -> str:
     return _EXAMPLE.get(member, "example_amount") if name == "example" else name
 
 
-NAME_MAX_LENGTH = 255
 KINDS = (
     "personal_loan", "auto_loan", "bridge_loan", "business_loan", "home_equity_loan", "home_improvement", "mortgage",
     "student_loan", "line_of_credit", "credit_card", "overdraft",
@@ -176,7 +177,13 @@ class OfferForm(SeenForm):
         label="Kind of credit", choices=[], help_text="With the API, an offer can have another kind."
     )
     description = forms.CharField(
-        max_length=DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
+        max_length=OFFER_DESCRIPTION_MAX_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    language = forms.ChoiceField(
+        label="Language of the texts",
+        choices=settings.LANGUAGES,
+        required=False,
+        help_text="You can translate them afterwards.",
     )
     amount_min, amount_max = _amounts(None).values()
     rate_min, rate_max = _rate("Lowest interest rate"), _rate("Highest interest rate")
@@ -246,12 +253,14 @@ class OfferForm(SeenForm):
         terms = {
             **before,
             **{name: facts[name] for name in ("name", "product_type", "description")},
+            "language": facts["language"] or None,
             **{member: int(to_minor_units(facts[field], self.currency)) for field, member in _AMOUNTS.items()},
             **{member: float(facts[field]) for field, member in _RATES.items()},
             "term_options_months": facts["terms"],
             "terms_text": facts["terms_text"] or None,
             **eu_terms(facts, before, self.currency),
         }
+        terms["translations"] = pruned(terms.get("translations"), terms)
         try:
             return OfferRequestSerializer.read(terms)
         except ValidationFailed as refusal:
@@ -268,6 +277,7 @@ def initial_of(offer: Offer) -> dict[str, Any]:
     currency = offer.conventions.shown_currency
     return {
         **{name: getattr(offer, name) for name in ("name", "product_type", "description")},
+        "language": language_of_terms(offer.terms()),
         "currency": currency,
         **{field: to_units(getattr(offer, member), currency) for field, member in _AMOUNTS.items()},
         **{field: getattr(offer, member) for field, member in _RATES.items()},
@@ -369,7 +379,8 @@ CHANGE = RecordAction(
     initial=initial_of,
     seen=lambda offer: f"{offer.version}:{offer.is_active}",
     consequences=lambda offer: [
-        f"This creates version {offer.version + 1} of the offer. Applications that were submitted keep their version."
+        f"This creates version {offer.version + 1} of the offer. Applications that were submitted keep their version.",
+        *(["The translations stay. Check that they match the changed texts."] if offer.translations else []),
     ],
 )
 DEACTIVATE = RecordAction(

@@ -227,5 +227,12 @@ def _faults(member: Mapping[str, Any], value: Any) -> Iterator[str]:
         yield f"Must be at most {member['maximum']}."
 
 
+def members_of(schema: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the fields of a schema by name."""
+    members: Mapping[str, Any] = (schema or {}).get("properties", {})
+    return members
+
+
 def title_of(name: str, member: Mapping[str, Any]) -> str:
-    return str(member.get("title") or name.replace("_", " ").replace("-", " ").capitalize())
+    title: str = member.get("title") or name.replace("_", " ").replace("-", " ").capitalize()
+    return title

@@ -20,6 +20,7 @@ from config.core.search_words import as_column, words_of
 from credit.core import agencies, eu_credit, examples, jurisdictions, quotes
 from credit.core import risk_based_pricing as pricing_rules
 from credit.core.logos import Logo
+from credit.core.translations import text_to_search
 
 
 class Provider(models.Model):
@@ -300,6 +301,17 @@ class Offer(models.Model):
     texts = JsonTextField(
         null=True, help_text="The lender's texts for the rows of the European information form. Null if none."
     )
+    language = models.CharField(  # noqa: DJ001  because the API returns null
+        max_length=2,
+        null=True,
+        choices=settings.LANGUAGES,
+        help_text="The language of the offer's texts: `en`, `es`, or `de`. Null means `en`.",
+    )
+    translations = JsonTextField(
+        null=True,
+        help_text="The offer's texts in other languages, by language. Applicants read the texts in their language. "
+        "Null if none.",
+    )
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is active. False once it is deactivated."
     )
@@ -318,7 +330,8 @@ class Offer(models.Model):
         "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
         "application_schema", "required_documents", "applicant_requires", "risk_based_pricing",
         "risk_based_pricing_reason", "reports", "min_age", "jurisdiction", "regime", "regime_reason", "currency",
-        "day_count", "fee_financed", "example", "apr_cap", "terms_text", "texts",
+        "day_count", "fee_financed", "example", "apr_cap", "terms_text", "texts", "language",
+        "translations",
     )  # fmt: skip
 
     class Meta:
@@ -336,7 +349,7 @@ class Offer(models.Model):
 
     @staticmethod
     def words_in(provider_id: str, terms: Mapping[str, Any]) -> str:
-        text = f"{terms['name']} {terms['description'] or ''} {terms['product_type']} {provider_id}"
+        text = f"{text_to_search(terms)} {terms['product_type']} {provider_id}"
         return as_column(words_of(text))
 
     @property

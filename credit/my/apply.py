@@ -23,7 +23,7 @@ from credit.core import machine as states
 from credit.core.figures import money
 from credit.models import Application, Offer, ProviderLogo
 from credit.my.comparison import ComparisonForm, compare, loan_from
-from credit.my.content import Row, offer_to_edit
+from credit.my.content import Row, offer_to_edit, offer_to_read
 from credit.my.estimate import installments_of, rates_of
 from credit.my.forms import ApplicationForms
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, latest_applicants, own_applications
@@ -75,7 +75,7 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
-        offers = list(context["object_list"])
+        offers = [offer_to_read(offer) for offer in context["object_list"]]
         currencies = sorted({currency for offer in offers if (currency := offer.conventions.shown_currency)})
         typed = ComparisonForm(self.request.GET, currency=next(iter(currencies), None))
         loan = typed.loan()
@@ -246,7 +246,7 @@ class LinkPage(InTheirLanguage):
             return render(request, "credit/my/link.html", status=410)
         if not request.user.is_authenticated:
             may_sign_up = get_adapter(request).is_open_for_signup(request)
-            facts = {"offer": offer, "rows": rows_of(offer), "may_sign_up": may_sign_up}
+            facts = {"offer": offer_to_read(offer), "rows": rows_of(offer), "may_sign_up": may_sign_up}
             return render(request, "credit/my/link.html", facts)
         return _show(request, _forms_of(request, offer, prefill=prefill), prefilled_from="link")
 

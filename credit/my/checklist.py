@@ -8,8 +8,10 @@ from django.utils import timezone
 from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines
 from credit.core import machine as states
+from credit.core.translations import document_title
 from credit.documents.services import documents_of
 from credit.models import Application, RequestedDocument
+from credit.my.content import terms_of
 
 
 def describe(application: Application) -> dict[str, Any]:
@@ -19,7 +21,12 @@ def describe(application: Application) -> dict[str, Any]:
     the application can't expire.
     """
     zone, uploads = timezone.get_current_timezone_name(), application.status not in states.FROZEN
-    documents = sorted(documents_of(application), key=lambda document: document.status != RequestedDocument.REQUESTED)
+    documents: list[Any] = sorted(
+        documents_of(application), key=lambda document: document.status != RequestedDocument.REQUESTED
+    )
+    terms = terms_of(application)
+    for document in documents:
+        document.title = document_title(terms, document.name)
     missing = sum(document.status == RequestedDocument.REQUESTED for document in documents)
     days = IDLE_DAYS.get(application.status) if uploads else None
     due_by = "" if days is None else deadlines.in_words(application.updated_at + timedelta(days=days), zone)

@@ -1,7 +1,9 @@
 """Display the content of an application: the offer, data, applicants, shared data, and reports."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
+from copy import copy
 from itertools import islice
 from typing import Any
 
@@ -18,6 +20,7 @@ from credit.core.applicant_words import applicant_value
 from credit.core.applicants import FIRST
 from credit.core.figures import Figures, date_in_words, money
 from credit.core.report_summary import CURRENCY
+from credit.core.translations import in_language, worded
 from credit.models import Application, Offer, Report
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 from credit.requirements.services import requirements_of
@@ -48,6 +51,22 @@ _TITLES = {
     "missed_payments": _("Missed payments"),
     "inquiries": _("Inquiries"),
 }
+# Words for common values of these fields. The words in an offer override them.
+_CHOSEN = frozenset({"purpose", "home", "housing"})
+_CHOICES = {
+    "household": _("Household"),
+    "car": _("Car"),
+    "medical": _("Medical costs"),
+    "education": _("Education"),
+    "moving": _("Moving"),
+    "debt": _("Debt"),
+    "debt_consolidation": _("Debt consolidation"),
+    "rent": _("Rented"),
+    "mortgage": _("Own, with a mortgage"),
+    "own": _("Own"),
+    "family": _("With the family"),
+}
+_IDENTIFIER = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*", re.ASCII)
 _REPORT_KINDS = {CREDIT: _("Credit report"), INCOME: _("Income report")}
 _REPORT_STATUSES = {
     REQUESTED: _("Requested"),
@@ -84,11 +103,15 @@ def describe(application: Application) -> dict[str, Any]:
 
 def loan_rows(application: Application) -> list[Row]:
     """Return the rows of the requested loan: the offer's name, the amount, and the term."""
-    pinned = application.offer_snapshot or {}
-    name = pinned.get("name")
-    if not pinned:
-        name = Offer.objects.filter(pk=application.offer_id).values_list("name", flat=True).first()
-    return [(gettext("Offer"), name or gettext("Offer %s") % application.offer_id), *figure_rows(application)]
+    name = in_language(terms_of(application)).get("name") or gettext("Offer %s") % application.offer_id
+    return [(gettext("Offer"), name), *figure_rows(application)]
+
+
+def terms_of(application: Application) -> Mapping[str, Any]:
+    """Return the pinned terms of the offer. For a draft, return the current name and its translations."""
+    columns = ("name", "language", "translations")
+    offers = Offer.objects.filter(pk=application.offer_id).values(*columns)
+    return application.offer_snapshot or offers.first() or {}
 
 
 def figure_rows(application: Application) -> list[Row]:
@@ -108,7 +131,7 @@ def data_rows(application: Application) -> list[Row]:
         return []
     if not isinstance(data, dict):
         data = {"data": data}
-    members = requirements_of(application).members
+    members = requirements_of(application, read=in_language).members
     in_loan = {name for name in ("amount_cents", "term_months") if getattr(figures, name) is not None}
     known = {name: data[name] for name in members if name in data}
     currency = application.shown_currency
@@ -120,18 +143,30 @@ def _rows(
     data: Mapping[str, Any], members: Mapping[str, Any], currency: str | None, above: str = "", depth: int = 0
 ) -> Iterator[Row]:
     for name, value in data.items():
-        title = above + title_of(name, members.get(name, {}))
+        title = title_of(name, members.get(name, {}))
+        title = f"{above}{title}" if above else title
         if isinstance(value, dict) and value and depth < _DEPTH_MAX:
             yield from _rows(value, {}, currency, f"{title}, ", depth + 1)
         elif value is not None:
-            yield title, value_in_words(name, value, currency)
+            yield title, choice_in_words(name, value, members.get(name, {}), currency)
 
 
 def title_of(name: str, member: Mapping[str, Any]) -> str:
     """Return a field's title from the offer, the default title, or the field's name, in this order."""
     if "title" in member:
-        return gettext(member["title"])
+        return worded(member["title"])
     return str(_TITLES.get(name) or profile.title_of(name.removesuffix(_CENTS), {}))
+
+
+def choice_in_words(name: str, value: Any, member: Mapping[str, Any], currency: str | None = None) -> str:
+    """Return the words for a choice from the offer, the default words, or the formatted value, in this order."""
+    words: str | None = member.get("choices", {}).get(str(value))
+    if words is not None:
+        return words
+    is_choice = isinstance(value, str) and ("enum" in member or name in _CHOSEN)
+    if not is_choice or _IDENTIFIER.fullmatch(value) is None:
+        return value_in_words(name, value, currency)
+    return str(_CHOICES.get(value.replace("-", "_")) or profile.title_of(value, {}))
 
 
 def value_in_words(name: str, value: Any, currency: str | None = None) -> str:
@@ -194,6 +229,14 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
         filled = [(str(name), str(value)) for name, value in rows if value not in {None, ""}]
         tables.append((f"{_REPORT_KINDS[report.kind]}, {date_in_words(report.requested_at.date())}", filled))
     return tables
+
+
+def offer_to_read(offer: Offer) -> Offer:
+    """Return a copy of an offer for display, whose texts are in the active language if they are translated."""
+    shown, terms = copy(offer), in_language(offer.terms())
+    for name in ("name", "description", "application_schema"):
+        setattr(shown, name, terms[name])
+    return shown
 
 
 def offer_to_edit(application: Application) -> Offer | None:

@@ -4,19 +4,20 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from django import forms
-from django.utils.html import escape
-from django.utils.translation import gettext
+from django.utils.html import conditional_escape
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.core.currencies import to_minor_units, to_units
 from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
-from credit.core import applicant_schema
+from credit.core import applicant_schema, profile
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
+from credit.core.translations import Text, marked
 from credit.models import Offer
-from credit.my.content import title_of, value_in_words
+from credit.my.content import choice_in_words, offer_to_read, title_of, value_in_words
 from credit.my.person_form import DraftForm, PersonForm
 from credit.my.sharing import ShareForm
 from credit.my.steps import OPTIONAL, WRONG, Step, number_steps, state_of
@@ -28,6 +29,16 @@ _CENTS = "_cents"
 _LONG_TEXT = 300
 _NUMBER = {"invalid": _("Enter a number.")}
 _LOAN = frozenset({"amount_cents", "term_months"})
+
+
+class ChoiceSelect(forms.Select):
+    """A choice whose options have the language of their words."""
+
+    def create_option(self, name: str, value: Any, label: Any, *args: Any, **options: Any) -> dict[str, Any]:
+        option: dict[str, Any] = super().create_option(name, value, label, *args, **options)
+        if isinstance(label, Text) and label.lang != (get_language() or "")[:2]:
+            option["attrs"]["lang"] = label.lang
+        return option
 
 
 def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> AmountField:
@@ -48,7 +59,7 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
 
 def members_of(offer: Offer) -> dict[str, Any]:
     """Return the schemas of the form's fields: the amount, the term, and the fields of the offer."""
-    properties: Mapping[str, Any] = (offer.application_schema or {}).get("properties", {})
+    properties = profile.members_of(offer.application_schema)
     amount: dict[str, Any] = {
         "type": "integer",
         "minimum": offer.loan_amount_min_cents,
@@ -75,7 +86,7 @@ def _is_amount(name: str, member: Mapping[str, Any]) -> bool:
 def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
     """Return a field's help text as HTML. It is the lender's description, or the limits of an amount."""
     if "description" in member:
-        return escape(member["description"])
+        return conditional_escape(marked(member["description"]))
     limits = {side: value_in_words(name, member[side], currency) for side in ("minimum", "maximum") if side in member}
     if not name.endswith(_CENTS) or not limits:
         return ""
@@ -88,13 +99,17 @@ def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
 def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.Field:
     """Convert a field of the schema to a form field. Form fields are optional, because drafts can be incomplete."""
     about: dict[str, Any] = {
-        "label": title_of(name, member), "help_text": _help(name, member, currency), "required": False,
+        "label": marked(title_of(name, member)), "help_text": _help(name, member, currency), "required": False,
     }  # fmt: skip
     least, most = member.get("minimum"), member.get("maximum")
     if "enum" in member:
         by_text = {str(value): value for value in member["enum"]}
-        choices = [("", ""), *((text, value_in_words(name, value, currency)) for text, value in by_text.items())]
-        return forms.TypedChoiceField(choices=choices, coerce=by_text.__getitem__, empty_value=None, **about)
+        choices = [
+            ("", ""),
+            *((text, choice_in_words(name, value, member, currency)) for text, value in by_text.items()),
+        ]
+        about |= {"choices": choices, "widget": ChoiceSelect}
+        return forms.TypedChoiceField(coerce=by_text.__getitem__, empty_value=None, **about)
     if member["type"] == "boolean":
         choices = [("yes", gettext("Yes")), ("no", gettext("No"))]
         radio = forms.RadioSelect
@@ -183,6 +198,7 @@ class ApplicationForms:
         if prefill is not None:
             stored, persons = prefill.application_data, prefill.applicants
         first, second = (persons[0] if persons else person), (persons[1] if len(persons) > 1 else None)
+        offer = offer_to_read(offer)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
         # The form preselects the United States for US offers, because most of their applicants live there.

@@ -34,6 +34,7 @@ from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
+from credit.core.translations import fill, in_language
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
@@ -59,6 +60,8 @@ _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
 )  # fmt: skip
+# The page of a draft has the name of the offer as it is now.
+_OFFER_TEXTS = ("name", "language", "translations")
 # A page reads the language and the time zone from at most this number of applications.
 _LATEST = 5
 _BODY = re.compile(r"<body[^>]*>")
@@ -88,7 +91,10 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
         **WITH_CURRENCY,
         since=Coalesce(Subquery(moved[:1]), "created_at"),
         lender=LENDER_NAME,
-        offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")[:1]),
+        **{
+            f"offer_{name}": Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values(name)[:1])
+            for name in _OFFER_TEXTS
+        },
         is_offered=Exists(waiting),
         is_declined=Exists(
             ApplicationHistory.objects.filter(ApplicationHistory.IS_DECLINED, application=OuterRef("pk"))
@@ -164,11 +170,12 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
 
 
 def _heading(application: Any) -> dict[str, Any]:
+    terms = application.offer_snapshot or {name: getattr(application, f"offer_{name}") for name in _OFFER_TEXTS}
     return {
         "reference": reference_of(application.pk),
         "lender": application.lender or gettext("Lender %s") % application.provider_id,
         "amount": money(application.amount_cents, application.shown_currency),
-        "offer": (application.offer_snapshot or {}).get("name") or application.offer_name or "",
+        "offer": in_language(terms).get("name", ""),
         "standing": standing_of(application),
         "since": application.since,
     }
@@ -190,7 +197,9 @@ class ApplicationPage(MyPage):
 
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
     due = (
-        of_application(application, is_own=True, now=now)["currently_due"] if application.status == states.DRAFT else []
+        of_application(application, is_own=True, now=now, read=in_language)["currently_due"]
+        if application.status == states.DRAFT
+        else []
     )
     documents = checklist.describe(application)
     terms = acceptance.describe(application, now=now)
@@ -203,7 +212,9 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     offer = content.offer_to_edit(application)
     missing_words = [describe_missing(requirement) for requirement in due if requirement.type != "document"]
     if offer is not None:
-        missing_words += _missing_figures(application, offer, due)
+        missing_words += [
+            fill(gettext("%s: is missing."), title) for title in _missing_figures(application, offer, due)
+        ]
     is_loan, costs = False, {}
     if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
@@ -263,17 +274,20 @@ def refuse(request: HttpRequest, refusal: ApiError, to: str, field: str) -> Http
 
 
 def _missing_figures(application: Application, offer: Offer, due: Sequence[Due] = ()) -> list[str]:
-    """Describe a missing amount and term of a draft that the form can edit. `due` has the missing values of the API."""
+    """Return the titles of a missing amount and term of a draft that the form can edit.
+
+    `due` has the missing values of the API.
+    """
     named = {requirement.title for requirement in due}
-    titles = missing_figures(offer, application.application_data)
-    return [gettext("%s: is missing.") % title for title in titles if title not in named]
+    titles = missing_figures(content.offer_to_read(offer), application.application_data)
+    return [title for title in titles if title not in named]
 
 
 def _send(request: HttpRequest, application_id: str) -> str:
     application = Application.objects.get(pk=application_id)
     to, offer = _SENDS.get(application.status, states.SUBMITTED), content.offer_to_edit(application)
     if offer is not None and (missing := _missing_figures(application, offer)):
-        raise ValidationFailed(" ".join(missing))
+        raise ValidationFailed(" ".join(gettext("%s: is missing.") % title for title in missing))
     return _move(request, application_id, to, gettext("The application was sent to the lender."))
 
 

@@ -15,6 +15,7 @@ from credit.core import applicant_schema
 from credit.core.applicant_words import country_name, language_name
 from credit.core.applicants import LANGUAGES
 from credit.core.countries import COUNTRIES
+from credit.core.translations import fill
 
 # The errors of empty fields. Other fields are the lender's, and the error has their titles.
 _ENTER = {
@@ -66,7 +67,7 @@ class DraftForm(forms.Form):
         """Mark the optional fields in their labels. With Django's `required`, users couldn't save incomplete drafts."""
         for name, field in self.fields.items():
             if name not in required:
-                field.label = gettext("%s (optional)") % field.label
+                field.label = fill(gettext("%s (optional)"), field.label)
 
     def add_missing(self, name: str) -> None:
         """Add an error to an empty field that has no other error."""
@@ -79,7 +80,7 @@ class DraftForm(forms.Form):
         if name in _ENTER:
             return str(_ENTER[name])
         words = gettext("Choose an answer for “%s”.") if hasattr(field, "choices") else gettext("Enter “%s”.")
-        return words % field.label
+        return fill(words, field.label)
 
 
 def _in_e164(typed: str, country: str | None) -> str:

@@ -22,6 +22,7 @@ from credit.core.errors import TermsChanged
 from credit.core.eu_credit import follows_directive
 from credit.core.figures import date_in_words, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
+from credit.core.translations import in_language
 from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
@@ -110,7 +111,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
         "loan": in_words(terms.terms) if is_loan else "",
         "figures": figures_of(terms, costs) if is_loan else [],
         "assumptions": costs.get("assumptions"),
-        "terms_text": (application.offer_snapshot or {}).get("terms_text"),
+        "terms_text": in_language(application.offer_snapshot or {}).get("terms_text"),
         "schedule": agreement_in_words(terms, application.offer_snapshot)["schedule"] if is_loan else [],
         "as_of": terms.as_of and date_in_words(date.fromisoformat(terms.as_of)),
         **({} if is_loan else _without_loan(application)),
@@ -121,7 +122,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
 
 def _without_loan(application: Application) -> dict[str, Any]:
     """Return the context for an approval without loan terms: the offer's pinned terms, and the requested loan."""
-    pinned = application.offer_snapshot or {}
+    pinned = in_language(application.offer_snapshot or {})
     offer = Offer(**{name: pinned[name] for name in Offer.TERMS if name in pinned})
     return {"offer_name": offer.name, "offer_rows": rows_of_offer(offer), "requested": content.figure_rows(application)}
 

@@ -24,6 +24,7 @@ from credit.core.reasons import (
     reasons_of,
     text_of,
 )
+from credit.core.translations import fill, worded
 from credit.models import ApplicationHistory
 from credit.models.notices import EMAIL, PORTAL, POST, PRICING, PROVIDER
 
@@ -103,9 +104,8 @@ def describe_missing(due: Due) -> str:
         words = gettext("Each applicant must be at least %(years)s years old. You can apply from %(day)s.")
         return words % {"years": due.coming.years, "day": date_in_words(due.coming.day)}
     is_missing = due.why == REQUIRED
-    return (
-        gettext("%s: is missing.") if is_missing else gettext("%s: doesn't meet the lender's requirement.")
-    ) % gettext(due.title)
+    sentence = gettext("%s: is missing.") if is_missing else gettext("%s: doesn't meet the lender's requirement.")
+    return fill(sentence, worded(due.title))
 
 
 def delivery_in_words(kinds: Collection[str], *, has_consented: bool) -> str:

@@ -1,5 +1,6 @@
 """List an application's missing items, and create the checklist of required documents."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -25,28 +26,33 @@ def _described(requirements: OfferRequirements, due: list[Due], documents: list[
     return {"currently_due": due, "documents": documents, **schema}
 
 
-def of_application(application: Application, *, is_own: bool, now: datetime) -> dict[str, Any]:
-    """Return the requirements of an application: the offer's current terms for a draft, otherwise the pinned terms.
+def _unchanged(terms: Any) -> Any:
+    return terms
+
+
+def of_application(
+    application: Application, *, is_own: bool, now: datetime, read: Callable[[Any], Any] = _unchanged
+) -> dict[str, Any]:
+    """Return the requirements of an application, as in `requirements_of`.
 
     If the applicant reads a draft, the offer's current documents are added to the checklist, so that the applicant can
     upload files.
     """
-    requirements = requirements_of(application)
+    requirements = requirements_of(application, read=read)
     if requirements.documents and is_own and application.status == DRAFT:
         RequestedDocument.put_on_checklist(application, requirements.documents, now=now)
     documents = _documents(application, requirements)
     return _described(requirements, application.due(requirements), documents)
 
 
-def requirements_of(application: Application) -> OfferRequirements:
+def requirements_of(application: Application, *, read: Callable[[Any], Any] = _unchanged) -> OfferRequirements:
+    """Return the offer's current terms for a draft, otherwise the pinned terms. `read` can translate their texts."""
     if application.status != DRAFT:
-        return OfferRequirements.by(application.offer_snapshot)
+        return OfferRequirements.by(application.offer_snapshot and read(application.offer_snapshot))
     offer = Offer.objects.filter(pk=application.offer_id).first()
-    return (
-        OfferRequirements.by(None)
-        if offer is None
-        else OfferRequirements.by(offer.terms(), has_ended=not offer.is_active)
-    )
+    if offer is None:
+        return OfferRequirements.by(None)
+    return OfferRequirements.by(read(offer.terms()), has_ended=not offer.is_active)
 
 
 def refusal_of(application: Application, to: str) -> RequirementsDue | None:

@@ -2,7 +2,7 @@
 
 Under Directive (EU) 2023/2225, they are the items of Art. 21(1). Under other law, they are the lender with its contact
 data, the type of credit, and the lender's terms. The lender's texts come from the offer (`texts`, `terms_text`), in the
-offer's language. Titles and figures are in the borrower's language.
+borrower's language if the offer has the translation. Titles and figures are in the borrower's language.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ from credit.core.jurisdictions import Conventions
 from credit.core.lines import costs_of_line
 from credit.core.loan_words import assumptions_in_words, duration_in_words, payments_in_words
 from credit.core.quotes import TENTH, Instalment, shown_apr
+from credit.core.translations import in_language
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 
@@ -70,7 +71,8 @@ def members_of(application: Application, terms: LoanTerms, lender: Provider) -> 
     """
     is_eu = follows_directive(application.offer_snapshot)
     with translation.override(language_of(application.applicants)):
-        texts = (_texts_of if is_eu else _texts_of_other_law)(application, terms, lender)
+        offer = in_language(application.offer_snapshot or {})
+        texts = _texts_of(application, offer, terms, lender) if is_eu else _texts_of_other_law(offer, terms, lender)
         members = []
         for name, title in (TITLES if is_eu else TITLES_OF_OTHER_LAW).items():
             text = texts.get(name) or (gettext("Does not apply.") if name in _CONDITIONAL else None)
@@ -82,13 +84,12 @@ def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
     return members is not None and all(member["text"] for member in members)
 
 
-def _texts_of_other_law(application: Application, terms: LoanTerms, lender: Provider) -> dict[str, str]:
+def _texts_of_other_law(offer: Mapping[str, Any], terms: LoanTerms, lender: Provider) -> dict[str, str]:
     contact = filter(None, (lender_in_words(lender), lender.address, lender.phone, lender.email))
-    lenders_terms = (application.offer_snapshot or {}).get("terms_text")
     return {
         "parties": "\n".join(contact),
         "credit_type": _credit_type(terms),
-        "other_terms": lenders_terms or gettext("The lender has set no other terms."),
+        "other_terms": offer.get("terms_text") or gettext("The lender has set no other terms."),
     }
 
 
@@ -96,8 +97,7 @@ def _credit_type(terms: LoanTerms) -> str:
     return gettext("Line of credit") if terms.term_months is None else gettext("Loan")
 
 
-def _texts_of(application: Application, terms: LoanTerms, lender: Provider) -> dict[str, str]:
-    offer: Mapping[str, Any] = application.offer_snapshot or {}
+def _texts_of(application: Application, offer: Mapping[str, Any], terms: LoanTerms, lender: Provider) -> dict[str, str]:
     offer_texts: Mapping[str, str] = offer.get("texts") or {}
     words = {name: text if applies(text) else gettext("Does not apply.") for name, text in offer_texts.items()}
     conventions = Conventions.of(offer)

@@ -32,6 +32,7 @@ from credit.core.lines import CEILING_ASSUMED_EUR, cost_of_line, costs_of_line, 
 from credit.core.loan_words import assumptions_in_words, duration_in_words, payments_in_words
 from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule, shown_apr
 from credit.core.rights import APPROVAL, ASSISTED, DUTIES
+from credit.core.translations import in_language
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
 # Art. 10(1) requires a reminder if the form was provided later than this before the acceptance.
@@ -47,13 +48,17 @@ LONG_KEY_LENGTH = 3_000
 
 @dataclass(frozen=True)
 class Form:
-    """A form of Annex I. `terms` is the terms of a loan with their figures. `rows` is the rows of the form."""
+    """A form of Annex I. `terms` is the terms of a loan with their figures. `rows` is the rows of the form.
+
+    `offer` is the terms of the offer, whose texts the form contains.
+    """
 
     language: str
     terms: Mapping[str, Any]
     terms_sha256: str | None
     rows: list[dict[str, Any]]
     schedule: list[Instalment]
+    offer: Mapping[str, Any]
 
     @property
     def html(self) -> str:
@@ -63,6 +68,7 @@ class Form:
             amounts = [(row, row.payment_cents, row.interest_cents, row.principal_cents) for row in self.schedule]
             context = {
                 "language": self.language,
+                "offer": self.offer,
                 "title": gettext(TITLE),
                 "is_long": sum(len(row["value"]) for row in self.rows if row["part"] in KEY_PARTS) > LONG_KEY_LENGTH,
                 "key": parts[: len(KEY_PARTS)],
@@ -94,6 +100,7 @@ def form_of(
     `is_scored`, the form has the statement of Art. 13.
     """
     with translation.override(language):
+        offer = in_language(offer)
         values = {
             **_texts(offer),
             **_figures(offer, terms, schedule, today=today),
@@ -106,7 +113,7 @@ def form_of(
             {"number": number, "part": row.part, "title": gettext(row.title), "value": values.get(row.name) or empty}
             for number, row in enumerate(ROWS, start=1)
         ]
-    return Form(language, terms, terms_sha256, rows, schedule)
+    return Form(language, terms, terms_sha256, rows, schedule, offer)
 
 
 def _texts(offer: Mapping[str, Any]) -> dict[str, str | None]:

@@ -12,17 +12,19 @@ from credit.api.offers.eu_serializers import (
     JurisdictionRequestSerializer,
     advertising_fields,
 )
+from credit.api.offers.translation_serializers import TranslationsField
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
 from credit.core import risk_based_pricing as pricing_rules
+from credit.core import translations
 from credit.core.applicant_schema import REQUIRABLE
+from credit.core.applicants import LANGUAGES
 from credit.core.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.countries import US_STATES
 from credit.models.offers import Offer
 from credit.models.reports import KINDS
 
 TERMS_MAX = 60
-DESCRIPTION_MAX_LENGTH = 2_000
 REQUIRED_DOCUMENTS_MAX = 20
 MIN_AGE_MAX_YEARS = 120
 # The maximum number of matched offers in a response. Each offer can have its own model, and a large model takes
@@ -42,7 +44,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     )
     product_type = serializers.IdField()
     description = serializers.TextField(
-        max_length=DESCRIPTION_MAX_LENGTH,
+        max_length=translations.OFFER_DESCRIPTION_MAX_LENGTH,
         **serializers.NULLABLE,
         help_text="The description to display to applicants. Null means empty.",
     )
@@ -107,6 +109,17 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         "makes `date_of_birth` required. If null, a minimum of 18 applies to applicants with a date of birth.",
     )
 
+    language = serializers.OneOfField(
+        LANGUAGES,
+        **serializers.NULLABLE,
+        help_text="The language of the offer's texts. Null means `en`.",
+    )
+    translations = TranslationsField(
+        **serializers.NULLABLE,
+        help_text="The offer's texts in other languages, by language. Applicants read the texts in their language. A "
+        "text without a translation stays in the offer's language. Null if none.",
+    )
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for low, high in (("apr_min_percent", "apr_max_percent"), ("loan_amount_min_cents", "loan_amount_max_cents")):
             if attrs[low] is not None and attrs[high] is not None and attrs[low] > attrs[high]:
@@ -132,6 +145,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
             raise serializers.ValidationError({"risk_based_pricing_reason": [message]})
         for name in ("required_documents", "applicant_requires", "reports"):
             _check_names(attrs[name] or (), name)
+        translations.check(attrs)
         return super().validate(attrs)
 
 
@@ -181,6 +195,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
         ]  # fmt: skip
         extra_kwargs = {
             "application_schema": {"shape": shapes.OBJECT},
+            "translations": {"shape": shapes.OBJECT},
             "created_at": {"allow_null": True},
             "updated_at": {"allow_null": True},
             "apr_min_percent": {"min_value": 0, "max_value": RATE_MAX_PERCENT},

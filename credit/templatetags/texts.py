@@ -1,0 +1,9 @@
+"""The filter for texts that a lender wrote."""
+
+from django import template
+
+from credit.core.translations import marked, marked_lines
+
+register = template.Library()
+register.filter("marked", marked)
+register.filter("marked_lines", marked_lines)
