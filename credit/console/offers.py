@@ -15,6 +15,8 @@ from config.backoffice.records import NamedRecords, RecordAction
 from config.core.currencies import percent_in_words
 from credit.console.names import lender_name
 from credit.console.offer_forms import CHANGE, DEACTIVATE, LAWS, MAKE
+from credit.console.offer_translations import TRANSLATE, language_name
+from credit.console.offer_translations import in_brief as translations_in_brief
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
 from credit.core.profile import title_of
@@ -31,6 +33,10 @@ def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
     shown = {**terms}
     if schema := shown.get("application_schema"):
         shown["application_schema"] = [title_of(name, member) for name, member in schema["properties"].items()]
+    if shown.get("translations"):
+        shown["translations"] = translations_in_brief(terms)
+    if language := shown.get("language"):
+        shown["language"] = language_name(language)
     conventions = Conventions.of(terms)
     return [_figure(name, value, conventions) for name, value in shown.items() if value not in (None, "")]
 
@@ -89,7 +95,7 @@ class OfferAdmin(NamedRecords):
     def months(self, record: Offer) -> str:
         return ", ".join(map(str, record.term_options_months or ())) or "line of credit"
 
-    record_actions = (CHANGE, DEACTIVATE)
+    record_actions = (CHANGE, *TRANSLATE, DEACTIVATE)
 
     def get_list_display(self, request: HttpRequest) -> Any:
         """Omit the lender from the list for members of a single lender."""
