@@ -328,6 +328,10 @@ class OwnedRecords(ReadOnlyAdmin):
         identifier = parse_uuid(term.lower())
         return Q(pk=identifier) if identifier else None
 
+    def search_by_person(self, request: HttpRequest, term: str) -> Q:
+        """Return the condition for records of people with this name, e-mail address, or phone number."""
+        return Q(**{f"{self.owner}_id__in": find_people(term, request.user)})
+
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
@@ -338,15 +342,15 @@ class OwnedRecords(ReadOnlyAdmin):
         if named is not None:
             return queryset.filter(named), False
         user_id = parse_positive_int64(term.removeprefix("user:"))
-        people = {user_id} if user_id else set()
+        people, wanted = {user_id} if user_id else set(), Q()
         if not (user_id and term.startswith("user:")):
             users = get_user_model()._default_manager.all()
             # Members of lenders only find accounts with records in their console.
             if console_of(request.user) is not None:
                 users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
             people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
-            people |= find_people(term, request.user)
-        wanted = Q(**{f"{self.owner}_id__in": people})
+            wanted |= self.search_by_person(request, term)
+        wanted |= Q(**{f"{self.owner}_id__in": people})
         part = _PART_OF_ID.fullmatch(term.lower()) if isinstance(self.opts.pk, UUIDField) else None
         if part is not None:
             partly = self.newest(request).filter(pk__contains=part[1]).values_list("pk", flat=True)

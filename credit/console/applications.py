@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest
@@ -27,7 +27,7 @@ from config.backoffice.html import (
     table,
     words,
 )
-from config.backoffice.people import person_name
+from config.backoffice.people import find_accounts, person_name
 from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, Button
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
@@ -45,6 +45,7 @@ from credit.console.holds import HoldConsole
 from credit.console.names import legal_names, person_cell
 from credit.console.notices import VIEW_REQUESTS
 from credit.console.offers import in_brief
+from credit.console.people import FOUND_MAX, find_applications
 from credit.console.proposal_facts import both_names, proposal_entries
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
@@ -173,6 +174,14 @@ class ApplicationAdmin(
     def search_by_name(self, term: str) -> Q | None:
         end = end_of_id(term)
         return super().search_by_name(term) if end is None else Application.has_reference(end)
+
+    def search_by_person(self, request: HttpRequest, term: str) -> Q:
+        """Return the condition for applications of this person. A broker's account has those of many people."""
+        found = find_applications(term, request.user)
+        if len(found) == FOUND_MAX:
+            text = f"The list has only the newest {FOUND_MAX} matches. Search for the whole name to find others."
+            messages.info(request, text)
+        return Q(pk__in=found) | Q(consumer_id__in=find_accounts(term, request.user))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Application], search_term: str

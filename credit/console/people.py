@@ -22,8 +22,8 @@ from credit.core.figures import money, reference_of
 from credit.models import Applicant, Application
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 
-_PEOPLE_MAX = 50
-# With more matches, reading in order until _PEOPLE_MAX rows match is faster than sorting all matches.
+FOUND_MAX = 50
+# With more matches, reading in order until enough rows match is faster than sorting all matches.
 _COMMON = 8_000
 _APPLICATIONS_SHOWN = 50
 _TABLE_ROWS = 20
@@ -31,14 +31,25 @@ _TABLE_ROWS = 20
 
 def find_people(typed: str, viewer: Any) -> list[int]:
     """Return the account IDs of the newest matching applications that the viewer can see."""
+    found = _matching(typed, viewer)
+    return [] if found is None else list(found.values_list("consumer_id", flat=True)[:FOUND_MAX])
+
+
+def find_applications(typed: str, viewer: Any) -> list[Any]:
+    """Return the IDs of the newest matching applications that the viewer can see, at most FOUND_MAX."""
+    found = _matching(typed, viewer)
+    return [] if found is None else list(found.values_list("pk", flat=True)[:FOUND_MAX])
+
+
+def _matching(typed: str, viewer: Any) -> QuerySet[Application] | None:
+    """Return the matching applications that the viewer can see, newest first, or None if the text matches none."""
     named = applicant_filter(typed)
     if named is None or not may(viewer, "credit.view_application"):
-        return []
+        return None
     applications = narrowed(Application.objects.filter(named).order_by(), viewer)
     # PostgreSQL underestimates the cost of comparing names. To avoid sorting a few applications, it would read many. No
     # index has the order of `created_at`, so this order forces the sort.
-    ordering = "-pk" if _estimated(applications) > _COMMON else "-created_at"
-    return list(applications.order_by(ordering).values_list("consumer_id", flat=True)[:_PEOPLE_MAX])
+    return applications.order_by("-pk" if _estimated(applications) > _COMMON else "-created_at")
 
 
 def _estimated(rows: QuerySet[Any]) -> int:

@@ -188,7 +188,7 @@ def test_search_by_a_name_executes_at_most_four_more_statements(reviewers_client
 
 
 @pytest.mark.usefixtures("needs_postgresql")
-@pytest.mark.parametrize(("common", "ordering"), [(8_000, '"created_at" DESC'), (0, '"id" DESC')])
+@pytest.mark.parametrize(("common", "ordering"), [(8_000, '"credit_application"."created_at"'), (0, "1")])
 def test_name_search_sorts_rare_matches_and_scans_common_matches_in_order(
     reviewers_client, monkeypatch, common, ordering
 ):
@@ -197,7 +197,7 @@ def test_name_search_sorts_rare_matches_and_scans_common_matches_in_order(
     with CaptureQueriesContext(connection) as captured:
         assert applications_found(reviewers_client, "quillfeather") == [second, first]
     [searched] = [query["sql"] for query in captured if "@> ARRAY" in query["sql"] and "EXPLAIN" not in query["sql"]]
-    assert f'ORDER BY "credit_application".{ordering} LIMIT 50' in searched
+    assert f"ORDER BY {ordering} DESC LIMIT 50" in searched
 
 
 def test_search_finds_an_applicant_by_the_account_email_address(supports_client):
@@ -303,3 +303,23 @@ def test_lender_search_finds_only_applicants_of_the_lender(db):
         member.groups.add(Group.objects.get(name="Lender"))
         ProviderMember.objects.create(provider=provider, user=member)
         assert applications_found(console_client(member), "rosa") == expected
+
+
+def test_search_omits_a_brokers_applications_for_other_people(reviewers_client):
+    broker = UserFactory()
+    wanted, other = (
+        apply_with(broker),
+        apply_with(broker, legal_name="Ada Ash", email="ada@ash.test", phone="+12125550199"),
+    )
+    assert applications_found(reviewers_client, "quillfeather") == [wanted]
+    assert applications_found(reviewers_client, "ada@ash.test") == [other]
+    assert applications_found(reviewers_client, broker.username) == [other, wanted]
+
+
+def test_search_for_a_common_name_lists_the_newest_matches_and_says_so(reviewers_client, monkeypatch):
+    monkeypatch.setattr(people, "FOUND_MAX", 1)
+    monkeypatch.setattr("credit.console.applications.FOUND_MAX", 1)
+    _, newest = (apply_with(UserFactory()) for _ in range(2))
+    assert applications_found(reviewers_client, "quillfeather") == [newest]
+    page = reviewers_client.get("/admin/credit/application/", {"q": "quillfeather"}).content.decode()
+    assert page.count("only the newest 1 matches") == 1
