@@ -85,7 +85,7 @@ class TransitionForm(SeenForm):
         max_length=10_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Stored with the transition, and visible to all readers of the record. You can't change it later.",
+        help_text="Stored with the transition, and visible to readers of the record. You can't change it later.",
     )
 
     def __init__(

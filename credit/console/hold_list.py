@@ -128,7 +128,7 @@ class HoldAdmin(ReferenceAdmin):
             refusal=_refusal,
             seen=lambda hold: str(getattr(RetentionHold.newest_of(hold.application_id), "pk", "")),
             consequences=lambda _hold: [
-                "The platform erases the application's records when no other retention rule applies."
+                "The platform can erase the application's records when no other retention rule applies."
             ],
         ),
     )

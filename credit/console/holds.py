@@ -55,7 +55,7 @@ def _change(request: HttpRequest, application: Application, form: Any) -> str:
 def _consequences(application: Application) -> list[str]:
     if _is_on(application):
         return [
-            "This ends the hold. The platform erases the application's records when no other retention rule applies."
+            "This ends the hold. The platform can erase the application's records when no other retention rule applies."
         ]
     return ["This starts the hold. The platform erases no record of the application while the hold is active."]
 
