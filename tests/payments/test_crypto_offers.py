@@ -34,7 +34,6 @@ RECEIVERS = [
     "0x9d8A62f656a8d1615C1294fd71e9CFb3E4855A4F", "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
     "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "0x4200000000000000000000000000000000010000",
 ]  # fmt: skip
-SPELLINGS = [str, str.lower, lambda address: "0x" + address[2:].upper()]
 
 
 @pytest.fixture
@@ -44,77 +43,56 @@ def pay(api, user):
     return lambda **changes: initiate(api, user, wallet, **changes)
 
 
-@pytest.mark.parametrize("address", KEYLESS_ADDRESSES)
-def test_crypto_recipient_address_without_a_key_is_rejected(pay, address):
-    assert_is_rejected(pay, address)
-
-
-def test_crypto_recipient_address_without_a_key_is_rejected_with_a_chain(pay, node):
-    assert_is_rejected(pay, KEYLESS_ADDRESSES[0])
-
-
-def assert_is_rejected(pay, address):
-    refusal = assert_error(pay(to_address=address), 400, "E1001")
-    assert refusal["details"][0]["field"] == "to_address"
-    assert "burn address" in refusal["message"]
+def test_crypto_recipient_address_without_a_key_is_rejected(pay):
+    for address in KEYLESS_ADDRESSES:
+        refusal = assert_error(pay(to_address=address), 400, "E1001")
+        assert refusal["details"][0]["field"] == "to_address"
+        assert "burn address" in refusal["message"]
+    assert_error(pay(to_address=ADDRESS), 400, "E1001")  # This is the wallet of the payer.
     assert not CryptoPayment.objects.exists()
 
 
-@pytest.mark.parametrize("address", RECEIVERS)
-def test_published_crypto_address_with_a_key_can_receive_a_payment(pay, address):
-    answer = pay(to_address=address)
-    assert (answer.status_code, answer.json().get("to_address")) == (200, checksum_address(address))
+def test_published_crypto_address_with_a_key_can_receive_a_payment(pay):
+    for address in RECEIVERS:
+        answer = pay(to_address=address)
+        assert (answer.status_code, answer.json().get("to_address")) == (200, checksum_address(address))
 
 
-@pytest.mark.parametrize("spell", SPELLINGS)
-@pytest.mark.parametrize(("address", "why"), [(ADDRESS, "another wallet"), (TOKEN, "contract of the token")])
-def test_transfer_to_the_payers_wallet_or_the_token_is_rejected(pay, node, address, why, spell):
-    assert why in assert_error(pay(to_address=spell(address)), 400, "E1001")["message"]
+def test_transfer_to_the_payers_wallet_or_the_token_is_rejected(api, user, pay, node):
+    for address, why in ((ADDRESS, "another wallet"), (TOKEN, "contract of the token"), (ZERO, "burn address")):
+        for spelling in (address, address.lower(), "0x" + address[2:].upper()):
+            assert why in assert_error(pay(to_address=spelling), 400, "E1001")["message"]
     assert node.called_methods == []
-
-
-def test_crypto_payment_to_the_payers_own_wallet_is_rejected_without_a_chain(pay):
-    assert_error(pay(to_address=ADDRESS), 400, "E1001")
-
-
-def test_another_wallet_of_the_payer_can_receive_a_crypto_payment(api, user, pay, node):
     connected(user, OTHER_ADDRESS, network=NETWORK)
-    assert pay(to_address=OTHER_ADDRESS).status_code == 200
+    assert pay(to_address=OTHER_ADDRESS).status_code == 200, "another wallet of the payer"
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        REVERTED,
-        {"error": {"code": 3, "message": "execution reverted", "data": "0x08c379a0"}},
-        {"error": {"code": -32000, "message": "execution reverted: Blacklistable: account is blacklisted"}},
-        {"error": {"code": -32000, "message": "gas required exceeds allowance (0)"}},
-        {"error": {"code": -32015, "message": "VM execution error."}},
-        {"error": {"code": 3, "message": "Pausable: paused\0\ud800"}},
-        {"error": {"code": 3, "message": None}},
-        {"error": {"code": 3}},
-        {"error": {"code": -32000, "message": "x" * 10_000}},
-        {"error": {"code": 3, "message": ["execution reverted"]}},
-    ],
-)
+def failed(code, message, **members):
+    return {"error": {"code": code, "message": message, **members}}
+
+
+REVERTS = [
+    REVERTED, failed(3, "execution reverted", data="0x08c379a0"), failed(-32015, "VM execution error."),
+    failed(-32000, "execution reverted: Blacklistable: account is blacklisted"), {"error": {"code": 3}},
+    failed(-32000, "gas required exceeds allowance (0)"), failed(3, "Pausable: paused\0\ud800"), failed(3, None),
+    failed(-32000, "x" * 10_000), failed(3, ["execution reverted"]),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call"])
-def test_token_transfer_that_would_revert_is_rejected(pay, node, method, error):
-    node.answers[method] = error
-    message = assert_error(pay(), 400, "E3017")["message"]
-    assert message.startswith("The network reports that this transfer would fail: ")
-    assert len(message) < 300
+def test_token_transfer_that_would_revert_is_rejected(pay, node, method):
+    for node.answers[method] in REVERTS:
+        message = assert_error(pay(), 400, "E3017")["message"]
+        assert message.startswith("The network reports that this transfer would fail: ")
+        assert len(message) < 300
     assert not CryptoPayment.objects.exists()
 
 
-def test_token_transfer_declined_without_a_revert_is_rejected(pay, node):
+def test_token_transfer_with_any_result_except_false_is_accepted(pay, node):
     node.answers["eth_call"] = "0x" + "0" * 64
     assert "declines" in assert_error(pay(), 400, "E3017")["message"]
-
-
-@pytest.mark.parametrize("result", ["0x", "0x" + "0" * 63 + "1", "0x1", None, {}, "x"])
-def test_token_transfer_with_any_result_except_false_is_accepted(pay, node, result):
-    node.answers["eth_call"] = result
-    assert pay().status_code == 200
+    for node.answers["eth_call"] in ("0x", "0x" + "0" * 63 + "1", "0x1", None, {}, "x"):
+        assert pay().status_code == 200
 
 
 def test_rejected_token_transfer_can_be_retried_with_its_key(api, user, node):
@@ -126,26 +104,21 @@ def test_rejected_token_transfer_can_be_retried_with_its_key(api, user, node):
     assert api.send("/payments/crypto/initiate", body, key=key).status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        ({"maxPriorityFeePerGas": 22 * GWEI}, "priority fee is above"),
-        ({"maxFeePerGas": 0}, "priority fee is above"),
-        ({"gas": 2**64}, "gas limit is out of range"),
-        ({"gas": 2, "maxFeePerGas": 2**256 - 1}, "out of range"),
-        ({"gas": 2**64 - 1, "maxFeePerGas": 2**200}, "out of range"),
-        ({"gas": 1, "maxFeePerGas": 2**256 - 1, "value": 1}, "out of range"),
-    ],
-)
-def test_a_transaction_that_no_block_includes_is_rejected_before_it_is_sent(api, user, node, changes, why):
+def test_a_transaction_that_no_block_includes_is_rejected_before_it_is_sent(api, user, node):
     wallet = connected(user, SIGNER_ACCOUNT.address, network=NETWORK)
     payment = initiate(api, user, wallet).json()
     content = {
         "type": 2, "to": TOKEN, "data": payment["transaction"]["data"], "value": 0, "chainId": CHAIN_ID, "nonce": 7,
         "gas": 65_000, "maxFeePerGas": 21 * GWEI, "maxPriorityFeePerGas": GWEI,
     }  # fmt: skip
-    response = confirm(api, payment["payment_id"], to_hex(sign({**content, **changes}).raw_transaction))
-    assert why in assert_error(response, 400, "E3007")["message"]
+    for changes, why in (
+        ({"maxPriorityFeePerGas": 22 * GWEI}, "priority fee is above"), ({"maxFeePerGas": 0}, "priority fee is above"),
+        ({"gas": 2**64}, "gas limit is out of range"), ({"gas": 2, "maxFeePerGas": 2**256 - 1}, "out of range"),
+        ({"gas": 2**64 - 1, "maxFeePerGas": 2**200}, "out of range"),
+        ({"gas": 1, "maxFeePerGas": 2**256 - 1, "value": 1}, "out of range"),
+    ):  # fmt: skip
+        response = confirm(api, payment["payment_id"], to_hex(sign({**content, **changes}).raw_transaction))
+        assert why in assert_error(response, 400, "E3007")["message"]
     assert "eth_sendRawTransaction" not in node.called_methods
     good = sign(content)
     node.answers["eth_sendRawTransaction"] = to_hex(good.hash)
@@ -166,26 +139,20 @@ MISSING = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("answer", MISSING)
-def test_fee_tip_without_a_suggestion_is_computed_from_the_latest_blocks(pay, node, answer):
-    node.answers["eth_maxPriorityFeePerGas"] = answer
-    assert fees(pay()) == (23 * GWEI, 3 * GWEI)
+def test_fee_tip_without_a_suggestion_is_computed_from_the_latest_blocks(pay, node):
+    for node.answers["eth_maxPriorityFeePerGas"] in MISSING:
+        assert fees(pay()) == (23 * GWEI, 3 * GWEI)
 
 
-@pytest.mark.parametrize(
-    "history",
-    [*MISSING, {"reward": None}, {"reward": []}, {"reward": [[]]}, {"reward": [None]}, {"reward": [["x"]]},
-     {"reward": {"0": ["0x1"]}}, {"reward": [[hex(2**256 - 1)]]}, {"baseFeePerGas": ["0x1"]}, {"reward": [[1]]}],
-)  # fmt: skip
-def test_fee_tip_without_a_fee_history_is_gas_price_minus_base_fee(pay, node, history):
-    node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": history}
-    assert fees(pay()) == (22 * GWEI, 2 * GWEI)
-
-
-def test_fee_tip_is_zero_if_the_gas_price_is_below_the_base_fee(pay, node):
-    node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": METHOD_MISSING}
+def test_fee_tip_without_a_fee_history_is_gas_price_minus_base_fee(pay, node):
+    node.answers["eth_maxPriorityFeePerGas"] = METHOD_MISSING
+    for node.answers["eth_feeHistory"] in (
+        *MISSING, {"reward": None}, {"reward": []}, {"reward": [[]]}, {"reward": [None]}, {"reward": [["x"]]},
+        {"reward": {"0": ["0x1"]}}, {"reward": [[hex(2**256 - 1)]]}, {"baseFeePerGas": ["0x1"]}, {"reward": [[1]]},
+    ):  # fmt: skip
+        assert fees(pay()) == (22 * GWEI, 2 * GWEI)
     node.answers["eth_gasPrice"] = hex(GWEI)
-    assert fees(pay()) == (20 * GWEI, 0)
+    assert fees(pay()) == (20 * GWEI, 0), "the gas price is below the base fee"
 
 
 def test_fee_history_and_gas_price_are_not_read_with_a_suggested_tip(pay, node):
@@ -193,23 +160,22 @@ def test_fee_history_and_gas_price_are_not_read_with_a_suggested_tip(pay, node):
     assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.called_methods)
 
 
-@pytest.mark.parametrize("missing", [METHOD_MISSING, HANG_UP, Reply(status=503, content={})])
-def test_node_without_tip_fee_history_and_gas_price_returns_502(pay, node, missing):
-    node.answers |= dict.fromkeys(("eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_gasPrice"), missing)
-    assert_error(pay(), 502, "E5003")
+def test_node_without_tip_fee_history_and_gas_price_returns_502(pay, node):
+    for missing in (METHOD_MISSING, HANG_UP, Reply(status=503, content={})):
+        node.answers |= dict.fromkeys(("eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_gasPrice"), missing)
+        assert_error(pay(), 502, "E5003")
 
 
-@pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_estimateGas", "eth_gasPrice"])
-@pytest.mark.parametrize("answer", [hex(2**63 - 1), hex(2**64), hex(2**256 - 1), "0x" + "f" * 65, "-0x1", 2**70])
-def test_node_number_out_of_bounds_returns_502(pay, node, method, answer):
-    node.answers |= {"eth_getBlockByNumber": {"number": "0x1"}, method: answer}
-    assert_error(pay(), 502, "E5003")
-
-
-@pytest.mark.parametrize("base_fee", [hex(2**62), hex(2**256 - 1), "x", 5, {}, [], ""])
-def test_node_base_fee_out_of_bounds_returns_502(pay, node, base_fee):
-    node.answers["eth_getBlockByNumber"] = {"baseFeePerGas": base_fee}
-    assert_error(pay(), 502, "E5003")
+def test_node_number_out_of_bounds_returns_502(pay, node):
+    for base_fee in (hex(2**62), hex(2**256 - 1), "x", 5, {}, [], ""):
+        node.answers["eth_getBlockByNumber"] = {"baseFeePerGas": base_fee}
+        assert_error(pay(), 502, "E5003")
+    node.answers["eth_getBlockByNumber"] = {"number": "0x1"}
+    for method in ("eth_getTransactionCount", "eth_estimateGas", "eth_gasPrice"):
+        valid = node.answers[method]
+        for node.answers[method] in (hex(2**63 - 1), hex(2**64), hex(2**256 - 1), "0x" + "f" * 65, "-0x1", 2**70):
+            assert_error(pay(), 502, "E5003")
+        node.answers[method] = valid
 
 
 def test_crypto_transaction_with_the_largest_accepted_numbers_can_be_sent(pay, node):

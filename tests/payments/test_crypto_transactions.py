@@ -54,39 +54,31 @@ def test_decoded_transaction_has_the_signed_values_for_every_supported_type(cont
     assert read.raw == to_hex(signed.raw_transaction)
 
 
-@pytest.mark.parametrize("spell", [lambda text: text[2:], str.upper, lambda text: text])
-def test_transaction_hex_is_accepted_without_prefix_and_in_any_case(spell):
-    text = to_hex(sign(DYNAMIC).raw_transaction)
-    spelling = "0x" + spell(text)[2:] if spell is str.upper else spell(text)
-    assert decode_signed(spelling).sender == SIGNER_ACCOUNT.address
+def test_transaction_hex_is_accepted_without_prefix_and_in_any_case():
+    for spell in (lambda text: text[2:], str.upper, lambda text: text):
+        text = to_hex(sign(DYNAMIC).raw_transaction)
+        spelling = "0x" + spell(text)[2:] if spell is str.upper else spell(text)
+        assert decode_signed(spelling).sender == SIGNER_ACCOUNT.address
 
 
-def test_the_value_of_a_transaction_is_decoded():
-    assert decode_signed(to_hex(sign({**DYNAMIC, "value": 5}).raw_transaction)).value == 5
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
+def test_unknown_crypto_transaction_type_is_rejected():
+    for content, why in (
         ({**LEGACY, "chainId": None}, "has no chain id"),
         ({**DYNAMIC, "to": b""}, "no recipient address"),
         ({**DYNAMIC, "nonce": 2**63}, "nonce is out of range"),
-    ],
-)
-def test_unknown_crypto_transaction_type_is_rejected(content, why):
-    content = {name: value for name, value in content.items() if value is not None}
-    with pytest.raises(UnreadableTransaction, match=why):
-        decode_signed(to_hex(sign(content).raw_transaction))
+    ):  # fmt: skip
+        signed = sign({name: value for name, value in content.items() if value is not None})
+        with pytest.raises(UnreadableTransaction, match=why):
+            decode_signed(to_hex(signed.raw_transaction))
 
 
-@pytest.mark.parametrize(
-    "payload",
-    ["", "0x", "0x1", "xyz", "0x00", "0x01", "0x02", "0x03c0", "0x04c0", "0x02c0", "0xc0", "0x7f", "0x80", "0xdeadbeef",
-     "0x02f8", "0x" + "ff" * 500, "0xc1c0", "0x 02", "02\n", "0x02" + "c1" * 900],
-)  # fmt: skip
-def test_invalid_crypto_transaction_is_rejected(payload):
-    with pytest.raises(UnreadableTransaction):
-        decode_signed(payload)
+def test_invalid_crypto_transaction_is_rejected():
+    for payload in (
+        "", "0x", "0x1", "xyz", "0x00", "0x01", "0x02", "0x03c0", "0x04c0", "0x02c0", "0xc0", "0x7f", "0x80",
+        "0xdeadbeef", "0x02f8", "0x" + "ff" * 500, "0xc1c0", "0x 02", "02\n", "0x02" + "c1" * 900,
+    ):  # fmt: skip
+        with pytest.raises(UnreadableTransaction):
+            decode_signed(payload)
 
 
 @pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY])
@@ -104,13 +96,13 @@ def test_noncanonical_transaction_encoding_is_rejected(content, change):
         decode_signed(to_hex(changed))
 
 
-@pytest.mark.parametrize("position", range(5))
-def test_a_transaction_with_leading_zeros_in_a_number_is_rejected(position):
-    raw = bytes(sign(DYNAMIC).raw_transaction)
-    members = rlp.decode(raw[1:])
-    members[position] = b"\0" + members[position]
-    with pytest.raises(UnreadableTransaction, match="invalid encoding"):
-        decode_signed(to_hex(raw[:1] + rlp.encode(members)))
+def test_a_transaction_with_leading_zeros_in_a_number_is_rejected():
+    for position in range(5):
+        raw = bytes(sign(DYNAMIC).raw_transaction)
+        members = rlp.decode(raw[1:])
+        members[position] = b"\0" + members[position]
+        with pytest.raises(UnreadableTransaction, match="invalid encoding"):
+            decode_signed(to_hex(raw[:1] + rlp.encode(members)))
 
 
 def test_malleated_transaction_signature_is_rejected():
@@ -142,16 +134,16 @@ OWN, KEY_WORD = bytes.fromhex(TOKEN[2:]), b"\1" * 32
 
 
 @pytest.mark.parametrize("signed", [SIGNED[0], SIGNED[1]])
-@pytest.mark.parametrize(
-    "entries",
-    [b"", b"x", OWN, [OWN], [[]], [[OWN]], [[OWN, b""]], [[OWN, KEY_WORD]], [[OWN, [KEY_WORD], b""]], [[OWN[1:], []]],
-     [[OWN + b"\0", []]], [[b"", []]], [[[], []]], [[OWN, [KEY_WORD[1:]]]], [[OWN, [KEY_WORD + b"\0"]]],
-     [[OWN, [b""]]], [[OWN, [[KEY_WORD]]]], [[OWN, []], OWN], [[OWN, []], []], [[[OWN, []]]]],
-)  # fmt: skip
-def test_malformed_transaction_access_list_is_rejected(signed, entries):
+def test_malformed_transaction_access_list_is_rejected(signed):
     *members, _ = members_of(signed)
-    with pytest.raises(UnreadableTransaction, match="EIP-2930"):
-        decode_signed(resigned(signed[0], [*members, entries]))
+    for entries in (
+        b"", b"x", OWN, [OWN], [[]], [[OWN]], [[OWN, b""]], [[OWN, KEY_WORD]], [[OWN, [KEY_WORD], b""]],
+        [[OWN[1:], []]], [[OWN + b"\0", []]], [[b"", []]], [[[], []]], [[OWN, [KEY_WORD[1:]]]],
+        [[OWN, [KEY_WORD + b"\0"]]], [[OWN, [b""]]], [[OWN, [[KEY_WORD]]]], [[OWN, []], OWN], [[OWN, []], []],
+        [[[OWN, []]]],
+    ):  # fmt: skip
+        with pytest.raises(UnreadableTransaction, match="EIP-2930"):
+            decode_signed(resigned(signed[0], [*members, entries]))
 
 
 # The lists are the example of EIP-2930, and the slots of proxies (EIP-1967, EIP-1822) and beacon roots (EIP-4788).
@@ -166,16 +158,16 @@ SLOTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "entries",
-    [[], [[OWN, []]], [[OWN, [KEY_WORD]]], [[OWN, []], [OWN, []]], [[OWN, [KEY_WORD, KEY_WORD]]], [EXAMPLE],
-     [EXAMPLE, [bytes.fromhex("bb9bc244d798123fde783fcc1c72d3bb8c189413"), []]], [[OWN, SLOTS]], [[OWN, [SLOTS[0]]]],
-     [[OWN, [word]] for word in SLOTS], [[bytes(20), []]], [[bytes(20), [bytes(32)]]], [[b"\xff" * 20, [b"\xff" * 32]]],
-     [[bytes(19) + bytes([number]), []] for number in range(1, 10)], [EXAMPLE] * 20, [[OWN, SLOTS * 20]]],
-)  # fmt: skip
-def test_valid_transaction_access_list_is_parsed(entries):
-    *members, _ = members_of(SIGNED[0])
-    assert decode_signed(resigned(2, [*members, entries])).sender == SIGNER_ACCOUNT.address
+def test_valid_transaction_access_list_is_parsed():
+    for entries in (
+        [], [[OWN, []]], [[OWN, [KEY_WORD]]], [[OWN, []], [OWN, []]], [[OWN, [KEY_WORD, KEY_WORD]]], [EXAMPLE],
+        [EXAMPLE, [bytes.fromhex("bb9bc244d798123fde783fcc1c72d3bb8c189413"), []]], [[OWN, SLOTS]], [[OWN, [SLOTS[0]]]],
+        [[OWN, [word]] for word in SLOTS], [[bytes(20), []]], [[bytes(20), [bytes(32)]]],
+        [[b"\xff" * 20, [b"\xff" * 32]]],
+        [[bytes(19) + bytes([number]), []] for number in range(1, 10)], [EXAMPLE] * 20, [[OWN, SLOTS * 20]],
+    ):  # fmt: skip
+        *members, _ = members_of(SIGNED[0])
+        assert decode_signed(resigned(2, [*members, entries])).sender == SIGNER_ACCOUNT.address
 
 
 @pytest.mark.parametrize(
@@ -207,12 +199,12 @@ def test_transaction_with_fees_that_no_block_accepts_is_rejected(fees, why):
         decode_signed(payload)
 
 
-@pytest.mark.parametrize(("price", "gas"), [(2**256 - 1, 2), (2**193, 2**64 - 1), (1, 2**64), (2**255, 2)])
-def test_a_transaction_with_an_overflowing_price_is_rejected(price, gas):
-    for content in (LEGACY, WITH_LIST):
-        signed = sign({**content, "gasPrice": price, "gas": gas})
-        with pytest.raises(UnreadableTransaction, match="out of range"):
-            decode_signed(to_hex(signed.raw_transaction))
+def test_a_transaction_with_an_overflowing_price_is_rejected():
+    for price, gas in ((2**256 - 1, 2), (2**193, 2**64 - 1), (1, 2**64), (2**255, 2)):
+        for content in (LEGACY, WITH_LIST):
+            signed = sign({**content, "gasPrice": price, "gas": gas})
+            with pytest.raises(UnreadableTransaction, match="out of range"):
+                decode_signed(to_hex(signed.raw_transaction))
 
 
 def test_transaction_value_is_included_in_the_overflow_check():
@@ -256,6 +248,8 @@ def test_transaction_parser_raises_only_unreadable_transaction_for_any_bytes(pay
 
 def test_transfer_call_data_matches_the_erc_20_standard():
     assert transfer_call_data("0x" + "ab" * 20, 255) == "0xa9059cbb" + "00" * 12 + "ab" * 20 + "00" * 31 + "ff"
+    assert "0x" + keccak(text="Transfer(address,address,uint256)").hex() == TRANSFER_TOPIC
+    assert keccak(text="transfer(address,uint256)").hex()[:8] == DATA[2:10]
 
 
 @given(st.integers(0, 2**63 - 1), st.binary(min_size=20, max_size=20))
@@ -264,43 +258,33 @@ def test_encoded_transfer_call_data_decodes_to_the_same_transfer(amount, address
     assert read_transfer(transfer_call_data(spelling, amount)) == (spelling, amount)
 
 
-@pytest.mark.parametrize(
-    "data", ["0x", DATA + "00", DATA[:-2], DATA.replace("a9059cbb", "23b872dd"), DATA[:10] + "01" + DATA[12:]]
-)
-def test_other_call_data_is_not_decoded_as_a_transfer(data):
-    assert read_transfer(data) is None
+def test_other_call_data_is_not_decoded_as_a_transfer():
+    for data in ("0x", DATA + "00", DATA[:-2], DATA.replace("a9059cbb", "23b872dd"), DATA[:10] + "01" + DATA[12:]):
+        assert read_transfer(data) is None
 
 
-def test_hashes_of_transfer_event_and_function_match_erc_20():
-    assert "0x" + keccak(text="Transfer(address,address,uint256)").hex() == TRANSFER_TOPIC
-    assert keccak(text="transfer(address,uint256)").hex()[:8] == DATA[2:10]
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_wallet_addresses_are_normalized_to_their_eip_55_checksum():
+    for address in (
         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
         "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
         "0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77",
-    ],
-)  # fmt: skip
-def test_wallet_addresses_are_normalized_to_their_eip_55_checksum(address):
-    assert parse_address(address) == address
-    assert parse_address(address.lower()) == address
-    assert parse_address("0x" + address[2:].upper()) == address
-    swapped = "0x" + address[2:].swapcase()
-    assert parse_address(swapped) in {None, address}
-    if address[2:] not in {address[2:].lower(), address[2:].upper()}:
-        assert parse_address(swapped) is None
+    ):  # fmt: skip
+        assert parse_address(address) == address
+        assert parse_address(address.lower()) == address
+        assert parse_address("0x" + address[2:].upper()) == address
+        swapped = "0x" + address[2:].swapcase()
+        assert parse_address(swapped) in {None, address}
+        if address[2:] not in {address[2:].lower(), address[2:].upper()}:
+            assert parse_address(swapped) is None
 
 
-@pytest.mark.parametrize("text", ["eip155:0", "eip155:01", "eip155:x", "solana:x", "", "eip155:1 ", "8453", "EIP155:1"])
-def test_network_that_is_not_an_evm_network_is_rejected(text):
-    assert parse_network(text) is None
-    with pytest.raises(ValueError, match="not an EVM network"):
-        chain_id_of(text)
+def test_network_that_is_not_an_evm_network_is_rejected():
+    for text in ("eip155:0", "eip155:01", "eip155:x", "solana:x", "", "eip155:1 ", "8453", "EIP155:1"):
+        assert parse_network(text) is None
+        with pytest.raises(ValueError, match="not an EVM network"):
+            chain_id_of(text)
 
 
-@pytest.mark.parametrize("text", ["0x" + "a" * 63, "0x" + "a" * 65, "a" * 64, "0x" + "g" * 64, "0x" + "\uff11" * 64])
-def test_malformed_transaction_hash_is_rejected_by_the_parser(text):
-    assert parse_transaction_hash(text) is None
+def test_malformed_transaction_hash_is_rejected_by_the_parser():
+    for text in ("0x" + "a" * 63, "0x" + "a" * 65, "a" * 64, "0x" + "g" * 64, "0x" + "\uff11" * 64):
+        assert parse_transaction_hash(text) is None
