@@ -23,16 +23,12 @@ def test_new_payment_method_in_documented_mode_is_acknowledged_and_not_stored(ap
     assert api.read(f"/user/{user.pk}/payment-methods").json() == {"payment_methods": [], "total": 0}
 
 
-@pytest.mark.parametrize("act", ["default", "toggle"])
-def test_any_payment_method_id_in_documented_mode_is_acknowledged(api, act):
-    assert api.send(f"/payments/methods/anything-7/{act}").json() == {
-        "id": "anything-7", "acknowledged": True, "persisted": False,
-    }  # fmt: skip
-    assert_error(api.send(f"/payments/methods/{'x' * 256}/{act}"), 400, "E1001")
-
-
-def test_card_number_is_rejected_as_a_payment_method(api, user):
-    assert_error(add(api, user, account_id="4242424242424242"), 400, "E1012")
+def test_any_payment_method_id_in_documented_mode_is_acknowledged(api):
+    for act in ("default", "toggle"):
+        assert api.send(f"/payments/methods/anything-7/{act}").json() == {
+            "id": "anything-7", "acknowledged": True, "persisted": False,
+        }  # fmt: skip
+        assert_error(api.send(f"/payments/methods/{'x' * 256}/{act}"), 400, "E1001")
 
 
 def test_stored_payment_methods_are_masked_and_the_first_is_default(persistent_mode, api, user):

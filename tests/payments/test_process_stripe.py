@@ -38,11 +38,8 @@ def test_requests_to_stripe_are_complete_and_no_secret_is_stored(db, double, api
     assert double.charges[0]["metadata"] == {"payment_id": str(payment.pk), "payment_key": payment.processor_key}
     assert body["transaction_id"] == double.charges[0]["id"]
     assert "sk_test" not in str([attempt.detail for attempt in payment.attempts.all()])
-
-
-def test_a_charge_without_a_destination_has_no_application_fee(db, double, api, user):
     pay(api, user)
-    assert b"application_fee_amount" not in double.received[0].data
+    assert b"application_fee_amount" not in double.received[-1].data, "it has no destination"
 
 
 def test_payment_declined_by_stripe_is_final(db, double, api, user, key):
@@ -50,11 +47,8 @@ def test_payment_declined_by_stripe_is_final(db, double, api, user, key):
     assert_error(first, 502, "E5001")
     assert pay(api, user, key, payment_method_id="pm_declined").content == first.content
     assert (only_payment().failure, double.charges) == ("generic_decline", [])
-
-
-def test_required_stripe_action_declines_the_payment_and_cancels_the_intent(db, double, api, user, key):
-    assert_error(pay(api, user, key, payment_method_id="pm_requires_action"), 502, "E5001")
-    assert [intent["status"] for intent in double.intents.values()] == ["canceled"]
+    assert_error(pay(api, user, payment_method_id="pm_requires_action"), 502, "E5001")
+    assert [intent["status"] for intent in double.intents.values()][-1] == "canceled"
 
 
 @pytest.mark.parametrize(
@@ -62,9 +56,11 @@ def test_required_stripe_action_declines_the_payment_and_cancels_the_intent(db, 
     ["500-before", "500-after", "reset-before", "reset-after", "html", "truncated", "redirect", "wrong-amount",
      "wrong-currency", "processing"],
 )  # fmt: skip
-def test_retry_after_an_unclear_stripe_response_charges_once(db, double, api, user, key, behavior):
+def test_retry_after_an_unclear_stripe_response_charges_once(db, double, api, user, key, behavior, caplog):
     double.plan = [behavior]
     assert_error(pay(api, user, key), 502, "E5002")
+    logged = [record.levelname for record in caplog.records if "contradicts" in record.message]
+    assert logged == (["ERROR"] if behavior.startswith("wrong") else [])
     assert only_payment().status == "Unknown"
     assert all(sent.path != "/elsewhere" for sent in double.received), "a redirect is not followed"
     if behavior == "processing":
@@ -174,15 +170,6 @@ def test_the_worker_fails_a_processing_charge_that_failed(double, api, user):
     assert (only_payment().status, double.charges) == ("Failed", [])
 
 
-@pytest.mark.parametrize("behavior", ["wrong-amount", "wrong-currency"])
-def test_stripe_response_that_contradicts_the_order_is_logged_as_an_error(double, api, user, caplog, behavior):
-    double.plan = [behavior]
-    assert_error(process(api, user, payment_method_id="pm_1"), 502, "E5002")
-    assert only_payment().status == "Unknown"
-    assert "contradicts" in caplog.text
-    assert [record.levelname for record in caplog.records if "contradicts" in record.message] == ["ERROR"]
-
-
 def test_an_intent_of_another_installation_with_our_payment_id_is_ignored(double, api, user):
     double.plan = ["500-before"]
     process(api, user, payment_method_id="pm_1")
@@ -232,7 +219,7 @@ def test_in_flight_time_starts_at_the_last_request_to_stripe(double, api, user, 
     assert only_payment().status == "Unknown"
 
 
-def test_result_of_an_expired_lease_holder_is_logged_and_ignored(double, api, user):
+def test_decline_of_an_expired_lease_holder_is_ignored_and_a_charge_completes_the_payment(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()
@@ -243,14 +230,6 @@ def test_result_of_an_expired_lease_holder_is_logged_and_ignored(double, api, us
     assert only_payment().status == "Processing"
     last = only_payment().attempts.last()
     assert (last.epoch, last.outcome, last.detail) == (paused.epoch, "declined", {"fenced": True})
-
-
-def test_charge_of_an_expired_lease_holder_completes_the_payment(double, api, user):
-    double.plan = ["reset-before"]
-    process(api, user, payment_method_id="pm_1")
-    paused, now = only_payment(), timezone.now()
-    card.take_over(paused, now=now)
-    card.take_over(only_payment(), now=now)
     with pytest.raises(card.LeaseLost):
         card.finish(paused, ChargeResult(cards.SUCCEEDED, transaction_id="pi_late"), now=now)
     assert (only_payment().status, only_payment().transaction_id) == ("Completed", "pi_late")

@@ -52,29 +52,23 @@ def test_responses_of_the_test_double_match_stripes_description(stripe_api, doub
         assert stripe_api.response_errors(*answer) == [], answer
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_stripe_validator_rejects_invalid_requests(stripe_api):
+    for body in (
         b"currency=usd", b"amount=10.5&currency=usd", b"amount=500", b"amount=500&currency=usd&confirm=yes",
         b"amount=500&currency=usd&card_number=1", b"amount=500&currency=usd&transfer_data=acct_7",
         b"amount=500&currency=usd&automatic_payment_methods[allow_redirects]=never",
-    ],
-)  # fmt: skip
-def test_stripe_validator_rejects_invalid_forms(stripe_api, body):
-    assert stripe_api.request_errors("POST", INTENTS, {}, {}, body)
-
-
-def test_stripe_validator_rejects_json_and_unknown_parameters(stripe_api):
+    ):  # fmt: skip
+        assert stripe_api.request_errors("POST", INTENTS, {}, {}, body), body
     assert stripe_api.request_errors("POST", INTENTS, {}, {"Content-Type": "application/json"}, b"{}")
     assert stripe_api.request_errors("GET", INTENTS, {"metadata": "1"}, {}, b"")
 
 
-@pytest.mark.parametrize("changes", [{"amount": "500"}, {"status": "paid"}, {"id": None}, {"object": "charge"}])
-def test_stripe_validator_rejects_invalid_responses(stripe_api, changes):
+def test_stripe_validator_rejects_invalid_responses(stripe_api):
     valid = {
         "id": "pi_1", "object": "payment_intent", "amount": 500, "currency": "usd", "status": "succeeded",
         "capture_method": "automatic", "confirmation_method": "automatic", "created": 1, "livemode": False,
         "payment_method_types": ["card"],
     }  # fmt: skip
     assert stripe_api.response_errors("GET", f"{INTENTS}/pi_1", 200, valid) == []
-    assert stripe_api.response_errors("GET", f"{INTENTS}/pi_1", 200, {**valid, **changes})
+    for changes in ({"amount": "500"}, {"status": "paid"}, {"id": None}, {"object": "charge"}):
+        assert stripe_api.response_errors("GET", f"{INTENTS}/pi_1", 200, {**valid, **changes}), changes

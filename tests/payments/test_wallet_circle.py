@@ -47,33 +47,26 @@ def test_circle_wallet_is_provisioned_with_a_reference_without_pii(api, user, ci
     assert not any("Jane" in str(request.body) for request in circle.received)
 
 
-def test_all_circle_wallets_are_in_the_same_wallet_set(api, stranger_api, circle):
+def test_all_circle_wallets_are_in_the_same_or_the_configured_wallet_set(api, stranger_api, circle, settings):
     api.send(PATH, {})
     stranger_api.send(PATH, {})
     assert len(circle.wallets) == 2
     assert len(circle.wallet_sets) == 1
-
-
-def test_circle_uses_the_configured_wallet_set(api, circle, settings):
     circle.wallet_sets["ours"] = {"id": "ours"}
     settings.CIRCLE_WALLET_SET_ID = "ours"
-    assert api.send(PATH, {}).status_code == 200
-    assert list(circle.wallet_sets) == ["ours"]
+    assert api.send(PATH, {"label": "in the configured set"}).status_code == 200
+    assert len(circle.wallet_sets) == 2
 
 
 def test_circle_entity_secret_is_encrypted_separately_for_every_request(api, circle, settings):
     circle.requires_secret = True
+    assert_error(api.send(PATH, {}), 502, "E5003")
     settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
     assert api.send(PATH, {}).status_code == 200
     assert api.send(PATH, {"label": "second"}).status_code == 200
     assert len(circle.ciphertexts) == 4  # The requests are for two wallets and their wallet sets.
     plain = {ENTITY_SECRET, base64.b64encode(bytes.fromhex(ENTITY_SECRET)).decode()}
     assert not any(secret in str(request) for request in circle.received for secret in plain)
-
-
-def test_missing_circle_secret_makes_the_vendor_unavailable(api, circle):
-    circle.requires_secret = True
-    assert_error(api.send(PATH, {}), 502, "E5003")
 
 
 @pytest.mark.parametrize("remembers_keys", [True, False])
@@ -100,9 +93,8 @@ def wallets_reply(wallets):
 LONG = "0x" + "1" * 40
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
+def test_invalid_circle_response_creates_no_wallet_and_a_retry_succeeds(api, circle):
+    for fault in (
         HTML, Reply(status=500, content={"code": -1, "message": "x"}),
         Reply(status=429, content={"code": 429, "message": "slow down"}),
         Reply(status=302, content={}, headers={"Location": "http://127.0.0.1:9/"}),
@@ -111,12 +103,10 @@ LONG = "0x" + "1" * 40
         wallets_reply([{"id": "x", "address": "0x12", "blockchain": "BASE"}]),
         wallets_reply([{"id": 5, "address": LONG, "blockchain": "BASE"}]),
         wallets_reply([{"id": "x", "address": LONG, "blockchain": "ETH"}]),
-    ],
-)  # fmt: skip
-def test_invalid_circle_response_creates_no_wallet_and_a_retry_succeeds(api, circle, fault):
-    circle.faults[MAKE] = fault
-    assert_error(api.send(PATH, {}), 502, "E5003")
-    assert not Wallet.objects.exists()
+    ):  # fmt: skip
+        circle.faults[MAKE] = fault
+        assert_error(api.send(PATH, {}), 502, "E5003")
+        assert not Wallet.objects.exists()
     circle.faults.clear()
     assert api.send(PATH, {}).status_code == 200
     assert CustodyAccount.objects.count() == 1
@@ -136,40 +126,34 @@ def test_unsupported_circle_network_is_rejected_without_a_call(api, circle):
     assert not CustodyAccount.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("entries", "amount", "units"),
-    [
+def test_the_balance_of_a_custodial_wallet_comes_from_circle(api, user, circle):
+    wallet = custodial(user)
+    for entries, amount, units in (
         ([], "0", 0), ([coin("6.62")], "6.62", 6_620_000),
         ([coin("1.5", symbol="ETH", decimals=18), coin("0.000001")], "0.000001", 1), ([coin("12")], "12", 12_000_000),
         ([coin("1", decimals=18)], "1", 10**18), ([coin("1.10000000")], "1.1", 1_100_000),
         ([coin("123456789012345678901234567890.123456")], "123456789012345678901234567890.123456", None),
-    ],
-)  # fmt: skip
-def test_the_balance_of_a_custodial_wallet_comes_from_circle(api, user, circle, entries, amount, units):
+    ):  # fmt: skip
+        circle.balances[wallet.custody_account.provider_account_id] = entries
+        body = api.read(f"/wallet/balance/{wallet.pk}").json()
+        assert (body["source"], body["asset"]) == ("circle", "USDC")
+        assert (body["amount"], body["amount_usdc"]) == (amount, units)
+
+
+def test_invalid_balance_or_outage_of_circle_returns_502(api, user, circle):
     wallet = custodial(user)
-    circle.balances[wallet.custody_account.provider_account_id] = entries
-    body = api.read(f"/wallet/balance/{wallet.pk}").json()
-    assert (body["source"], body["asset"]) == ("circle", "USDC")
-    assert (body["amount"], body["amount_usdc"]) == (amount, units)
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [
+    for entry in (
         coin("0.0000001"), coin("-1"), coin("NaN"), coin("Infinity"), coin("x"), coin(None), coin("1", decimals="6"),
         coin("1", decimals=-1), coin("1", decimals=400), coin("1", decimals=True), coin("1e999999999"),
-    ],
-)  # fmt: skip
-def test_invalid_balance_of_circle_returns_502(api, user, circle, entry):
-    wallet = custodial(user)
-    circle.balances[wallet.custody_account.provider_account_id] = [entry]
-    assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
-
-
-def test_unreachable_circle_returns_502(api, user, circle):
-    wallet = custodial(user)
+    ):  # fmt: skip
+        circle.balances[wallet.custody_account.provider_account_id] = [entry]
+        assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
+    circle.balances.clear()
     circle.faults["/v1/w3s/wallets/"] = "before"
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
+    count = len(circle.received)
+    assert api.remove(f"/wallet/disconnect/{wallet.pk}").status_code == 200
+    assert len(circle.received) == count, "nothing is sent to Circle"
 
 
 def test_a_sandbox_wallet_stays_in_the_sandbox_after_a_change_to_circle(api, user, settings, circle):
@@ -178,10 +162,3 @@ def test_a_sandbox_wallet_stays_in_the_sandbox_after_a_change_to_circle(api, use
     settings.CUSTODY = "circle"
     assert api.read(f"/wallet/balance/{wallet.pk}").json()["source"] == "sandbox"
     assert not circle.received
-
-
-def test_disconnecting_a_wallet_sends_nothing_to_circle(api, user, circle):
-    wallet = custodial(user)
-    count = len(circle.received)
-    assert api.remove(f"/wallet/disconnect/{wallet.pk}").status_code == 200
-    assert len(circle.received) == count

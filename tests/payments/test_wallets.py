@@ -31,37 +31,28 @@ def test_wallet_status_endpoint_returns_the_status(api, user):
         "wallet_id": str(wallet.pk), "status": "connected", "kind": "walletconnect", "account_id": wallet.account_id,
         "is_default": True, "custodial": False, "connected_at": body["connected_at"],
     }  # fmt: skip
-
-
-def test_a_wallet_of_the_custody_vendor_is_custodial(api, user):
     assert api.read(f"/wallet/status/{custodial(user).pk}").json()["custodial"] is True
 
 
-def test_wallet_balance_without_a_chain_is_marked_as_simulated(api, user):
+def test_wallet_balance_without_a_chain_is_simulated_or_from_the_sandbox(api, user):
     wallet = connected(user)
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
     assert body == {
         "wallet_id": str(wallet.pk), "asset": "USDC", "amount": "0", "decimals": 6, "amount_usdc": 0,
         "as_of": body["as_of"], "source": "simulated",
     }  # fmt: skip
-
-
-def test_the_balance_of_a_sandbox_wallet_comes_from_the_sandbox(api, user):
     body = api.read(f"/wallet/balance/{custodial(user).pk}").json()
     assert (body["source"], body["amount_usdc"]) == ("sandbox", 0)
 
 
-@pytest.mark.parametrize(
-    ("units", "decimals", "amount", "amount_usdc"),
-    [
+def test_wallet_balance_is_exact_in_amount_and_amount_usdc():
+    for units, decimals, amount, amount_usdc in (
         (0, 6, "0", 0), (1, 6, "0.000001", 1), (1_500_000, 6, "1.5", 1_500_000), (10_000_000, 6, "10", 10_000_000),
         (7, 0, "7", 7), (2**63 - 1, 6, "9223372036854.775807", 2**63 - 1), (2**63, 6, "9223372036854.775808", None),
         (None, 6, None, None),
-    ],
-)  # fmt: skip
-def test_wallet_balance_is_exact_in_amount_and_amount_usdc(units, decimals, amount, amount_usdc):
-    balance = WalletBalance(units=units, decimals=decimals, source="chain")
-    assert (balance.amount, balance.amount_usdc) == (amount, amount_usdc)
+    ):  # fmt: skip
+        balance = WalletBalance(units=units, decimals=decimals, source="chain")
+        assert (balance.amount, balance.amount_usdc) == (amount, amount_usdc)
 
 
 def test_wallet_list_contains_own_wallets_oldest_first(api, user, stranger):
@@ -78,17 +69,23 @@ def test_wallet_list_contains_own_wallets_oldest_first(api, user, stranger):
 
 def test_disconnected_wallet_returns_404(api, user):
     wallet = connected(user)
-    api.remove(f"/wallet/disconnect/{wallet.pk}")
+    response = api.remove(f"/wallet/disconnect/{wallet.pk}")
+    assert (response.status_code, response.content) == (200, b"")
+    row = stored(wallet)
+    assert (row.status, row.is_default) == ("disconnected", False)
+    assert row.disconnected_at is not None
     before = list(Wallet.objects.values())
     for method, place in (("GET", "status"), ("GET", "balance"), ("POST", "default"), ("DELETE", "disconnect")):
         assert_error(api.call(method, f"/wallet/{place}/{wallet.pk}"), 404, "E4006")
     assert list(Wallet.objects.values()) == before
     assert api.read(f"/wallet/list/{user.pk}").json() == {"wallets": [], "total": 0}
-    assert len(events(user, "wallet.disconnected")) == 1
+    assert events(user, "wallet.disconnected") == [{"wallet_id": str(wallet.pk), "status": "disconnected"}]
 
 
 def test_another_wallet_can_become_the_default(api, user):
     first, second = connected(user, ADDRESS), connected(user, OTHER_ADDRESS)
+    assert api.send(f"/wallet/default/{first.pk}").status_code == 200
+    assert events(user, "wallet.default_changed") == [], "it is the default already"
     response = api.send(f"/wallet/default/{second.pk}")
     assert response.status_code == 200
     assert response.json()["is_default"] is True
@@ -96,13 +93,6 @@ def test_another_wallet_can_become_the_default(api, user):
     assert events(user, "wallet.default_changed") == [
         {"wallet_id": str(second.pk), "previous_wallet_id": str(first.pk)}
     ]
-
-
-def test_choosing_the_current_default_wallet_changes_nothing(api, user):
-    wallet = connected(user)
-    assert api.send(f"/wallet/default/{wallet.pk}").status_code == 200
-    assert stored(wallet).is_default
-    assert events(user, "wallet.default_changed") == []
 
 
 def test_default_wallet_can_be_chosen_after_the_old_one_is_disconnected(api, user):
@@ -121,31 +111,13 @@ def test_the_database_allows_one_default_wallet_per_user(user, stranger):
         Wallet.objects.filter(pk=second.pk).update(is_default=True)
 
 
-def test_disconnecting_a_wallet_returns_an_empty_200(api, user):
+def test_the_database_rejects_inconsistent_columns_of_a_wallet(user):
     wallet = connected(user)
-    response = api.remove(f"/wallet/disconnect/{wallet.pk}")
-    assert (response.status_code, response.content) == (200, b"")
-    row = stored(wallet)
-    assert (row.status, row.is_default) == ("disconnected", False)
-    assert row.disconnected_at is not None
-    assert events(user, "wallet.disconnected") == [{"wallet_id": str(wallet.pk), "status": "disconnected"}]
-
-
-def test_custody_account_is_retained_after_its_wallet_is_disconnected(api, user):
-    wallet = custodial(user)
-    api.remove(f"/wallet/disconnect/{wallet.pk}")
-    assert CustodyAccount.objects.get().address == wallet.address
-
-
-@pytest.mark.parametrize(
-    "columns", [{"status": "gone"}, {"status": "disconnected"}, {"kind": "circle"}, {"disconnected_at": "2026-01-01Z"}]
-)
-def test_the_database_rejects_inconsistent_columns_of_a_wallet(user, columns):
-    wallet = connected(user)
-    if "disconnected_at" in columns:
-        columns = {"disconnected_at": wallet.connected_at}
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Wallet.objects.filter(pk=wallet.pk).update(**columns)
+    for columns in (
+        {"status": "gone"}, {"status": "disconnected"}, {"kind": "circle"}, {"disconnected_at": wallet.connected_at},
+    ):  # fmt: skip
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Wallet.objects.filter(pk=wallet.pk).update(**columns)
 
 
 PATH = "/wallet/connect/circle"
@@ -165,10 +137,13 @@ def test_custodial_wallet_request_provisions_a_wallet(api, user):
     assert [event["wallet_id"] for event in events(user, "wallet.connected")] == [body["id"]]
 
 
-def test_second_custodial_wallet_request_returns_the_same_wallet(api):
+def test_second_custodial_wallet_request_of_a_user_returns_the_same_wallet(api, stranger_api):
+    assert_error(api.send(PATH, {"network": "solana"}), 400, "E1001")
+    assert not CustodyAccount.objects.exists()
     first = api.send(PATH, {"network": "base"}).json()
     assert api.send(PATH, {"network": "eip155:8453"}).json() == first
     assert CustodyAccount.objects.count() == Wallet.objects.count() == 1
+    assert stranger_api.send(PATH, {}).json()["address"] != first["address"]
 
 
 def test_custodial_request_with_another_label_or_network_creates_another_wallet(api):
@@ -176,22 +151,14 @@ def test_custodial_request_with_another_label_or_network_creates_another_wallet(
     assert len({api.send(PATH, body).json()["address"] for body in bodies}) == 3
 
 
-def test_two_users_get_two_custodial_wallets(api, stranger_api):
-    assert api.send(PATH, {}).json()["address"] != stranger_api.send(PATH, {}).json()["address"]
-
-
 def test_reconnecting_a_custodial_wallet_uses_the_same_account(api):
     first = api.send(PATH, {}).json()
     api.remove(f"/wallet/disconnect/{first['id']}")
+    assert CustodyAccount.objects.get().address == first["address"]
     second = api.send(PATH, {}).json()
     assert second["id"] != first["id"]
     assert second["address"] == first["address"]
     assert CustodyAccount.objects.count() == 1
-
-
-def test_custodial_wallet_on_an_unknown_network_is_rejected(api):
-    assert_error(api.send(PATH, {"network": "solana"}), 400, "E1001")
-    assert not CustodyAccount.objects.exists()
 
 
 WALLETCONNECT = "/wallet/connect/walletconnect"
@@ -222,53 +189,29 @@ def test_wallet_address_in_any_spelling_is_the_same_wallet(api, user):
         assert api.send(WALLETCONNECT, {"address": spelling, "label": "again"}).json() == first
     assert Wallet.objects.count() == 1
     assert len(events(user, "wallet.connected")) == 1
-
-
-@pytest.mark.parametrize("address", KEYLESS_ADDRESSES)
-def test_wallet_address_without_a_known_private_key_is_rejected(api, address):
-    assert_error(api.send(WALLETCONNECT, {"address": address}), 400, "E1001")
-    assert not Wallet.objects.exists()
-
-
-def test_wallet_address_on_another_network_is_another_wallet(api):
-    first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
-    second = api.send(WALLETCONNECT, {"address": ADDRESS, "network": "ethereum"}).json()
-    assert second["account_id"] == f"eip155:1:{ADDRESS}"
-    assert second["id"] != first["id"]
-    assert (first["is_default"], second["is_default"]) == (True, False)
-
-
-@pytest.mark.parametrize(
-    ("network", "expected"),
-    [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")],
-)
-def test_wallet_network_is_accepted_as_id_or_alias(api, network, expected):
-    assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": network}).json()["network"] == expected
-
-
-def test_wallet_address_connected_by_another_user_can_be_connected(api, stranger_api):
-    theirs = stranger_api.send(WALLETCONNECT, {"address": ADDRESS}).json()
-    response = api.send(WALLETCONNECT, {"address": ADDRESS})
-    assert response.status_code == 200
-    assert response.json()["id"] != theirs["id"]
-
-
-def test_disconnected_wallet_address_can_be_reconnected_as_a_new_wallet(api):
-    first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     api.remove(f"/wallet/disconnect/{first['id']}")
     second = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
-    assert second["id"] != first["id"]
+    assert second["id"] != first["id"], "a disconnected address is a new wallet"
     assert second["is_default"] is True
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"address": address} for address in (
+def test_wallet_address_of_another_user_or_network_is_another_wallet(api, stranger_api):
+    theirs = stranger_api.send(WALLETCONNECT, {"address": ADDRESS}).json()
+    first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
+    second = api.send(WALLETCONNECT, {"address": ADDRESS, "network": "ethereum"}).json()
+    assert second["account_id"] == f"eip155:1:{ADDRESS}"
+    assert len({theirs["id"], first["id"], second["id"]}) == 3
+    assert (first["is_default"], second["is_default"]) == (True, False)
+    for network, expected in (("base", NETWORK), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")):
+        assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": network}).json()["network"] == expected
+
+
+def test_wallet_with_an_invalid_address_or_network_or_without_a_private_key_is_rejected(api):
+    for changes in (*({"address": address} for address in (
         ADDRESS[2:] + "00", "0X" + ADDRESS[2:].lower(), "0x" + "g" * 40, "0x" + "\uff11" * 40, MISTYPED_ADDRESS,
-    )] + [{"network": network} for network in ("solana", "eip155:", "eip155:01")],
-)  # fmt: skip
-def test_wallet_with_an_invalid_address_or_network_is_rejected(api, changes):
-    assert_error(api.send(WALLETCONNECT, {"address": ADDRESS, **changes}), 400, "E1001")
+        *KEYLESS_ADDRESSES,
+    )), *({"network": network} for network in ("solana", "eip155:", "eip155:01"))):  # fmt: skip
+        assert_error(api.send(WALLETCONNECT, {"address": ADDRESS, **changes}), 400, "E1001")
     assert not Wallet.objects.exists()
 
 
