@@ -61,7 +61,7 @@ _ENTITY_KINDS: dict[int, tuple[str, ...]] = {
         "account.unlinked", "account.name_changed", "account.logged_out", "account.reset_mailed",
     ),
     DELETE: ("erasure", "back_office.deleted", "oauth_client.deleted"),
-    ENABLE: ("api_key.confirmed",),
+    ENABLE: ("api_key.confirmed", "api_key.collected"),
     DISABLE: (
         "api_key.revoked", "invitation.revoked", "consent.ended", "account.disabled", "account.access_ended",
     ),

@@ -170,6 +170,7 @@ def collect_api_key(actor: Actor, *, identifier: str, now: datetime) -> IssuedKe
         record.second_factor = actor.second_factor
         record.save(update_fields=["digest", "secret", "collect_grace_days", "expires_at", "second_factor"])
         _end_after(record.replaces, now=now, grace=grace)
+        AccountHistory.note("api_key.collected", actor, now=now, object_id=record.pk)
     return IssuedKey(record, key, secret)
 
 

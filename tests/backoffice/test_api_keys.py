@@ -126,6 +126,8 @@ def test_key_rotated_by_staff_can_be_collected_once_by_its_owner(operations_clie
     issued.record.refresh_from_db()
     assert timedelta(days=1, hours=23) < issued.record.expires_at - timezone.now() < timedelta(days=2, minutes=1)
     assert_error(collect(fresh.pk, bearer=bearer_of(jane)), 404, "E4001")
+    (entry,) = AccountHistory.objects.filter(action="api_key.collected")
+    assert (entry.account, entry.principal, entry.object_id) == (jane, jane, str(fresh.pk))
     assert "waits for its owner" not in text_of(operations_client.get(page_of(issued.record)))
     assert answer["key"] not in operations_client.get(page_of(fresh)).content.decode()
 
