@@ -20,7 +20,7 @@ from django.conf import settings
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.core import checks
-from django.db import connections, models, router, transaction
+from django.db import DatabaseError, connections, models, router, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.functions import Left, Substr
 
@@ -89,6 +89,25 @@ def rotate() -> Rotated:
     if mode.read() != BOUND:
         _set_mode(BOUND)
     return rotated
+
+
+def discard(lost: Sequence[UnreadableSecret]) -> list[UnreadableSecret]:
+    """Empty the values that no key decrypts, in columns that can be empty. Return the other values."""
+    places = {kind_of(model, name): (model, name.attname) for model, name in encrypted_fields() if name.null}
+    remaining = []
+    for value in lost:
+        if value.kind not in places:
+            remaining.append(value)
+            continue
+        model, name = places[value.kind]
+        try:
+            with transaction.atomic():
+                model._default_manager.filter(pk=value.record_id).update(**{name: None})
+        except DatabaseError:  # the row's other columns require the value
+            remaining.append(value)
+    for compute_again in declared("blind_indexes"):
+        compute_again()
+    return remaining
 
 
 def columns() -> list[Column]:

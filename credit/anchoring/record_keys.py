@@ -22,6 +22,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet, Window
 from django.db.models.functions import Lead
 
+from config.core.encryption import readable
 from config.core.json_text import canonical_json, rfc3339
 from config.core.leases import contain
 from config.core.seeds import SEED_BYTES, read_seed
@@ -91,8 +92,15 @@ def unannounced() -> QuerySet[RecordKey]:
 
 
 def announce_key(key: RecordKey, *, now: datetime) -> None:
-    """Queue the record of a key, signed with the previous key."""
-    before = RecordKey.objects.filter(number__lt=key.number).last() if key.number > 1 else None
+    """Queue the record of a key, signed with the previous key, or if that key is lost, with the latest readable key.
+
+    If all earlier keys are lost, the key signs its own announcement, as the first key does. A lost key without an
+    earlier key stays unannounced.
+    """
+    earlier = RecordKey.objects.filter(number__lt=key.number).order_by("-number")
+    before = next(filter(_can_sign, earlier), None)
+    if before is None and not _can_sign(key):
+        return  # the error is already logged
     record = {
         "record_version": 1,
         "key": key.key_id,
@@ -111,7 +119,7 @@ def rotate(*, now: datetime) -> RecordKey:
         # This creates the first key if it is missing.
         key_at(now)
         # The lock serializes concurrent rotations.
-        RecordKey.objects.select_for_update().get(number=1)
+        _restore(RecordKey.objects.select_for_update().get(number=1))
         before = RecordKey.objects.latest("number")
         valid_from = max(now, before.valid_from) + PUBLISHED_AHEAD
         fresh = RecordKey.objects.create(
@@ -119,6 +127,18 @@ def rotate(*, now: datetime) -> RecordKey:
         )
         announce(now=now)
     return fresh
+
+
+def _can_sign(key: RecordKey) -> bool:
+    return readable(lambda: key.private_key) is not None
+
+
+def _restore(first: RecordKey) -> None:
+    """Encrypt the first key again from DECISION_SIGNING_KEY if no encryption key decrypts the stored copy."""
+    seed = _first_seed()
+    if not _can_sign(first) and _public_key(seed) == first.public_key:
+        first.private_key = base64.b64encode(seed).decode()
+        first.save(update_fields=["private_key"])
 
 
 def check_record_key(**_options: Any) -> list[checks.CheckMessage]:

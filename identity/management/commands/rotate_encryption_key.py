@@ -1,10 +1,11 @@
+from argparse import ArgumentParser
 from typing import Any
 
 from django.apps import apps
 
 from config.core.encryption import mode
 from config.ops.commands import JsonCommand
-from config.ops.rotation import rotate
+from config.ops.rotation import discard, rotate
 from identity.accounts.seeds import hash_codes
 
 
@@ -23,13 +24,23 @@ class Command(JsonCommand):
     )
     fault_count = "unreadable"
 
-    def run(self, **_options: Any) -> dict[str, Any]:
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--discard-lost",
+            action="store_true",
+            help="Empty the values that no key decrypts. Use it only if the keys are lost for good.",
+        )
+
+    def run(self, **options: Any) -> dict[str, Any]:
         hash_codes(apps)  # seeds of version 1.0 have no binding
         rotated = rotate()
-        names = [{"kind": value.kind, "record_id": value.record_id} for value in rotated.unreadable]
+        unreadable = discard(rotated.unreadable) if options["discard_lost"] else rotated.unreadable
+        names = [{"kind": value.kind, "record_id": value.record_id} for value in unreadable]
         return {
             "rows": rotated.rows,
             "written": rotated.written,
+            "discarded": len(rotated.unreadable) - len(unreadable),
             "unreadable": len(names),
             "values": names,
             "mode": mode.read(),
