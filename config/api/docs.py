@@ -32,7 +32,7 @@ def document_bytes(urlconf: str) -> bytes:
 class OpenapiViewSet(ApiViewSet):
     """The documents that describe this API to programs."""
 
-    tag = "documents"
+    tag = "openapi"
 
     @endpoint(access=PUBLIC)
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002

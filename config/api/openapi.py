@@ -296,9 +296,9 @@ def _error_codes(urlconf: str) -> dict[str, Any]:
 
 # The reference displays the tags in the order in which an integration uses them. Other tags follow by name.
 _ORDER = (
-    "identity", "accounts", "api-keys", "oauth", "providers", "provider-offers", "credit", "applications", "documents",
-    "kyc", "bankdata", "scoring", "payments", "wallet", "claims", "staging", "webhooks", "requests", "ucp", "sandbox",
-    "health",
+    "identity", "accounts", "api-keys", "oauth", "providers", "provider-offers", "applications", "kyc",
+    "bankdata", "scoring", "payments", "wallet", "claims", "staging", "webhooks", "requests", "ucp", "record-keys",
+    "openapi", "sandbox", "health",
 )  # fmt: skip
 
 

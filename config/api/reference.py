@@ -36,6 +36,7 @@ _TITLES = {
     "api-keys": "API keys",
     "bankdata": "Bank data",
     "kyc": "Identity verifications",
+    "openapi": "OpenAPI document",
     "oauth": "OAuth",
     "provider-offers": "Offers",
     "providers": "Lenders",

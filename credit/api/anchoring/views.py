@@ -11,6 +11,8 @@ from credit.api.anchoring.serializers import RecordKeysSerializer
 class RecordKeyViewSet(ApiViewSet):
     """The public keys that verify the signatures of the platform's records."""
 
+    tag = "record-keys"
+
     @endpoint(access=PUBLIC, answer=RecordKeysSerializer)
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """List the keys that sign anchored records.
