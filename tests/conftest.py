@@ -5,6 +5,7 @@ import gc
 import math
 import os
 import shutil
+import sys
 import tempfile
 import uuid
 from pathlib import Path
@@ -28,6 +29,8 @@ from tests.databases import django_db_keepdb, django_db_modify_db_settings, made
 from tests.factories import UserFactory
 from tests.properties import register_profiles
 
+# `jsonschema` imports this package for the format `iri`, which no schema uses. Compiling its grammars takes 2 s.
+sys.modules.setdefault("rfc3987_syntax", None)
 # The costs of a recovery code's hash in production, for the tests of the hash itself.
 RECOVERY_CODE_COSTS = {name: getattr(RecoveryCodeHasher, name) for name in ("time_cost", "memory_cost")}
 
