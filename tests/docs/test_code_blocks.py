@@ -40,7 +40,7 @@ def test_most_code_blocks_of_the_docs_are_executed():
     run = sum(len(runnable(text)) for text in texts)
     left_out = [block for text in texts for block in blocks(text) if block.not_run]
     assert run >= RUN_MIN
-    assert len(left_out) * 3 < run
+    assert len(left_out) * 2 < run
     assert all(len(block.not_run.split()) >= 5 for block in left_out)
 
 

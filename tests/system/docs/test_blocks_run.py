@@ -83,18 +83,18 @@ def test_blocks_of_the_readme_create_and_submit_an_application(demo, paste):
 
 
 PRINTED = {
-    "quotes": ['"schedule"'],
-    "payments": ['"transaction_id"'],
-    "identity-and-bank-data": ["hosted_url", '"transactions"'],
-    "claims": ['"status":"draft"'],
-    "staging": ['"status":"approved"'],
-    "wallets": ['"account_id"'],
+    "guides/quotes.md": ['"schedule"'],
+    "guides/payments.md": ['"transaction_id"'],
+    "guides/identity-and-bank-data.md": ["hosted_url", '"transactions"'],
+    "guides/claims.md": ['"status":"draft"'],
+    "guides/staging.md": ['"status":"approved"'],
+    "guides/wallets.md": ['"account_id"'],
 }
 
 
 def test_blocks_of_each_guide_print_its_fields(demo, paste):
     for guide, fields in PRINTED.items():
-        blocks_of_guide = "\n".join(runnable(page(f"guides/{guide}.md")))
+        blocks_of_guide = "\n".join(runnable(page(guide)))
         printed = paste(blocks_of_guide.replace("provider-offers/1/", f"provider-offers/{demo['OFFER_ID']}/"), demo)
         assert [field for field in fields if field not in printed] == [], guide
     block, _signed = runnable(page("guides/authentication.md"))
