@@ -38,6 +38,8 @@ _COUNTED = {
     "account_email": ("mail_address",),
 }
 _LANGUAGE = "account_language"
+# The path prefixes of pages in the account's language.
+_PAGES = (PREFIX, "/oauth/grants", "/oauth/authorize")
 # The identity provider calls this page from one address for all staff. The view counts calls with an invalid token.
 _SIGNED = frozenset({"oidc_logout"})
 # Forms that could give an attacker access, or lock the owner out.
@@ -61,7 +63,7 @@ class AccountPages:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith((PREFIX, "/oauth/grants", "/oauth/authorize")):
+        if not request.path_info.startswith(_PAGES):
             return self.get_response(request)
         with override(get_language_from_request(request)), timezone.override(None):
             response = self.get_response(request)
@@ -71,8 +73,8 @@ class AccountPages:
 
     def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
         """Activate the account's language. Require the account's second factor for sensitive forms, and count forms."""
-        if request.path_info.startswith((PREFIX, "/oauth/")) and (language := chosen_language(request)):
-            activate(language)
+        if request.path_info.startswith(_PAGES) and (language := chosen_language(request)):
+            activate(language)  # `__call__` restores the language for the thread's next request
         if request.path_info in _DATED and request.user.is_authenticated:
             timezone.activate(_tzinfo_of(request.user))
         if not request.path_info.startswith(PREFIX):
