@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.config.test_moments import HTML_TIME
-from tests.ledger.conftest import report_digest, seal_reports
+from tests.ledger.conftest import seal_reports
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -16,26 +16,22 @@ def page(client, query=""):
     return response.content.decode()
 
 
-def test_explorer_shows_a_page_for_an_empty_log(client):
-    assert "Nothing is anchored yet." in page(client)
-
-
 def test_explorer_shows_the_path_from_an_anchored_hash_to_the_signed_root(client):
     seal_reports([f"report {number}" for number in range(10)])
-    anchored = client.anchor("hello").json()
+    anchored = client.anchor("hello", kind="<b>bold</b>").json()
     text = page(client, f"?hash={anchored['hash'].upper()}")
     proof = client.get(f"/proof/{anchored['hash']}").json()
     assert "Anchored on" in text
     assert re.findall(r'data-sibling="([0-9a-f]{64})"', text) == proof["audit_path"]
     assert re.findall(r'data-parent="([0-9a-f]{64})"', text)[-1] == proof["root"]
     assert f"/proof/{anchored['hash']}.tlog-proof" in text
+    assert "<b>bold" not in text
+    assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0
 
 
-def test_explorer_shows_a_message_for_an_absent_hash(client):
+def test_explorer_shows_a_message_for_an_empty_log_and_an_absent_or_invalid_hash(client):
+    assert "Nothing is anchored yet." in page(client)
     assert "Not anchored here" in page(client, "?hash=" + "ab" * 32)
-
-
-def test_explorer_escapes_an_invalid_hash_in_its_message(client):
     for bad_id in ("zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000):
         text = page(client, f"?hash={bad_id}")
         assert "That is not a SHA-256" in text
@@ -60,30 +56,14 @@ def test_explorer_pages_the_entries_of_a_block(client):
         assert ("later entries" in text, "earlier entries" in text) == (first + 50 < 121, first > 1)
 
 
-def test_explorer_explains_missing_witnesses(client):
-    seal_reports(["a"])
-    assert "This log has no witnesses" in page(client)
-
-
 def test_explorer_draws_its_chart_for_any_number_of_blocks(client):
-    for number in range(70):
+    for number in range(61):
         seal_reports([f"report {number}"])
-        if number in {0, 1, 58, 59, 60, 69}:
+        if number in {0, 1, 58, 59, 60}:
             [points] = re.findall(r'<polyline class="line" points="([^"]+)"', page(client))
             heights = [int(point.split(",")[1]) for point in points.split()]
             assert heights == sorted(heights, reverse=True)
             assert heights[-1] == 4
-
-
-def test_explorer_shows_a_block_only_if_it_exists(client):
-    seal_reports(["a"])
-    for number in ("1", "99", "x", "-1", "9" * 30):
-        assert ("Block hash" in page(client, f"?block={number}")) == (number == "1"), number
-
-
-def test_explorer_escapes_anchored_text(client):
-    anchored = client.anchor("hello", kind="<b>bold</b>").json()
-    assert "<b>bold" not in page(client, f"?hash={anchored['hash']}")
 
 
 def test_explorer_page_allows_no_external_content_or_inline_style(client):
@@ -98,21 +78,15 @@ def test_explorer_page_allows_no_external_content_or_inline_style(client):
     assert not re.search(r"<script(?! src=)", text)
 
 
-def test_explorer_times_are_valid_html(client):
-    seal_reports(["report"])
-    text = page(client, f"?hash={report_digest('report')}")
-    assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0
-
-
 def test_explorer_names_the_block_in_its_title_and_opens_blocks_by_number(client):
     seal_reports(["report"])
     text = page(client, "?block=1")
     assert "<title>Block 1 · Anchoring ledger</title>" in text
-    assert re.search(r'<input id="block-number" name="block" type="number" min="1" max="1"', text)
-
-
-def test_explorer_states_what_a_proof_proves(client):
+    assert "This log has no witnesses" in page(client)
     assert "A proof does not prove that the report is true" in page(client)
+    for number in ("1", "99", "x", "-1", "9" * 30):
+        assert ("Block hash" in page(client, f"?block={number}")) == (number == "1"), number
+    assert re.search(r'<input id="block-number" name="block" type="number" min="1" max="1"', text)
 
 
 def test_explorer_links_a_block_to_its_neighbors(client):

@@ -98,7 +98,7 @@ def test_failed_block_fails_only_the_requests_of_the_block():
 
 def test_anchor_request_that_waits_too_long_fails_without_stopping_the_log(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
-    seal = SlowSeal(0.3)
+    seal = SlowSeal(0.15)
     group = GroupCommit(seal)
     leader = threading.Thread(target=group.anchor, args=([submission("leader")],))
     leader.start()
@@ -115,24 +115,24 @@ def test_reports_anchored_by_16_threads_are_stored_with_proofs(committed_log):
 
     def work(thread):
         try:
-            return [group.anchor([submission(f"{thread} {number}")])[0] for number in range(40)]
+            return [group.anchor([submission(f"{thread} {number}")])[0] for number in range(20)]
         finally:
             connections.close_all()
 
     receipts = [receipt for in_thread in in_threads(16, work) for receipt in in_thread]
     head, vkey = log.read_head(), signer().verifier.vkey
-    assert head.tree_size == Entry.objects.count() == 640
-    assert sorted(receipt.index for receipt in receipts) == list(range(640))
-    assert head.number <= 640
+    assert head.tree_size == Entry.objects.count() == 320
+    assert sorted(receipt.index for receipt in receipts) == list(range(320))
+    assert head.number <= 320
     known = foreign.open_checkpoint(head.checkpoint, vkey)
-    assert known.size == 640
+    assert known.size == 320
     for receipt in receipts:
         path = log.range_roots(merkle.inclusion_ranges(receipt.index, head.tree_size), head)
-        assert foreign.accepts_inclusion(receipt.index, 640, receipt.leaf_hash, path, head.root)
+        assert foreign.accepts_inclusion(receipt.index, 320, receipt.leaf_hash, path, head.root)
         if receipt.index % 40 == 0:
             text = log.prove(receipt.report_hash).file().text()
             assert foreign.accepts_proof_file(text, receipt.leaf_hash, vkey)
-    assert verify_log(signer().verifier)[0] == 640
+    assert verify_log(signer().verifier)[0] == 320
 
 
 def test_same_report_from_20_threads_is_anchored_once(committed_log):
