@@ -37,10 +37,9 @@ def second_definition():
 
 
 @pytest.fixture
-def scored_application(settings, transactional_db):
+def scored_application(transactional_db):
     """A model with a champion and a draft version, and an application with a score."""
     cache.clear()
-    settings.BACKOFFICE_SECOND_FACTOR = True
     staff_of("Reviewer", username="rita")
     staff_of("Support", username="sam")
     champion = version_of(model_of(ProviderFactory(id="501")))
