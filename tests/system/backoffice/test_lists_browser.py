@@ -1,9 +1,16 @@
 """Back office lists in a real browser: visible rows, and filters."""
 
+from io import StringIO
+
 import pytest
+from django.core.management import call_command
 
 from tests.backoffice.conftest import staff_of
-from tests.system.backoffice.test_browser import Visit, waiting_applications  # noqa: F401  a fixture
+from tests.backoffice.test_applications import make
+from tests.credit.scoring.past import model_of, version_of
+from tests.factories import OfferFactory, UserFactory
+from tests.system.backoffice.test_browser import CUT, Visit, waiting_applications  # noqa: F401  a fixture
+from tests.system.browsing import fits
 
 FIRST_ROW_PIXELS_MAX = 300
 LISTS = (
@@ -11,6 +18,12 @@ LISTS = (
     "backoffice/dataaccess", "admin/logentry", "webhooks/event",
 )  # fmt: skip
 WIDTHS = (375, 768, 1440)
+# Phones show the first columns of a list, and windows of at most 960 px have no column "submitted".
+HIDDEN_CELLS = """[...document.querySelectorAll('#result_list tbody tr:first-child > *')].filter(cell => {
+    if (innerWidth < 1024 && getComputedStyle(cell).display === 'none') return false;
+    const box = cell.getBoundingClientRect();
+    return box.width < 1 || box.left < 0 || box.right > document.documentElement.clientWidth;
+}).map(cell => cell.className)"""
 
 
 @pytest.fixture
@@ -73,3 +86,45 @@ def test_filters_of_a_back_office_list_open_without_scripts(visit, chromium, liv
     assert not plain.page.locator("#changelist-filter").is_visible()
     plain.page.click(".filters > summary")
     assert plain.page.locator("#changelist-filter").is_visible()
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["lists", "records"])
+def test_every_back_office_list_of_the_demo_fits_three_widths(waiting_applications, chromium, live_server, whole):
+    """Check that each list shows all its columns.
+
+    The nightly form also checks each list, the form that adds a record, and the first record with axe.
+    """
+    call_command("seed_demo", stdout=StringIO())
+    applicant = UserFactory(username="a-very-long-user-name." * 5, email=f"{'x' * 60}@example.test")
+    make(consumer=applicant, offer_id=OfferFactory(name="A loan with a name that does not end " * 3).pk)
+    version_of(model_of())
+    visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
+    page = visit.page
+    visit.log_in("admin")
+    visit.check_page("landing")
+    visit.go("text=All records")
+    lists = page.eval_on_selector_all("#content-main .lists a:not(.button)", "links => links.map(link => link.href)")
+    assert len(lists) >= 25
+    for address in lists:
+        name = "-".join(address.rstrip("/").split("/")[-2:])
+        page.goto(address)
+        for width in (1440, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert not page.evaluate(CUT), (name, width)
+            assert page.evaluate(HIDDEN_CELLS) == [], (name, width)
+            assert fits(page), (name, width)
+        if not whole:
+            assert visit.complaints == [], name
+            continue
+        page.set_viewport_size({"width": 1440, "height": 900})
+        visit.check_page(name)
+        add = page.locator(".object-tools a.button")
+        if add.count():
+            page.goto(add.get_attribute("href"))
+            visit.check_page(f"{name}-add")
+            page.goto(address)
+        first = page.locator("#result_list tbody tr:first-child th a")
+        if first.count():
+            visit.go("#result_list tbody tr:first-child th a")
+            visit.check_page(f"{name}-record")
