@@ -98,7 +98,7 @@ def announce_key(key: RecordKey, *, now: datetime) -> None:
     earlier key stays unannounced.
     """
     earlier = RecordKey.objects.filter(number__lt=key.number).order_by("-number")
-    before = next(filter(_can_sign, earlier), None)
+    before = next(filter(_can_sign, earlier), None) if key.number > 1 else None
     if before is None and not _can_sign(key):
         return  # the error is already logged
     record = {

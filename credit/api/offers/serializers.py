@@ -212,6 +212,12 @@ class OfferQuery(serializers.QuerySerializer):
     include_inactive = serializers.QueryFlagField(
         default=False, help_text="Whether to include the inactive offers that you created."
     )
+    offset = serializers.PageField(
+        min_value=0,
+        default=0,
+        help_text="The number of offers to skip. If the response has the header `X-Truncated`, the next page begins "
+        "after its offers.",
+    )
 
 
 _CURRENCY = (

@@ -41,7 +41,8 @@ class OfferViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Offer]:
         """List a lender's active offers.
 
-        The newest offer is first.
+        The newest offer is first. A response has all offers, but at most 8 MiB. If the API omits offers, the response
+        has the header `X-Truncated`. Then send the number of received offers in `offset`.
         """
         rows = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
         if not query["include_inactive"]:
