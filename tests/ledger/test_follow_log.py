@@ -54,8 +54,8 @@ def follow(published, tmp_path):
 
 
 def test_follow_log_reads_a_growing_log_with_at_most_10_requests(published, follow):
-    leaves = leaves_of(70_000)
-    for size in (5, 5, 256, 257, 65_536, 70_000):
+    leaves = leaves_of(66_000)
+    for size in (5, 5, 256, 257, 65_536, 66_000):
         published.grow(leaves[:size])
         published.requested_paths.clear()
         assert follow()["size"] == size
@@ -106,37 +106,32 @@ def test_follow_log_stores_both_checkpoints_of_a_fork_and_stops(published, follo
     assert (tmp_path / "head").read_text() == state
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
+def test_follow_log_reports_damaged_data_without_a_fork_or_state_change(published, follow, tmp_path):
+    follow()
+    stored = (tmp_path / "head").read_text()
+    tile = "tile/0/000.p/12"
+    for spoil in (
         lambda files: files.pop("checkpoint"),
         lambda files: files.update(checkpoint=b"\xff"),
         lambda files: files.update(checkpoint=b"x" * 100_000),
         lambda files: files.update(checkpoint=files["checkpoint"].replace(b"\n12\n", b"\n13\n")),
-        lambda files: files.pop("tile/0/000.p/12"),
-        lambda files: files.update({"tile/0/000.p/12": files["tile/0/000.p/12"][1:]}),
-        lambda files: files.update({"tile/0/000.p/12": bytes(12 * 32)}),
-        lambda files: files.update({"tile/0/000.p/12": bytes(9_000)}),
-    ],
-)
-def test_follow_log_reports_damaged_data_without_a_fork_or_state_change(published, follow, tmp_path, spoil):
-    follow()
-    stored = (tmp_path / "head").read_text()
-    published.grow(leaves_of(12))
-    spoil(published.files)
-    with pytest.raises(CommandError) as caught:
-        follow()
-    assert caught.value.returncode == 1
-    assert (tmp_path / "head").read_text() == stored
-    assert not list(tmp_path.glob("head.fork-*"))
-
-
-@pytest.mark.parametrize("content", [b"", b"hello", b"\xff"])
-def test_follow_log_reports_a_damaged_state_file_without_replacing_it(follow, tmp_path, content):
-    (tmp_path / "head").write_bytes(content)
-    with pytest.raises(CommandError, match="holds no checkpoint of this log"):
-        follow()
-    assert (tmp_path / "head").read_bytes() == content
+        lambda files: files.pop(tile),
+        lambda files: files.update({tile: files[tile][1:]}),
+        lambda files: files.update({tile: bytes(12 * 32)}),
+        lambda files: files.update({tile: bytes(9_000)}),
+    ):
+        published.grow(leaves_of(12))
+        spoil(published.files)
+        with pytest.raises(CommandError) as caught:
+            follow()
+        assert caught.value.returncode == 1
+        assert (tmp_path / "head").read_text() == stored
+        assert not list(tmp_path.glob("head.fork-*"))
+    for content in (b"", b"hello", b"\xff"):
+        (tmp_path / "head").write_bytes(content)
+        with pytest.raises(CommandError, match="holds no checkpoint of this log"):
+            follow()
+        assert (tmp_path / "head").read_bytes() == content
 
 
 def test_follow_log_explains_invalid_arguments(follow):

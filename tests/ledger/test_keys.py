@@ -8,11 +8,6 @@ from django.core.exceptions import ImproperlyConfigured
 from ledger import keys
 
 
-def test_ledger_signer_uses_the_configured_key(settings):
-    assert keys.signer().private_key.private_bytes_raw() == bytes(range(32))
-    assert keys.signer().name == settings.LEDGER_ORIGIN
-
-
 def test_ledger_in_development_creates_one_key_and_reuses_it(settings, tmp_path):
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path / "var"
     first = keys.signer().verifier.vkey
@@ -37,22 +32,19 @@ def test_ledger_in_production_does_not_start_without_a_key(settings, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("key", ["x", "AAAA", "A" * 44, "é" * 44, "A" * 43 + "=" + "A"])
-def test_invalid_ledger_key_error_contains_the_setting(settings, key):
-    settings.LEDGER_SIGNING_KEY = key
-    with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY must be an Ed25519 key: set it"):
-        keys.signer()
-
-
-@pytest.mark.parametrize("seed", [bytes(32), b"\xff" * 32, b"secret! " * 4, bytes(range(7)) * 4 + bytes(4)])
-def test_guessable_ledger_key_is_rejected(settings, seed):
-    settings.LEDGER_SIGNING_KEY = b64encode(seed).decode()
-    with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is weak: set it to 32 random bytes"):
-        keys.signer()
-
-
-@pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb"])
-def test_invalid_log_name_error_contains_the_setting(settings, origin):
-    settings.LEDGER_ORIGIN = origin
-    with pytest.raises(ImproperlyConfigured, match="LEDGER_ORIGIN"):
-        keys.signer()
+def test_ledger_signer_rejects_an_invalid_or_weak_key_and_an_invalid_origin(settings):
+    assert keys.signer().private_key.private_bytes_raw() == bytes(range(32))
+    assert keys.signer().name == settings.LEDGER_ORIGIN
+    weak = (bytes(32), b"\xff" * 32, b"secret! " * 4, bytes(range(7)) * 4 + bytes(4))
+    for setting, value, fault in (
+        *(("LEDGER_SIGNING_KEY", key, "LEDGER_SIGNING_KEY must be an Ed25519 key: set it")
+          for key in ("x", "AAAA", "A" * 44, "é" * 44, "A" * 43 + "=" + "A")),
+        *(("LEDGER_SIGNING_KEY", b64encode(seed).decode(), "LEDGER_SIGNING_KEY is weak: set it to 32 random bytes")
+          for seed in weak),
+        *(("LEDGER_ORIGIN", origin, "LEDGER_ORIGIN") for origin in ("", "a b", "a+b", "a\nb")),
+    ):  # fmt: skip
+        valid = getattr(settings, setting)
+        setattr(settings, setting, value)
+        with pytest.raises(ImproperlyConfigured, match=fault):
+            keys.signer()
+        setattr(settings, setting, valid)

@@ -56,11 +56,9 @@ def test_merkle_frontier_computes_the_root_of_every_size():
         again = merkle.Frontier(size, frontier.packed())
         assert again.root() == ROOTS[size]
         assert again.nodes() == frontier.nodes()
-
-
-def test_merkle_roots_equal_the_pymerkle_results():
-    tree = foreign.pymerkle_tree(ENTRIES)
-    assert all(tree.get_root(size) == ROOTS[size] for size in range(1, SIZES + 1))
+    for size, packed in [(1, b""), (3, bytes(32)), (0, bytes(32)), (1, bytes(31)), (-1, bytes(32))]:
+        with pytest.raises(ValueError, match="does not fit"):
+            merkle.Frontier(size, packed)
 
 
 def test_platform_and_third_party_code_accept_every_inclusion_proof():
@@ -79,8 +77,9 @@ def test_platform_and_third_party_code_accept_every_consistency_proof():
             assert foreign.accepts_consistency(old, new, proof, ROOTS[old], ROOTS[new])
 
 
-def test_merkle_audit_paths_equal_the_pymerkle_results():
+def test_merkle_roots_and_audit_paths_equal_the_pymerkle_results():
     tree = foreign.pymerkle_tree(ENTRIES)
+    assert all(tree.get_root(size) == ROOTS[size] for size in range(1, SIZES + 1))
     for size in (1, 2, 3, 7, 8, 100, 255, 256):
         for index in range(size):
             proof = tree.prove_inclusion(index + 1, size)
@@ -88,24 +87,24 @@ def test_merkle_audit_paths_equal_the_pymerkle_results():
             assert list(proof.path)[1:] == path_of(index, size)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 100, 129])
-def test_inclusion_proof_is_rejected_for_another_index_leaf_size_or_root(size):
-    for index in range(size):
-        path = path_of(index, size)
-        wrong = [
-            (LEAVES[index], (index + 1) % size if size > 1 else 1, size, path, ROOTS[size]),
-            (LEAVES[(index + 1) % SIZES], index, size, path, ROOTS[size]),
-            (LEAVES[index], index, size, path, ROOTS[size - 1]),
-            (LEAVES[index], index, size, [*path, LEAVES[0]], ROOTS[size]),
-            (LEAVES[index], -1, size, path, ROOTS[size]),
-            (LEAVES[index], size, size, path, ROOTS[size]),
-        ]
-        if path:
-            wrong.append((LEAVES[index], index, size, path[:-1], ROOTS[size]))
-            wrong.append((LEAVES[index], index, size, [*path[:-1], LEAVES[255]], ROOTS[size]))
-        for attempt in wrong:
-            with pytest.raises(merkle.InvalidProofError):
-                merkle.verify_inclusion(*attempt)
+def test_inclusion_proof_is_rejected_for_another_index_leaf_size_or_root():
+    for size in (1, 2, 3, 5, 64, 100, 129):
+        for index in range(size):
+            path = path_of(index, size)
+            wrong = [
+                (LEAVES[index], (index + 1) % size if size > 1 else 1, size, path, ROOTS[size]),
+                (LEAVES[(index + 1) % SIZES], index, size, path, ROOTS[size]),
+                (LEAVES[index], index, size, path, ROOTS[size - 1]),
+                (LEAVES[index], index, size, [*path, LEAVES[0]], ROOTS[size]),
+                (LEAVES[index], -1, size, path, ROOTS[size]),
+                (LEAVES[index], size, size, path, ROOTS[size]),
+            ]
+            if path:
+                wrong.append((LEAVES[index], index, size, path[:-1], ROOTS[size]))
+                wrong.append((LEAVES[index], index, size, [*path[:-1], LEAVES[255]], ROOTS[size]))
+            for attempt in wrong:
+                with pytest.raises(merkle.InvalidProofError):
+                    merkle.verify_inclusion(*attempt)
 
 
 def test_changed_consistency_proof_is_rejected():
@@ -150,12 +149,6 @@ def test_merkle_entry_with_inner_node_content_has_another_hash():
     disguised = b"\x01" + LEAVES[0] + LEAVES[1]
     assert merkle.leaf_hash(disguised) != merkle.node_hash(LEAVES[0], LEAVES[1])
     assert merkle.leaf_hash(disguised[1:]) != merkle.node_hash(LEAVES[0], LEAVES[1])
-
-
-def test_frontier_rejects_hashes_that_do_not_match_its_size():
-    for size, packed in [(1, b""), (3, bytes(32)), (0, bytes(32)), (1, bytes(31)), (-1, bytes(32))]:
-        with pytest.raises(ValueError, match="does not fit"):
-            merkle.Frontier(size, packed)
 
 
 def test_merkle_roots_equal_the_certificate_transparency_test_vectors():

@@ -49,18 +49,14 @@ def test_proof_endpoint_returns_the_earliest_or_the_requested_entry(client):
     assert client.get(address).json()["index"] == first["index"]
     assert client.get(f"{address}?index={second['index']}").json()["leaf_hash"] == second["leaf_hash"]
     assert_error(client.get(f"{address}?index=2"), 404, "E4001")
-
-
-def test_proof_with_an_invalid_index_is_rejected(client):
-    anchored = client.anchor("hello").json()
     for index in ("-1", "x", "01", "1&index=1", "9223372036854775808"):
-        assert_error(client.get(f"/proof/{anchored['hash']}?index={index}"), 400, "E1001")
+        assert_error(client.get(f"{address}?index={index}"), 400, "E1001")
 
 
-@pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_proof_of_an_absent_hash_returns_404_and_an_invalid_hash_400(client, suffix):
-    assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
-    assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
+def test_proof_of_an_absent_hash_returns_404_and_an_invalid_hash_400(client):
+    for suffix in ("", ".tlog-proof"):
+        assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
+        assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 
 def test_proof_reads_all_tiles_with_a_single_query(client, django_assert_num_queries):

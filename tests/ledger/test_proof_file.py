@@ -25,21 +25,18 @@ def names_and_verdicts(text: str, report: str) -> list[tuple[str, bool]]:
     return [(step.name, step.ok) for step in steps]
 
 
-@pytest.mark.parametrize("index", range(5))
-def test_proof_file_is_parsed_unchanged_and_accepted_by_a_third_party(index):
-    text = proof_of(index).text()
-    assert proof_file.ProofFile.from_text(text) == proof_of(index)
-    assert names_and_verdicts(text, REPORTS[index]) == [
-        ("file", True), ("checkpoint", True), ("leaf", True), ("inclusion", True)
-    ]  # fmt: skip
-    assert foreign.accepts_proof_file(text, LEAVES[index], SIGNER.verifier.vkey)
+def test_proof_file_is_parsed_unchanged_and_accepted_by_a_third_party():
+    for index in range(5):
+        text = proof_of(index).text()
+        assert proof_file.ProofFile.from_text(text) == proof_of(index)
+        assert names_and_verdicts(text, REPORTS[index]) == [
+            ("file", True), ("checkpoint", True), ("leaf", True), ("inclusion", True)
+        ]  # fmt: skip
+        assert foreign.accepts_proof_file(text, LEAVES[index], SIGNER.verifier.vkey)
 
 
-def test_proof_with_another_report_fails_at_inclusion():
+def test_proof_with_another_report_or_commitment_fails_at_inclusion():
     assert names_and_verdicts(proof_of(2).text(), REPORTS[3])[-1] == ("inclusion", False)
-
-
-def test_proof_with_another_commitment_fails_at_inclusion():
     changed = proof_file.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
     assert names_and_verdicts(changed, REPORTS[2])[-1] == ("inclusion", False)
 

@@ -44,10 +44,7 @@ def test_verify_command_checks_a_decision_bundle_in_all_steps(file, keys):
     verified = {"kind": "decision", "verified": True, "outcome": "verified", "failed": None, "not_checked": []}
     assert (status, shown) == (0, {**verified, "ledger_key": KEY})
     assert [line.split()[1].rstrip(":") for line in steps.splitlines()] == NAMES
-
-
-def test_verify_of_a_decision_bundle_without_keys_exits_with_3(file):
-    status, shown, _ = verify(file)
+    status, shown, _ = verify(file)  # The keys are missing.
     assert (status, shown["verified"], shown["outcome"]) == (3, None, "unknown")
 
 
@@ -59,38 +56,32 @@ def test_verify_of_a_changed_decision_fails_with_the_step_name(file, keys):
     assert (status, shown["verified"], shown["outcome"], shown["failed"]) == (1, False, "failed", "outcome")
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"hello", b"[]", b"\x1f", b"PK\x03\x04"])
-def test_verify_rejects_an_unknown_kind_of_file(tmp_path, content):
-    (tmp_path / "file").write_bytes(content)
-    with pytest.raises(CommandError, match="a decision bundle, a log with audit lines, or the archive"):
-        call_command("verify", str(tmp_path / "file"))
+def test_verify_rejects_an_unknown_kind_of_file(tmp_path):
+    for content in (b"", b"\xff\xfe", b"hello", b"[]", b"\x1f", b"PK\x03\x04"):
+        (tmp_path / "file").write_bytes(content)
+        with pytest.raises(CommandError, match="a decision bundle, a log with audit lines, or the archive"):
+            call_command("verify", str(tmp_path / "file"))
 
 
-@pytest.mark.parametrize(
-    ("content", "option", "kind"),
-    [
+def test_verify_rejects_an_option_for_another_kind_of_file_and_a_proof_without_its_report(tmp_path):
+    for content, option, kind in (
         (b"{}", "report", "decision"), (b"{}", "policy", "decision"),
         (b"c2sp.org/tlog-proof@v1\n", "platform_key", "proof"),
         (b"\x1f\x8b", "report", "release"), (b"\x1f\x8b", "platform_key", "release"),
-    ],
-)  # fmt: skip
-def test_verify_rejects_an_option_for_another_kind_of_file(tmp_path, content, option, kind):
-    (tmp_path / "file").write_bytes(content)
-    option_value = [str(tmp_path)] if option == "platform_key" else tmp_path
-    with pytest.raises(CommandError, match=f"is a {kind}: --{option.replace('_', '-')} does not apply"):
-        call_command("verify", str(tmp_path / "file"), **{option: option_value})
-
-
-def test_verify_rejects_a_proof_without_its_report(tmp_path):
+    ):  # fmt: skip
+        (tmp_path / "file").write_bytes(content)
+        option_value = [str(tmp_path)] if option == "platform_key" else tmp_path
+        with pytest.raises(CommandError, match=f"is a {kind}: --{option.replace('_', '-')} does not apply"):
+            call_command("verify", str(tmp_path / "file"), **{option: option_value})
     (tmp_path / "file").write_bytes(b"c2sp.org/tlog-proof@v1\n")
     with pytest.raises(CommandError, match="requires its report with --report"):
         call_command("verify", str(tmp_path / "file"))
 
 
-@pytest.mark.parametrize("name", ["none", "."])
-def test_verify_error_for_a_missing_file_contains_the_name(tmp_path, name):
-    with pytest.raises(CommandError, match=f"{tmp_path}.*: (No such file|Is a directory)"):
-        call_command("verify", str(tmp_path / name))
+def test_verify_error_for_a_missing_file_contains_the_name(tmp_path):
+    for name in ("none", "."):
+        with pytest.raises(CommandError, match=f"{tmp_path}.*: (No such file|Is a directory)"):
+            call_command("verify", str(tmp_path / name))
 
 
 def test_verify_reads_an_endless_file_up_to_the_limit(tmp_path):
