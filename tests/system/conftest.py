@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -78,14 +79,26 @@ class ClusterWithAccount(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def cluster_with_account(made_once):
-    """A PostgreSQL cluster to copy, whose database `platform` belongs to the role `platform`."""
+def migrated_cluster(made_once):
+    """A PostgreSQL cluster to copy, whose database `platform` has all tables, and belongs to the role `platform`."""
+
+    def make(place):
+        with cluster() as server, tempfile.TemporaryDirectory() as folder:
+            migrate(server.address(), folder)
+            server.stop("fast")
+            shutil.copytree(server.folder, place)
+
+    return made_once("migrated-cluster", make)
+
+
+@pytest.fixture(scope="session")
+def cluster_with_account(made_once, migrated_cluster):
+    """A copy of the migrated cluster with an account."""
 
     def make(place):
         place.mkdir()
         var = place / "var"
-        with cluster() as server:
-            migrate(server.address(), var)
+        with cluster(data=migrated_cluster) as server:
             env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var), "DATABASE_URL": server.address()}
             identifier, key, _secret = account_with_key(env, "ada")
             (place / "account.json").write_text(json.dumps([identifier, key]))

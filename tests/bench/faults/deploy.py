@@ -25,12 +25,12 @@ from tests.processes import wait_until
 CALLERS, KEYLESS = 4, 4
 
 
-def run(quick: bool) -> Iterator[Line]:
-    """Count failed requests on open and on new connections."""
+def run(quick: bool, data: Path | None = None) -> Iterator[Line]:
+    """Count failed requests on open and on new connections. `data` is a migrated cluster to copy."""
     if nginx_program() is None:
         print("    nginx is not installed, so no server is restarted behind it.", flush=True)
         return
-    with cluster() as own, stand(own) as services:
+    with cluster(data=data) as own, stand(own) as services:
         yield from _reload(services, 1 if quick else 4)
         yield from _stop(services)
         # The rotation also restarts the servers in turn.

@@ -13,8 +13,8 @@ pytestmark = [
 
 
 @pytest.mark.timeout(900)
-def test_no_request_is_lost_during_restarts_of_servers_behind_nginx():
-    lines = [*deploy.run(quick=True)]
+def test_no_request_is_lost_during_restarts_of_servers_behind_nginx(migrated_cluster):
+    lines = [*deploy.run(quick=True, data=migrated_cluster)]
     sent = [line.value for line in lines if line.subject == "requests without a key"]
     assert len(sent) == 3
     assert all(sent)
