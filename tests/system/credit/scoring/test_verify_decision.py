@@ -8,7 +8,8 @@ from pathlib import Path
 
 from credit.anchoring import verify_decision
 from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle, recorded
-from tests.credit.scoring.test_verify_decision import GARBAGE, NAMES
+from tests.credit.scoring.test_verifier_robustness import GARBAGE
+from tests.credit.scoring.test_verify_decision import NAMES
 
 FILE = Path(verify_decision.__file__)
 
