@@ -153,38 +153,39 @@ class TestApplicationsForReviewers:
                 assert declined.status_code == 200
             self.left(application, "under_review")
 
-    def test_assigned_application_is_not_decided_automatically(self, offer):
-        application, person = scored(offer, SAYS_GOOD), reviewer()
-        Assignment.objects.create(
-            kind="credit.application", record_id=str(application.pk), assignee=person, assigned_by=person,
-            assigned_at=timezone.now(),
-        )  # fmt: skip
-        self.left(application)
-        type(person).objects.filter(pk=person.pk).update(is_active=False)
-        assert decide()["approved"] == 1
-
-    def test_reopened_application_or_application_pending_documents_is_not_decided_automatically(self, offer):
-        reopened, client = scored(offer, SAYS_GOOD), client_of(reviewer())
+    def test_application_that_reviewers_work_on_is_not_decided_automatically(self, offer, settings):
+        person = reviewer()
+        reopened, client = scored(offer, SAYS_GOOD), client_of(person)
         decide()
         assert put(client, reopened, "under_review").status_code == 200
-        pending = scored(offer, SAYS_GOOD)
+        pending, assigned = scored(offer, SAYS_GOOD), scored(offer, SAYS_GOOD)
         assert put(client, pending, "pending_documents").status_code == 200
+        Assignment.objects.create(
+            kind="credit.application", record_id=str(assigned.pk), assignee=person, assigned_by=person,
+            assigned_at=timezone.now(),
+        )  # fmt: skip
         self.left(reopened, "under_review")
         self.left(pending, "pending_documents")
+        self.left(assigned)
+        settings.REVIEW_POLICY = "four_eyes"
+        proposed = scored(offer, SAYS_GOOD)
+        assert put(client, proposed, "under_review").status_code == 200
+        put(client, proposed, "rejected", metadata={"reasons": ["no_credit_file"]})
+        assert proposed.proposals.count() == 1
+        self.left(proposed, "under_review")
+        type(person).objects.filter(pk=person.pk).update(is_active=False)
+        assert decide()["approved"] == 1  # The assignee of an application is no longer active.
 
-    def test_application_changed_after_the_score_is_not_decided_automatically(self, offer):
+    def test_only_an_application_changed_after_the_score_is_not_decided_automatically(self, offer):
         application = scored(offer, SAYS_GOOD)
+        client = client_of(application.consumer)
         body = {"updated_by": "me", "application_data": {**SAYS_GOOD, "amount_cents": 99_000_000}}
-        assert client_of(application.consumer).replace(f"/applications/{application.pk}", body).status_code == 200
-        self.left(application)
-
-    def test_application_changed_before_the_score_is_decided_automatically(self, offer):
-        consumer = UserFactory()
-        verify(consumer)
-        application, client = draft_for(offer, consumer, SAYS_POOR), client_of(consumer)
-        body = {"updated_by": "me", "application_data": SAYS_GOOD}
         assert client.replace(f"/applications/{application.pk}", body).status_code == 200
-        submit(client, application)
+        self.left(application)
+        draft = draft_for(offer, application.consumer, SAYS_POOR)
+        body = {"updated_by": "me", "application_data": SAYS_GOOD}
+        assert client.replace(f"/applications/{draft.pk}", body).status_code == 200
+        submit(client, draft)
         assert decide()["approved"] == 1
 
     def test_application_scored_by_a_retired_version_is_not_decided_automatically(self, offer):
@@ -241,19 +242,27 @@ class TestTwoReviewers:
         assert "model:" in listed
         assert "is now rejected" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
 
-    def test_application_with_a_reviewers_proposal_is_not_decided_automatically(self, offer):
-        application, first = scored(offer, SAYS_GOOD), client_of(reviewer())
-        assert put(first, application, "under_review").status_code == 200
-        put(first, application, "rejected", metadata={"reasons": ["no_credit_file"]})
-        assert Proposal.objects.count() == 1
-        assert decide() == NOTHING
-
 
 class TestActor:
     """Transitions of the actors `model` and `command` are separate."""
 
     def model(self):
         return Actor.model(str(Score.objects.get().version))
+
+    def test_model_needs_a_score_automatic_decisioning_and_an_undecided_application(self, offer, user, settings):
+        application, model = scored(offer, SAYS_POOR), self.model()
+        application.refresh_from_db()
+        assert application.check_transition("under_review", model) is None
+        for settings.DECISIONING in ("off", "assist"):
+            assert isinstance(application.check_transition("under_review", model), ReviewerRequired)
+        settings.DECISIONING, application.status = "automatic", "under_review"
+        assert application.check_transition("rejected", model) is None
+        settings.REVIEW_POLICY = "four_eyes"
+        assert isinstance(application.check_transition("rejected", model), ReviewerRequired)
+        settings.REVIEW_POLICY, application.reviewed_at = "reviewed", timezone.now()
+        unscored = ApplicationFactory(consumer=user, status="under_review")
+        for refused in (application, unscored):
+            assert isinstance(refused.check_transition("rejected", model), ReviewerRequired)
 
     def test_decide_applications_command_cannot_make_reviewer_transitions(self, offer):
         application = scored(offer, SAYS_GOOD)
@@ -271,26 +280,6 @@ class TestActor:
             ("approved", "withdrawn"), ("rejected", "under_review"),
         ):  # fmt: skip
             assert application.check_transition(to, self.model()) is not None, (application.status, to)
-
-    def test_model_can_decide_only_if_decisioning_is_automatic(self, offer, settings):
-        application = scored(offer, SAYS_GOOD)
-        application.refresh_from_db()
-        assert application.check_transition("under_review", self.model()) is None
-        for settings.DECISIONING in ("off", "assist"):
-            assert isinstance(application.check_transition("under_review", self.model()), ReviewerRequired)
-
-    def test_model_cannot_reject_alone_under_four_eyes(self, offer, settings):
-        application = scored(offer, SAYS_POOR, status="under_review")
-        application.refresh_from_db()
-        assert application.check_transition("rejected", self.model()) is None
-        settings.REVIEW_POLICY = "four_eyes"
-        assert isinstance(application.check_transition("rejected", self.model()), ReviewerRequired)
-
-    def test_model_cannot_decide_an_unscored_or_previously_decided_application(self, offer, user):
-        decided = scored(offer, SAYS_GOOD, status="under_review", reviewed_at=timezone.now())
-        decided.refresh_from_db()
-        for application in (decided, ApplicationFactory(consumer=user, status="under_review")):
-            assert isinstance(application.check_transition("approved", self.model()), ReviewerRequired)
 
     def test_unscored_decision_of_a_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
         settings.REVIEW_POLICY = "open"

@@ -125,7 +125,7 @@ def test_total_is_clamped_before_outcome_and_segment_are_computed():
     assert of(POOR, range=[640, 900]).outcome == "approve"
 
 
-def first_disagreement(cards=60, seed=11):
+def first_disagreement(cards=40, seed=11):
     """Return the first random pair on which the evaluator and the verifier disagree."""
     chance = random.Random(seed)
     for _ in range(cards):

@@ -70,11 +70,6 @@ def vendor(settings):
     settings.REPORTS = f"{__name__}:SlowVendor"
 
 
-@pytest.fixture
-def ritas(reviewers_api):
-    return reviewers_api
-
-
 def offer_with(*kinds, definition=None):
     offer, _ = scored_offer(definition=definition or CARD)
     offer.reports = list(kinds) or None
@@ -102,7 +97,7 @@ def work(now=None, **later):
     return score_waiting(now=now)
 
 
-def test_pending_score_is_computed_once_after_the_report(api, user, ritas):
+def test_pending_score_is_computed_once_after_the_report(api, user, reviewers_api):
     application = submitted(user, offer_with("credit", "income"), "Thickfile")
     waiting = score_of(api, application)
     assert (waiting["status"], waiting["outcome"], waiting["scored_at"], waiting["facts"]) == (
@@ -112,15 +107,20 @@ def test_pending_score_is_computed_once_after_the_report(api, user, ritas):
     assert not LastScore.objects.exists()
     rows = Report.objects.order_by("kind").values_list("kind", "status", "requested_by", "purpose", "score_waits")
     assert list(rows) == [(kind, "requested", None, "credit_transaction", True) for kind in ("credit", "income")]
-    assert work() == (1, 0)
-    score = score_of(ritas, application)
+    state = Application.objects.get().reviewed_state
+    Report.objects.filter(kind="income").update(look_at=timezone.now() + timedelta(hours=1))
+    assert (work(), score_of(api, application)["status"]) == ((0, 0), "waiting")  # Both reports are required.
+    assert work(hours=2) == (1, 0)
+    assert Application.objects.get().reviewed_state != state  # The score voids an earlier proposal.
+    score = score_of(reviewers_api, application)
     assert (score["status"], score["outcome"], score["score"]) == ("computed", "approve", 680)
     assert {fact["name"] for fact in score["facts"]} == {
         "report.status", "report.score", "report.income_monthly_cents"
     }  # fmt: skip
     assert work(hours=30) == (0, 0)
     assert Score.objects.count() == LastScore.objects.count() == 1
-    assert {report["requested_by"] for report in ritas.read(f"/applications/{application.pk}/reports").json()} == {None}
+    reports = reviewers_api.read(f"/applications/{application.pk}/reports").json()
+    assert {report["requested_by"] for report in reports} == {None}
 
 
 def test_reports_requested_at_submission_are_in_the_audit_log_stream(user, monkeypatch):
@@ -128,14 +128,6 @@ def test_reports_requested_at_submission_are_in_the_audit_log_stream(user, monke
     monkeypatch.setattr(audit, "emit", lambda kind, **members: emitted.append((kind, members.get("actor"))))
     submitted(user, offer_with("credit", "income"), "Thickfile")
     assert emitted.count(("report.requested", {"app_name": "score_submission"})) == 2
-
-
-def test_score_stays_pending_until_both_reports_are_received(api, user):
-    application = submitted(user, offer_with("credit", "income"), "Thickfile")
-    Report.objects.filter(kind="income").update(look_at=timezone.now() + timedelta(hours=1))
-    assert work() == (0, 0)
-    assert score_of(api, application)["status"] == "waiting"
-    assert work(hours=2) == (1, 0)
 
 
 @pytest.mark.parametrize("name", REASONS)
@@ -178,17 +170,18 @@ def test_report_with_an_unknown_outcome_is_scored_after_a_day(api, user):
     assert score_of(api, application)["reasons"][0]["code"] == "references_unverifiable"
 
 
-def test_scoring_and_corrections_return_409_while_the_score_is_pending(api, user, ritas):
+def test_scoring_and_corrections_return_409_while_the_score_is_pending(api, user, reviewers_api):
     application = submitted(user, offer_with("credit"), "Slow")
     place = f"/applications/{application.pk}"
-    assert_error(ritas.send(f"{place}/score"), 409, "E3022")
+    assert_error(reviewers_api.send(f"{place}/score"), 409, "E3022")
     claim = {"fact": "application_data.monthly_income_cents", "claimed": 9, "statement": "Wrong", "file": None}
     correction = api.send(f"{place}/corrections", claim).json()
     answer = {"status": "corrected", "reason": "Right"}
-    assert_error(ritas.replace(f"{place}/corrections/{correction['id']}", answer), 409, "E3022")
-    assert_error(ritas.send(f"{place}/reports", {"kind": "credit", "purpose": "credit_transaction"}), 409, "E3022")
+    assert_error(reviewers_api.replace(f"{place}/corrections/{correction['id']}", answer), 409, "E3022")
+    report = {"kind": "credit", "purpose": "credit_transaction"}
+    assert_error(reviewers_api.send(f"{place}/reports", report), 409, "E3022")
     work(hours=25)
-    assert ritas.send(f"{place}/score").status_code == 201
+    assert reviewers_api.send(f"{place}/score").status_code == 201
 
 
 def test_submission_reuses_a_current_report(api, user):
@@ -232,14 +225,6 @@ def test_application_closed_while_its_score_is_pending_is_not_scored(user):
         assert work() == (0, 0)
         assert not Score.objects.exists()
         assert not Report.objects.filter(score_waits=True).exists()
-
-
-def test_computed_score_voids_an_earlier_proposal(user):
-    application = submitted(user, offer_with("credit"), "Thickfile")
-    application.refresh_from_db()
-    before = application.reviewed_state
-    work()
-    assert Application.objects.get(pk=application.pk).reviewed_state != before
 
 
 def test_failing_scorecard_leaves_the_application_to_reviewers(user, monkeypatch):
