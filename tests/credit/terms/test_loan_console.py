@@ -208,13 +208,17 @@ def test_counteroffer_form_states_the_requested_loan_and_has_no_figures(console,
         assert f"If empty: {text}" in text_of(page)
 
 
-def test_counteroffer_without_a_changed_figure_is_rejected_at_the_amount(console, application):
+def test_counteroffer_without_a_changed_figure_or_a_known_amount_is_rejected_at_the_amount(console, offer):
+    application = applied(offer)
     for figures in ({}, REQUESTED, {"amount": "10000"}, {"fee": "0"}, {"first_payment_on": until(40)}):
         fields = {**figures, **BECAUSE, "expires_on": until()}
         page = confirm(console, move_of(application, "counteroffer"), **fields)
         assert list(page.context["form"].errors) == ["amount"]
         assert "approve the application instead" in text_of(page)
         assert {name: page.context["form"].data[name] for name in fields} == fields
+    address = move_of(applied(offer, data={"term_months": 24}), "counteroffer")
+    page = confirm(console, address, rate_percent="8", **BECAUSE, expires_on=until())
+    assert list(page.context["form"].errors) == ["amount"]
     assert not Counteroffer.objects.exists()
 
 
@@ -227,13 +231,6 @@ def test_counteroffer_with_a_single_changed_figure_keeps_the_other_figures(conso
         send_form(console, move_of(application, "counteroffer"), **figures, **BECAUSE, expires_on=until())
         terms = application.counteroffers.get().terms
         assert (terms["amount_cents"], terms["rate_percent"], terms["term_months"], terms["fee_cents"]) == expected
-
-
-def test_counteroffer_for_an_application_without_an_amount_requires_the_amount(console):
-    application = applied(listed(), data={"term_months": 24})
-    fields = {"rate_percent": "8", **BECAUSE, "expires_on": until()}
-    page = confirm(console, move_of(application, "counteroffer"), **fields)
-    assert list(page.context["form"].errors) == ["amount"]
 
 
 class TestAgainstTheScore:
