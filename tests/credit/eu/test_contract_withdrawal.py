@@ -75,6 +75,7 @@ def test_withdrawal_right_response_contains_the_period_and_the_amounts():
 
 
 def test_withdrawal_period_of_an_uninformed_borrower_has_no_end():
+    """Test the rule in Directive (EU) 2023/2225, Art. 26(2), last sentence."""
     application = concluded(at=timezone.now() - timedelta(days=2000), told_of_right_at=None)
     client = client_of(application.consumer)
     assert read(client, application).json()["period_ends_at"] is None

@@ -18,7 +18,6 @@ from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.eu.offers import CONTACT, EU_TERMS
 from tests.credit.eu.test_contract_withdrawal import concluded, declare
-from tests.credit.eu.test_contract_withdrawal import read as read_withdrawal
 from tests.credit.eu.test_figures import approved
 from tests.credit.eu.test_precontract import accept, path_of
 from tests.credit.notices.test_pages import read
@@ -216,12 +215,6 @@ def test_withdrawal_period_starts_when_the_information_is_complete():
     at, complete = moment("2026-12-01T10:00:00+01:00"), moment("2026-12-04T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=complete, told_of_right_at=at)
     assert last_day_of(end, ["DE"]) == date(2026, 12, 18)
-
-
-def test_withdrawal_period_without_information_about_the_right_never_ends():
-    """Test the period that Directive (EU) 2023/2225, Art. 26(2), last sentence requires."""
-    application = concluded(told_of_right_at=None)
-    assert read_withdrawal(client_of(application.consumer), application).json()["period_ends_at"] is None
 
 
 def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):

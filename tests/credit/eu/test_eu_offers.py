@@ -43,45 +43,34 @@ def test_offer_without_a_jurisdiction_follows_us_law_in_dollars():
     assert all(read[name] is None for name in set(EU_TERMS) - {"jurisdiction", "currency"})
 
 
+# Values of the request for which the error has the name of the value's field.
+INVALID = {
+    "jurisdiction": ["uk"], "regime": [None, "ccd3"], "regime_reason": [" "],
+    "currency": ["eur", "EURO", "DEM", "XXX", "", 978, "JPY"], "day_count": [None, "act_act"],
+    "fee_financed": [None, "true"], "example": [None, [1]], "apr_cap": [-1, "20"],
+    "terms_text": [None, "\n", "x" * 10_001], "texts": ["words"], "loan_amount_max_cents": [None, 10_000_001],
+}  # fmt: skip
+INVALID_EXAMPLES = {
+    "months": [25, 0], "amount_cents": [4_000_001, 1.5], "rate_percent": [6.8, "14.2"], "fee_cents": [1_000_000],
+    "apr": [18.8],
+}  # fmt: skip
+
+
 def test_eu_offer_error_contains_the_invalid_field():
     lender = eu_lender()
+    renovation = {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}
+    texts = {"colour": "blue", "default": "a\u200bb", **dict.fromkeys(REQUIRED_TEXTS, "")}
     for field, terms in (
-        ("jurisdiction", {"jurisdiction": "uk"}),
-        ("regime", {"regime": None}),
-        ("regime", {"regime": "ccd3"}),
-        ("regime_reason", {"regime": "ccd2_small"}),
-        ("regime_reason", {"regime": "none"}),
-        ("regime_reason", {"regime_reason": " "}),
-        *(("currency", {"currency": currency}) for currency in ("eur", "EURO", "DEM", "XXX", "", 978)),
-        ("day_count", {"day_count": None}),
-        ("day_count", {"day_count": "act_act"}),
-        ("fee_financed", {"fee_financed": None}),
-        ("fee_financed", {"fee_financed": "true"}),
-        ("example", {"example": None}),
-        ("example", {"example": [1]}),
-        ("example.months", {"example": {**EXAMPLE, "months": 25}}),
-        ("example.months", {"example": {**EXAMPLE, "months": 0}}),
-        ("example.amount_cents", {"example": {**EXAMPLE, "amount_cents": 4_000_001}}),
-        ("example.amount_cents", {"example": {**EXAMPLE, "amount_cents": 1.5}}),
-        ("example.rate_percent", {"example": {**EXAMPLE, "rate_percent": 6.8}}),
-        ("example.rate_percent", {"example": {**EXAMPLE, "rate_percent": "14.2"}}),
-        ("example.fee_cents", {"example": {**EXAMPLE, "fee_cents": 1_000_000}}),
-        ("example.fee_cents", {"example": DEAR}),
-        ("example.apr", {"example": {**EXAMPLE, "apr": 18.8}}),
-        ("apr_cap", {"apr_cap": -1}),
-        ("apr_cap", {"apr_cap": "20"}),
-        ("terms_text", {"terms_text": None}),
-        ("terms_text", {"terms_text": "\n"}),
-        ("terms_text", {"terms_text": "x" * 10_001}),
-        *((f"texts.{name}", {"texts": {**TEXTS, name: ""}}) for name in REQUIRED_TEXTS),
-        ("texts.colour", {"texts": {**TEXTS, "colour": "blue"}}),
-        ("texts.default", {"texts": {**TEXTS, "default": "a\u200bb"}}),
-        ("texts", {"texts": "words"}),
-        ("loan_amount_max_cents", LARGE),
-        ("loan_amount_max_cents", {"loan_amount_max_cents": None}),
-        ("currency", {"currency": "JPY"}),
-        ("loan_amount_max_cents", {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}),
-    ):
+        *((field, {field: value}) for field, values in INVALID.items() for value in values),
+        *(
+            (f"example.{name}", {"example": {**EXAMPLE, name: value}})
+            for name, values in INVALID_EXAMPLES.items()
+            for value in values
+        ),
+        *((f"texts.{name}", {"texts": {**TEXTS, name: text}}) for name, text in texts.items()),
+        ("regime_reason", {"regime": "ccd2_small"}), ("regime_reason", {"regime": "none"}),
+        ("example.fee_cents", {"example": DEAR}), ("loan_amount_max_cents", renovation),
+    ):  # fmt: skip
         assert field in fields_of(send(lender, **terms)), terms
     assert fields_of(send(lender, texts=None)) == {f"texts.{name}" for name in REQUIRED_TEXTS}
     assert not Offer.objects.exists()

@@ -18,9 +18,9 @@ from tests.credit.notices.world import WHOLE, World, offer_of
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 
 
-def accepted(*persons, start=None):
+def accepted(*persons, start=None, offer=None):
     """Return a world with an agreement whose information was provided late, so that reminders are required."""
-    world = World(offer_of("eu"), person={**WHOLE, "language": "en"}, start=start or timezone.now())
+    world = World(offer or offer_of("eu"), person={**WHOLE, "language": "en"}, start=start or timezone.now())
     if persons:
         application = world.application
         application.applicants = Applicants.of([{**WHOLE, **person} for person in persons])
@@ -50,13 +50,10 @@ def test_withdrawal_reminder_is_created_after_1_day_and_due_after_7():
     text, _language = read(reminder.html)
     for words in ("Your right of withdrawal", "without giving a reason until the end of", "The interest is 1.23"):
         assert words in text
-
-
-def test_withdrawal_reminder_without_the_information_states_that_the_period_has_no_end():
-    world = accepted()
-    Application.objects.filter(pk=world.pk).update(told_of_right_at=None)
-    world.issue(1.6)
-    text, _language = read(reminders_of(world)[0].html)
+    uninformed = accepted(offer=world.offer)
+    Application.objects.filter(pk=uninformed.pk).update(told_of_right_at=None)
+    uninformed.issue(1.6)
+    text, _language = read(reminders_of(uninformed)[0].html)
     assert "The period has no end yet." in text
     assert "until the end of" not in text
 
