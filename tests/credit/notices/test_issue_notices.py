@@ -48,20 +48,19 @@ def test_notice_without_an_address_stays_due_until_an_address_exists(db):
     assert (world.notice.status, world.notice.waits_for) == ("ready", "")
 
 
-def test_notice_without_the_creditors_address_stays_due_with_a_reason(world):
+def test_notice_without_a_creditor_or_their_address_stays_due_with_a_reason(world):
     world.reject(5)
     world.offer.provider.address = ""
     world.offer.provider.save()
     world.issue(6)
     assert "PUT /v1/providers" in world.notice.waiting_reason
-
-
-def test_lender_created_after_the_submission_is_not_the_creditor(world):
-    world.offer.provider.created_at = world.at(1)
+    other = World(world.offer)
+    other.submit(0)
+    world.offer.provider.created_at = world.at(1)  # A lender created after the submission is not the creditor.
     world.offer.provider.save()
-    world.move(5, "rejected", metadata={"reasons": ["no_credit_file"]}, by=world.other)
-    world.issue(6)
-    assert (world.notice.status, world.notice.waits_for) == ("due", "creditor")
+    other.move(5, "rejected", metadata={"reasons": ["no_credit_file"]}, by=other.other)
+    other.issue(6)
+    assert (other.notice.status, other.notice.waits_for) == ("due", "creditor")
 
 
 def test_failed_notice_does_not_stop_other_notices(world, monkeypatch):

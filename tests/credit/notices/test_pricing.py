@@ -13,6 +13,7 @@ from tests.api import assert_error, client_of
 from tests.credit.notices.test_agencies import REPORT, SCORE
 from tests.credit.notices.test_joint_applicants import PARTNER, SECOND_REPORT, joint
 from tests.credit.notices.test_pages import read
+from tests.credit.notices.test_table import FOUND
 from tests.credit.notices.world import TERMS, World, offer_of, provider_offer
 from tests.credit.support import move
 from tests.credit.test_my_pages import browser_of
@@ -96,26 +97,24 @@ def test_best_rate_equals_the_lowest_offer_rate_to_four_decimal_places(lowest, r
     assert is_best_rate({"apr_min_percent": lowest}, Decimal(rate)) is is_best
 
 
-def test_adverse_action_requires_no_pricing_notice():
-    world = submitted_world()
-    world.counter(5, with_denial=True, consumer_report=REPORTED)  # 1022.74(b)
-    world.issue(6)
-    assert pricing_of(world) == {}
-    world.silence(41)
-
-
-def test_eu_offer_requires_no_pricing_notice():
-    world = World(offer_of("eu"))
+@pytest.mark.parametrize("law", ["us", "eu"])
+def test_adverse_action_or_eu_offer_requires_no_pricing_notice(law):
+    world = World(offer_of(law))
     world.submit(0)
-    world.move(5, "approved", metadata={"terms": WORSE, "consumer_report": REPORTED})
+    if law == "us":
+        world.counter(5, with_denial=True, consumer_report=REPORTED)  # 1022.74(b)
+        world.issue(6)
+    else:
+        world.move(5, "approved", metadata={"terms": WORSE, "consumer_report": REPORTED | FOUND})
     assert pricing_of(world) == {}
 
 
 class TestScoreDisclosure:
     """12 CFR 1022.74(e) and, without a score, (f)."""
 
-    def test_applicant_with_a_score_gets_the_score_disclosure(self):
-        notice = approve(submitted_world(risk_based_pricing="score_disclosure"), RANKED)[1]
+    def test_applicant_gets_the_disclosure_of_a_score_or_of_no_score(self):
+        world = submitted_world(risk_based_pricing="score_disclosure")
+        notice = approve(world, RANKED)[1]
         text, _ = read(notice.html)
         assert notice.made_from["blocks"] == ["score_disclosure", "free_reports", "creditor"]
         for sentence in (
@@ -126,9 +125,9 @@ class TestScoreDisclosure:
         ):  # fmt: skip
             assert sentence in text, sentence
         assert "less favorable" not in text
-
-    def test_applicant_without_a_score_gets_the_no_score_disclosure(self):
-        notice = approve(submitted_world(risk_based_pricing="score_disclosure"), REPORT)[1]
+        world = World(world.offer)
+        world.submit(0)
+        notice = approve(world, REPORT)[1]
         assert notice.made_from["blocks"] == ["no_score", "free_reports", "creditor"]
         text = read(notice.html)[0]
         assert "Your credit score is not available from Example Bureau" in text

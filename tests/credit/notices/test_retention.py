@@ -13,6 +13,7 @@ from credit.models import Application, RetentionHold, ReviewRequest
 from identity.models import User
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.credit.notices.world import World
 from tests.factories import ModelVersionFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -60,19 +61,27 @@ def test_notice_text_is_retained_for_25_months_and_its_hash_longer(world):
     assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)
 
 
-def test_accepted_application_is_retained_for_two_years(world):
-    """12 CFR 1026.25(a): the acceptance is long after the notice."""
+def test_accepted_application_is_retained_for_two_years_and_a_scored_application_for_three(world):
+    """12 CFR 1026.25(a), C.R.S. 6-1-1701: the acceptance is long after the notice."""
     world.approve(5)
     world.issue(6)
     Application.objects.filter(pk=world.pk).update(accepted_at=world.at(100))
-    assert [erased(world, 100 + REGULATION_Z + days) for days in (-1, 1)] == [0, 1]
+    scored = World(world.offer)
+    scored.submit(0)
+    score(scored, 5)
+    scored.reject(5)
+    scored.issue(6)
+    for end in (100 + REGULATION_Z, 5 + COLORADO):
+        assert [erased(world, end + days) for days in (-1, 1)] == [0, 1]
 
 
-def test_scored_application_is_retained_for_three_years(world):
-    score(world, 5)
-    world.reject(5)
-    world.issue(6)
-    assert [erased(world, 5 + COLORADO + days) for days in (-1, 1)] == [0, 1]
+@pytest.mark.parametrize("answer", [{"answered_at": 20, "outcome": "rejected"}, {}])
+def test_statement_of_a_review_request_is_retained_25_months_after_its_answer_or_deadline(world, answer):
+    fields = answer | ({"answered_at": world.at(20)} if answer else {})
+    end = request_of(world, requested_at=world.at(10), **fields)
+    assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
+    request = ReviewRequest.objects.get()
+    assert (request.statement, request.status) == (None, "answered" if answer else "open")
 
 
 def test_litigation_hold_retains_notices_until_it_ends(world, operator):
@@ -90,19 +99,6 @@ def test_litigation_hold_retains_notices_until_it_ends(world, operator):
     user = User.objects.get(groups__name="Operations")  # The earlier log-in was deleted too.
     assert client_of(user).replace(path, {"on": False, "reason": "Settled"}).json()["on"] is False
     assert erased(world, 4_000) == 1
-
-
-def test_statement_of_an_answered_review_request_is_retained_for_25_months(world):
-    end = request_of(world, requested_at=world.at(10), answered_at=world.at(20), outcome="rejected")
-    assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
-    assert ReviewRequest.objects.get().statement is None
-
-
-def test_statement_of_an_unanswered_review_request_is_retained_25_months_after_its_deadline(world):
-    end = request_of(world, requested_at=world.at(10))
-    assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
-    request = ReviewRequest.objects.get()
-    assert (request.statement, request.status) == (None, "open")
 
 
 def test_litigation_hold_retains_the_statement_of_an_unanswered_review_request(world):

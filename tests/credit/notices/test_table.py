@@ -175,29 +175,24 @@ def test_decision_after_a_document_request_without_notice_has_the_deadline_of_it
     assert (clock.kind, world.day_of(clock.due_at), world.day_of(world.notice.due_at)) == ("action", last_day, last_day)
 
 
-def test_incompleteness_notice_lists_only_the_missing_documents(world):
-    world.request_documents(1, "Payslip", "Lease")
-    world.application.requested_documents.filter(name="Lease").update(status="received")
-    assert gather(world.notice)["missing"] == ["Payslip"]
-
-
-def test_expiry_notice_lists_documents_requested_after_the_incompleteness_notice(world):
+def test_notices_list_only_the_missing_documents(world):
     """12 CFR 1002.9(c)(2): a delivered notice fulfills the requirement only for the documents that it lists."""
-    world.request_documents(1, "Payslip")
+    world.request_documents(1, "Payslip", "Lease")
+    documents = world.application.requested_documents
+    documents.filter(name="Lease").update(status="received")
+    assert gather(world.notice)["missing"] == ["Payslip"]
     world.open_notice(2)
-    world.application.requested_documents.update(status="received")
-    request_documents(world.application, ["Lease"], by=world.lender.user, now=world.at(3))
+    documents.update(status="received")
+    request_documents(world.application, ["Deed"], by=world.lender.user, now=world.at(3))
     world.expire(32)
     assert (world.notice.kind, world.day_of(world.notice.due_at)) == ("adverse_action", pytest.approx(62))
-    assert gather(world.notice)["missing"] == ["Lease"]
-
-
-def test_complete_application_is_not_rejected_as_incomplete(world):
-    """Test the rule in 12 CFR 1002.9(c)."""
-    world.request_documents(1)
-    world.application.requested_documents.update(status="received")
-    world.expire(32)
-    assert gather(world.notice) == "missing"
+    assert gather(world.notice)["missing"] == ["Deed"]
+    complete = World(world.offer)
+    complete.submit(0)
+    complete.request_documents(1)
+    complete.application.requested_documents.update(status="received")
+    complete.expire(32)
+    assert gather(complete.notice) == "missing"
 
 
 def test_notice_without_reasons_waits_for_reasons(world, settings):
