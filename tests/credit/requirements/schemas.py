@@ -19,82 +19,64 @@ TERMS = {
 WHOLE = {"amount_cents": 250_000, "purpose": "car", "monthly_income_cents": 300_000}
 
 
+TEXT = {"type": "string"}
+
+
 def with_member(member):
     return {"type": "object", "properties": {"a": member}}
 
 
-# Each pointer is below `/application_schema`; the schema is rejected at the pointer.
+def schema_with(**keywords):
+    return {**with_member(TEXT), **keywords}
+
+
+# Each pointer is below `/application_schema`; the schemas are rejected at the pointer.
+_SCHEMAS = {
+    "": [
+        [], "object", 1, True, schema_with(additionalProperties=False), schema_with(**{"$defs": {}}),
+        schema_with(allOf=[]),
+        {"type": "object", "properties": {f"m{n}": {**TEXT, "description": "x" * 999} for n in range(20)}},
+    ],
+    "/type": [{"properties": {"a": TEXT}}, schema_with(type="array"), schema_with(type=["object"])],
+    "/$schema": [schema_with(**{"$schema": "http://json-schema.org/draft-07/schema#"})],
+    "/title": [schema_with(title=1), schema_with(title="x" * 201)], "/description": [schema_with(description="")],
+    "/properties": [
+        {"type": "object"}, *(schema_with(properties=members) for members in (
+            {}, [], {f"m{n}": TEXT for n in range(61)}, {"a.b": TEXT}, {"": TEXT}, {"é": TEXT},
+        )),
+    ],
+    "/required": [schema_with(required="a")],
+    "/required/0": [schema_with(required=names) for names in (["b"], [1], [["a"]])],
+    "/required/1": [schema_with(required=["a", "a"])],
+}  # fmt: skip
+_NUMBER, _INTEGER = {"type": "number"}, {"type": "integer"}
+_MEMBERS = {
+    "": [
+        True, [], {**TEXT, "pattern": "a*"}, {**TEXT, "minimum": 1}, {**TEXT, "default": "a"},
+        {**_INTEGER, "minLength": 1}, {**_INTEGER, "format": "date"}, {**_NUMBER, "multipleOf": 2},
+        {"type": "boolean", "enum": [True]}, {"$ref": "#", **TEXT}, {**TEXT, "maximum": "AAA", "enum": ["x"]},
+        {**_INTEGER, "minLength": 0, "enum": [5]},
+    ],
+    "/type": [{}, *({"type": kind} for kind in ("object", "array", ["string", "null"], None))],
+    "/title": [{**TEXT, "title": title} for title in ("", ["a"], "Income\u202e")],
+    "/description": [{**TEXT, "description": text} for text in ("Before\ntaxes\u2066", "x" * 1_001)],
+    "/format": [{**TEXT, "format": "email"}, {**TEXT, "format": ["date"]}],
+    "/minLength": [*({**TEXT, "minLength": value} for value in (-1, 1.0, True)),
+                   {**TEXT, "minLength": 2, "maxLength": 1}],
+    "/maxLength": [{**TEXT, "maxLength": 10_001}],
+    "/minimum": [{**_INTEGER, "minimum": 1.5}, {**_INTEGER, "minimum": "1"}, {**_NUMBER, "minimum": 2, "maximum": 1}],
+    "/maximum": [{**_NUMBER, "maximum": True}, {**_NUMBER, "maximum": 1e300}],
+    "/enum": [{**TEXT, "enum": []}, {**TEXT, "enum": "a"}, {**_INTEGER, "enum": list(range(101))}],
+    "/enum/0": [{**TEXT, "enum": [["a"]]}, {**_INTEGER, "enum": [True]}, {**_INTEGER, "enum": [1], "minimum": 2}],
+    "/enum/1": [
+        *({**TEXT, "enum": choices} for choices in (["a", 1], ["caf\u00e9", "cafe\u0301"], ["a", "a"])),
+        {**_NUMBER, "enum": [1, 1.0]}, {**TEXT, "enum": ["2026-01-31", "x"], "format": "date"},
+    ],
+}  # fmt: skip
 BAD = [
-    ("", []), ("", "object"), ("", 1), ("", True),
-    ("/type", {"properties": {"a": {"type": "string"}}}),
-    ("/type", {"type": "array", "properties": {"a": {"type": "string"}}}),
-    ("/type", {"type": ["object"], "properties": {"a": {"type": "string"}}}),
-    ("/$schema", {"$schema": "http://json-schema.org/draft-07/schema#", **with_member({"type": "string"})}),
-    ("", {**with_member({"type": "string"}), "additionalProperties": False}),
-    ("", {**with_member({"type": "string"}), "$defs": {}}),
-    ("", {**with_member({"type": "string"}), "allOf": []}),
-    ("/title", {**with_member({"type": "string"}), "title": 1}),
-    ("/title", {**with_member({"type": "string"}), "title": "x" * 201}),
-    ("/description", {**with_member({"type": "string"}), "description": ""}),
-    ("/properties", {"type": "object"}),
-    ("/properties", {"type": "object", "properties": {}}),
-    ("/properties", {"type": "object", "properties": []}),
-    ("/properties", {"type": "object", "properties": {f"m{n}": {"type": "string"} for n in range(61)}}),
-    ("/properties", {"type": "object", "properties": {"a.b": {"type": "string"}}}),
-    ("/properties", {"type": "object", "properties": {"": {"type": "string"}}}),
-    ("/properties", {"type": "object", "properties": {"é": {"type": "string"}}}),
-    ("/required", {**with_member({"type": "string"}), "required": "a"}),
-    ("/required/0", {**with_member({"type": "string"}), "required": ["b"]}),
-    ("/required/0", {**with_member({"type": "string"}), "required": [1]}),
-    ("/required/0", {**with_member({"type": "string"}), "required": [["a"]]}),
-    ("/required/1", {**with_member({"type": "string"}), "required": ["a", "a"]}),
-    ("", {"type": "object", "properties": {f"m{n}": {"type": "string", "description": "x" * 999} for n in range(20)}}),
-    ("/properties/a", with_member(True)),
-    ("/properties/a", with_member([])),
-    ("/properties/a/type", with_member({})),
-    ("/properties/a/type", with_member({"type": "object"})),
-    ("/properties/a/type", with_member({"type": "array"})),
-    ("/properties/a/type", with_member({"type": ["string", "null"]})),
-    ("/properties/a/type", with_member({"type": None})),
-    ("/properties/a", with_member({"type": "string", "pattern": "a*"})),
-    ("/properties/a", with_member({"type": "string", "minimum": 1})),
-    ("/properties/a", with_member({"type": "string", "default": "a"})),
-    ("/properties/a", with_member({"type": "integer", "minLength": 1})),
-    ("/properties/a", with_member({"type": "integer", "format": "date"})),
-    ("/properties/a", with_member({"type": "number", "multipleOf": 2})),
-    ("/properties/a", with_member({"type": "boolean", "enum": [True]})),
-    ("/properties/a", with_member({"$ref": "#", "type": "string"})),
-    ("/properties/a/title", with_member({"type": "string", "title": ""})),
-    ("/properties/a/title", with_member({"type": "string", "title": ["a"]})),
-    ("/properties/a/title", with_member({"type": "string", "title": "Income\u202e"})),
-    ("/properties/a/description", with_member({"type": "string", "description": "Before\ntaxes\u2066"})),
-    ("/properties/a/description", with_member({"type": "string", "description": "x" * 1_001})),
-    ("/properties/a/format", with_member({"type": "string", "format": "email"})),
-    ("/properties/a/format", with_member({"type": "string", "format": ["date"]})),
-    ("/properties/a/minLength", with_member({"type": "string", "minLength": -1})),
-    ("/properties/a/minLength", with_member({"type": "string", "minLength": 1.0})),
-    ("/properties/a/minLength", with_member({"type": "string", "minLength": True})),
-    ("/properties/a/maxLength", with_member({"type": "string", "maxLength": 10_001})),
-    ("/properties/a/minLength", with_member({"type": "string", "minLength": 2, "maxLength": 1})),
-    ("/properties/a/minimum", with_member({"type": "integer", "minimum": 1.5})),
-    ("/properties/a/minimum", with_member({"type": "integer", "minimum": "1"})),
-    ("/properties/a/maximum", with_member({"type": "number", "maximum": True})),
-    ("/properties/a/maximum", with_member({"type": "number", "maximum": 1e300})),
-    ("/properties/a/minimum", with_member({"type": "number", "minimum": 2, "maximum": 1})),
-    ("/properties/a", with_member({"type": "string", "maximum": "AAA", "enum": ["x"]})),
-    ("/properties/a", with_member({"type": "integer", "minLength": 0, "enum": [5]})),
-    ("/properties/a/enum", with_member({"type": "string", "enum": []})),
-    ("/properties/a/enum", with_member({"type": "string", "enum": "a"})),
-    ("/properties/a/enum", with_member({"type": "integer", "enum": list(range(101))})),
-    ("/properties/a/enum/1", with_member({"type": "string", "enum": ["a", 1]})),
-    ("/properties/a/enum/1", with_member({"type": "string", "enum": ["caf\u00e9", "cafe\u0301"]})),
-    ("/properties/a/enum/0", with_member({"type": "string", "enum": [["a"]]})),
-    ("/properties/a/enum/1", with_member({"type": "string", "enum": ["a", "a"]})),
-    ("/properties/a/enum/1", with_member({"type": "number", "enum": [1, 1.0]})),
-    ("/properties/a/enum/0", with_member({"type": "integer", "enum": [True]})),
-    ("/properties/a/enum/1", with_member({"type": "string", "enum": ["2026-01-31", "x"], "format": "date"})),
-    ("/properties/a/enum/0", with_member({"type": "integer", "enum": [1], "minimum": 2})),
-]  # fmt: skip
+    *((pointer, schema) for pointer, schemas in _SCHEMAS.items() for schema in schemas),
+    *((f"/properties/a{at}", with_member(member)) for at, members in _MEMBERS.items() for member in members),
+]
 
 
 def random_member(random):
