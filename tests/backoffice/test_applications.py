@@ -240,7 +240,7 @@ def test_disallowed_back_office_transition_names_the_required_status(reviewers_c
     assert not ApplicationHistory.objects.exists()
 
 
-def test_transition_of_an_application_changed_after_opening_is_rejected(reviewers_client):
+def test_outdated_or_repeated_transition_confirmation_changes_nothing(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     address = move_of(application, "under_review")
     seen = seen_value(reviewers_client.get(address))
@@ -249,9 +249,6 @@ def test_transition_of_an_application_changed_after_opening_is_rejected(reviewer
     assert "changed after you opened the page" in text_of(response)
     application.refresh_from_db()
     assert application.status == "submitted"
-
-
-def test_transition_confirmation_sent_twice_changes_the_status_once(reviewers_client):
     application = make()
     address = move_of(application, "pending_documents")
     fields = {"seen": seen_value(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}

@@ -193,15 +193,13 @@ class TestPage:
             booking(application.consumer, cents, days_ago=5, currency=currency)
         assert "not known: in another currency" in text_of(reviewers_client.get(page_of(application)))
 
-    def test_case_page_counts_other_applications_by_status(self, reviewers_client):
+    def test_case_page_counts_other_applications_to_the_viewers_lender_by_status(self, reviewers_client, db):
         application = case()
         for status in ("rejected", "draft", "rejected"):
             make(status, consumer=application.consumer)
         make("rejected")
         text = text_of(reviewers_client.get(page_of(application)))
         assert "Other applications 3: 1 draft, 2 rejected" in text
-
-    def test_case_page_counts_only_applications_to_the_members_lender(self, db):
         lender = lender_of("acme", 4_711)
         make("rejected", consumer=lender.application.consumer)
         text = text_of(console_client(lender.people["owner"]).get(page_of(lender.application)))

@@ -84,14 +84,6 @@ def test_return_to_review_is_a_plain_button_while_a_document_is_missing(reviewer
 
 
 class TestReopening:
-    def test_reopened_case_is_assigned_to_the_reviewer_who_reopened_it(self, reviewers_client, reviewer):
-        for status in ["approved", "rejected", "submitted"]:
-            application = make(status)
-            address = move_of(application, "under_review")
-            assert "The case is assigned to you." in text_of(reviewers_client.get(address)), status
-            assert "It is assigned to you." in text_of(confirm(reviewers_client, address)), status
-            assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer, status
-
     def test_case_of_another_reviewer_stays_assigned_when_its_review_starts(self, reviewers_client):
         application, other = make("submitted"), staff_of("Reviewer", username="ruth")
         backoffice_client(other).post(f"{page_of(application).removesuffix('change/')}assign/", {"assignee": "me"})
@@ -108,10 +100,16 @@ class TestReopening:
         confirm(reviewers_client, move_of(application, "under_review"))
         assert Assignment.objects.get().assignee == reviewer
 
-    def test_return_of_a_pending_case_changes_no_assignment(self, reviewers_client):
+    def test_only_a_reopened_case_is_assigned_to_the_reviewer_who_reopened_it(self, reviewers_client, reviewer):
         application = make("pending_documents")
         confirm(reviewers_client, move_of(application, "under_review"))
         assert not Assignment.objects.exists()
+        for status in ["approved", "rejected", "submitted"]:
+            application = make(status)
+            address = move_of(application, "under_review")
+            assert "The case is assigned to you." in text_of(reviewers_client.get(address)), status
+            assert "It is assigned to you." in text_of(confirm(reviewers_client, address)), status
+            assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer, status
 
 
 class TestProposal:

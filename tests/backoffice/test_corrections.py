@@ -75,15 +75,12 @@ def test_answer_to_a_correction_requires_a_reason_and_is_stored_once(reviewers_c
     assert "The correction is already answered." in reviewers_client.get(page(correction)).content.decode()
 
 
-def test_support_can_view_masked_corrections_but_not_answer(supports_client, correction):
+def test_support_and_other_lenders_cannot_read_or_answer_a_correction(supports_client, correction):
     body = supports_client.get(page(correction)).content.decode()
     assert "320000" not in body
     assert "A digit was wrong." not in body
     assert "$" not in body
     assert supports_client.post(answer_page(correction), {"status": "refused", "reason": "x"}).status_code == 403
-
-
-def test_member_of_another_lender_cannot_read_a_correction():
     ours, theirs = lender_of("northern", 71), lender_of("southern", 72)
     correction = correction_of(theirs.application)
     client = console_client(ours.people["reviewer"])
@@ -114,14 +111,12 @@ class TestLitigationHold:
         assert f"{message} off." in text_of(confirm(client, place, reason="Settled"))
         assert "Litigation hold since" not in text_of(reviewers_client.get(page_of(application)))
 
-    def test_reviewers_cannot_change_a_litigation_hold(self, reviewers_client):
+    def test_reviewers_and_lender_members_cannot_change_or_read_a_litigation_hold(self, reviewers_client):
         application = make()
         place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
         assert reviewers_client.post(place, {"reason": "x"}).status_code in {302, 403, 404}
         assert not RetentionHold.objects.exists()
         assert "litigation hold" not in text_of(reviewers_client.get(page_of(application)))
-
-    def test_member_of_a_lender_cannot_read_a_litigation_hold(self):
         lender = lender_of("northern", 71)
         RetentionHold.objects.create(
             application=lender.application, is_on=True, reason="Case 28", at=timezone.now(),

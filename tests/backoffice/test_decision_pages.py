@@ -282,14 +282,6 @@ class TestReplyTemplates:
         assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
         assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Passport", "Payslip of June"}
 
-    def test_inserting_a_reply_template_twice_adds_its_text_once(self, reviewers_client, templates):
-        address = move_of(make(), "pending_documents")
-        body = {"documents": "", "reason": "", "preview": "Insert", **templates}
-        first = reviewers_client.post(address, body).context["form"]
-        again = {name: first[name].value().replace("\n", "\r\n") for name in body if name != "preview"}
-        second = reviewers_client.post(address, {**again, **templates}).context["form"]
-        assert second["documents"].value() == "Payslip of May\nPayslip of June"
-
     def test_chosen_reply_template_of_a_bulk_decision_is_shown_first(self, reviewers_client, templates):
         application = make("submitted")
         body = {"row": f"{application.pk}|{application.reviewed_state}", "seen": "bulk", "reason": ""}
@@ -299,10 +291,16 @@ class TestReplyTemplates:
             assert shown.context["form"] is not None
             assert Application.objects.get().status == "submitted"
 
-    def test_unknown_reply_template_is_an_error_of_its_field(self, reviewers_client, templates):
+    def test_inserted_reply_template_must_exist_and_adds_its_text_once(self, reviewers_client, templates):
         address = move_of(make(), "pending_documents")
         shown = reviewers_client.post(address, {"documents": "Passport", "reason": "x", "reason_template": "0"})
         assert "reason_template" in shown.context["form"].errors
+        address = move_of(make(), "pending_documents")
+        body = {"documents": "", "reason": "", "preview": "Insert", **templates}
+        first = reviewers_client.post(address, body).context["form"]
+        again = {name: first[name].value().replace("\n", "\r\n") for name in body if name != "preview"}
+        second = reviewers_client.post(address, {**again, **templates}).context["form"]
+        assert second["documents"].value() == "Payslip of May\nPayslip of June"
 
     def test_form_offers_only_the_reasons_for_its_decision(self, reviewers_client):
         uses = {"approval": "Approved", "rejection": "Rejected", "request": "Asked", "review": "Back", "reason": "Any"}

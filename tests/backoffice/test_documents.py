@@ -106,16 +106,13 @@ def test_support_and_visitors_cannot_view_document_files_or_file_names(client, a
     assert supports_client.get(file_of(application, file)).status_code == 403
 
 
-def test_back_office_file_of_another_application_returns_404(reviewers_client, application, user):
-    file, other = upload_file(application), with_documents(user)
-    assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
-
-
-def test_document_page_shows_a_message_for_missing_file_content(reviewers_client, application):
+def test_missing_content_and_files_of_another_application_show_a_message(reviewers_client, application, user):
     file = upload_file(application)
     storage().delete(StoredFile.objects.get().name)
     assert "can't read the file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
     assert not DataAccess.objects.filter(details__isnull=False).exclude(action="page").exists()
+    file, other = upload_file(application), with_documents(user)
+    assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
 
 
 def test_applicant_can_read_the_reason_of_a_repeated_document_request(reviewers_client, application):

@@ -90,12 +90,6 @@ def test_case_page_shows_figures_without_actions_to_a_lender_reader_and_not_to_s
     assert console_client(reader).get(address).status_code == 403
 
 
-def test_decided_application_rejects_new_facts_in_the_back_office(reviewers_client, scored_application):
-    type(scored_application).objects.filter(pk=scored_application.pk).update(status="rejected")
-    address = page_of(scored_application).replace("/change/", "/do/score-again/")
-    assert "Facts can be added only after submission" in text_of(reviewers_client.get(address, follow=True))
-
-
 def test_reviewer_can_request_a_report_on_the_case(reviewers_client, scored_application):
     Application.objects.filter(pk=scored_application.pk).update(
         **sealed_values(scored_application, applicants=Applicants.of([PERSON]))
@@ -149,7 +143,10 @@ def test_rejection_form_stores_the_selected_reports(reviewers_client, scored_app
     assert (decision["report_ids"], decision["consumer_report"][0]["score"]) == ([str(report.pk)], 724)
 
 
-def test_figure_confirmation_page_links_to_the_files(reviewers_client, scored_application):
+def test_figure_confirmation_page_links_to_the_files_until_the_decision(reviewers_client, scored_application):
     page = reviewers_client.get(page_of(scored_application).replace("/change/", "/do/confirm-figure/")).content.decode()
     address = re.search(r'href="([^"]+)">Open payslip.pdf<', page)[1]
     assert b"".join(reviewers_client.get(address)).startswith(b"%PDF")
+    type(scored_application).objects.filter(pk=scored_application.pk).update(status="rejected")
+    address = page_of(scored_application).replace("/change/", "/do/score-again/")
+    assert "Facts can be added only after submission" in text_of(reviewers_client.get(address, follow=True))

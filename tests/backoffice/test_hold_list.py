@@ -58,7 +58,7 @@ def test_litigation_hold_pages_name_the_application_without_its_data(client, sup
     assert reviewers_client.get(ADD).status_code == 403
 
 
-def test_litigation_hold_form_shows_an_unknown_number_at_the_field(client):
+def test_litigation_hold_form_rejects_unknown_numbers_and_repeated_changes(client):
     for number, message in [
         ("A-00000000", "No application has this number."),
         ("01900000-0000-7000-8000-000000000000", "No application has this number."),
@@ -66,9 +66,6 @@ def test_litigation_hold_form_shows_an_unknown_number_at_the_field(client):
     ]:  # fmt: skip
         assert message in send(client, number).content.decode(), (number, message)
         assert not RetentionHold.objects.exists(), (number, message)
-
-
-def test_litigation_hold_cannot_be_started_twice_or_ended_if_off(client):
     application = make()
     assert "The application has no hold." in text_of(send(client, str(application.pk), "off"))
     send(client, str(application.pk))

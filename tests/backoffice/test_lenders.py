@@ -149,7 +149,7 @@ def test_member_cannot_open_records_of_another_lender(own_lender, other_lender, 
     assert rows_of_lender(other_lender) == before
 
 
-def test_staff_can_view_all_lenders_and_other_accounts_none(own_lender, other_lender, clients):
+def test_staff_can_view_all_lenders_also_as_members_and_other_accounts_none(own_lender, other_lender, clients):
     for address in ("/admin/", "/admin/credit/application/", page_of(other_lender.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
@@ -166,6 +166,16 @@ def test_staff_can_view_all_lenders_and_other_accounts_none(own_lender, other_le
         assert own_lender.mark in listed, role
         assert other_lender.mark not in listed, role
     assert clients["B reader"].get(page_of(other_lender.application)).status_code == 200
+    person = staff_of("Support", username="both")
+    ProviderMember.objects.create(provider_id=str(own_lender.number), user=person, role="owner")
+    person.groups.add(Group.objects.get(name="Lender"))
+    client = console_client(person)
+    listed = client.get("/admin/credit/application/").content.decode()
+    assert own_lender.mark in listed
+    assert other_lender.mark in listed
+    assert client.get("/admin/credit/notice/").status_code == console_client(staff_of("Support")).get(
+        "/admin/credit/notice/"
+    ).status_code  # fmt: skip
 
 
 @pytest.mark.parametrize("role", LENDERS)
@@ -213,7 +223,7 @@ def test_admin_pages_of_a_lender_show_only_its_own_records(own_lender, clients):
     assert set(rules()) <= known
 
 
-def test_lender_console_requires_a_second_factor_even_if_staff_do_not(own_lender, settings):
+def test_lender_console_requires_a_second_factor_the_group_and_a_membership(own_lender, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     person = own_lender.people["reviewer"]
     assert (
@@ -222,9 +232,6 @@ def test_lender_console_requires_a_second_factor_even_if_staff_do_not(own_lender
     authenticator_of(person)
     assert backoffice_client(person).get("/admin/").status_code == 302
     assert console_client(person).get("/admin/").status_code == 200
-
-
-def test_lender_console_requires_the_group_and_a_membership(own_lender):
     client = console_client(own_lender.people["reader"])
     assert client.get("/admin/").status_code == 200
     own_lender.people["owner"].groups.clear()
@@ -234,19 +241,6 @@ def test_lender_console_requires_the_group_and_a_membership(own_lender):
     ProviderMember.objects.filter(user=own_lender.people["reader"]).delete()
     assert client.get("/admin/credit/application/").status_code == 302
     assert not own_lender.people["reader"].has_perm("credit.view_application"), "the console is no permission"
-
-
-def test_staff_with_a_lender_membership_retain_staff_permissions(own_lender, other_lender):
-    person = staff_of("Support", username="both")
-    ProviderMember.objects.create(provider_id=str(own_lender.number), user=person, role="owner")
-    person.groups.add(Group.objects.get(name="Lender"))
-    client = console_client(person)
-    listed = client.get("/admin/credit/application/").content.decode()
-    assert own_lender.mark in listed
-    assert other_lender.mark in listed
-    assert client.get("/admin/credit/notice/").status_code == console_client(staff_of("Support")).get(
-        "/admin/credit/notice/"
-    ).status_code  # fmt: skip
 
 
 def test_lender_reader_has_no_action_buttons_and_actions_return_403(own_lender, clients):
@@ -346,7 +340,7 @@ def test_access_log_has_the_lender_of_a_member(own_lender, other_lender, clients
     assert {row.provider for row in listed.context["cl"].result_list} == {str(own_lender.number)}
 
 
-def test_data_that_is_not_shared_is_hidden_from_the_lender(own_lender, clients):
+def test_lender_sees_only_shared_data_and_applications_to_the_same_lender(own_lender, clients, other_lender):
     shown = text_of(clients["A reviewer"].get(page_of(own_lender.application)))
     assert "not shared with you" in shown
     assert "no account linked" not in shown
@@ -356,9 +350,6 @@ def test_data_that_is_not_shared_is_hidden_from_the_lender(own_lender, clients):
     assert "never checked" in shown
     assert "Webhook" not in shown
     assert "not shared with you" not in text_of(clients["Reviewer"].get(page_of(own_lender.application)))
-
-
-def test_lender_sees_only_other_applications_to_the_same_lender(own_lender, other_lender, clients):
     person = own_lender.application.consumer
     for number in (own_lender.number, other_lender.number, other_lender.number):
         ApplicationFactory(

@@ -227,7 +227,7 @@ def test_eu_offer_form_in_yen_stores_yen(eu_owner, lender):
     assert (offer.currency, offer.loan_amount_max_cents, offer.example["amount_cents"]) == ("JPY", 900_000, 500_000)
 
 
-def test_eu_offer_form_shows_errors_at_the_field(eu_owner, lender):
+def test_eu_offer_form_shows_errors_at_the_field_and_an_apr_above_the_cap(eu_owner, lender):
     seen = seen_value(eu_owner.get(make_of(lender)))
     for fields in (
         {"regime": ""}, {"text_default": ""}, {"example_amount": "50"}, {"example_months": "7"}, {"terms_text": ""},
@@ -237,14 +237,11 @@ def test_eu_offer_form_shows_errors_at_the_field(eu_owner, lender):
         page = eu_owner.post(make_of(lender), {"seen": seen, **EU_FIELDS, **fields})
         assert next(iter(fields)) in page.context["form"].errors, fields
     assert not Offer.objects.filter(name="Harbor loan").exists()
+    text = text_of(confirm(eu_owner, make_of(lender), **{**EU_FIELDS, "apr_cap": "21.5"}))
+    assert "The annual percentage rate of `example` is 22.6330, above `apr_cap`: 21.5." in text
 
 
 def test_eu_offer_form_of_a_lender_without_contact_lists_missing_fields(owner, lender):
     text = text_of(confirm(owner, make_of(lender), **EU_FIELDS))
     assert "telephone number" in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
-
-
-def test_eu_offer_form_rejects_an_example_above_the_apr_cap(eu_owner, lender):
-    text = text_of(confirm(eu_owner, make_of(lender), **{**EU_FIELDS, "apr_cap": "21.5"}))
-    assert "The annual percentage rate of `example` is 22.6330, above `apr_cap`: 21.5." in text

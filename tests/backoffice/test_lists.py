@@ -199,15 +199,6 @@ def test_view_on_site_returns_404_for_any_content_type_and_key(superusers_client
             assert superusers_client.get(f"/admin/r/{number}/{key}/").status_code == 404, key
 
 
-def test_anchored_publication_without_an_application_is_listed_and_shown(superusers_client, user):
-    version = make_version(make_model(user), role="champion")
-    row = DecisionAnchor.objects.get()
-    listed = superusers_client.get(reverse("admin:credit_decisionanchor_changelist"))
-    assert (listed.status_code, "scoring_model_version" in listed.content.decode()) == (200, True)
-    shown = superusers_client.get(reverse("admin:credit_decisionanchor_change", args=[row.pk]))
-    assert (shown.status_code, version.definition_sha256 in shown.content.decode()) == (200, True)
-
-
 ODD = ["a\nb", "a/b?c#d", "evt_3Ax_5F", "a b%0A", "é\u2028ü", '"><b>', "..", "x" * 255]
 
 
@@ -232,10 +223,16 @@ def test_back_office_links_to_records_with_unusual_ids_work(superusers_client, s
             assert (opened.status_code, opened.context["original"].pk) == (200, name)
 
 
-def test_back_office_page_of_an_oauth_client_returns_200(superusers_client):
+def test_pages_of_an_oauth_client_and_of_an_anchored_publication_open(superusers_client, user):
     client, _ = create_client(
         name="Shop", redirect_uris=["https://shop.example/back"], scopes=["offers:read"], public=True
     )
     response = superusers_client.get(reverse("admin:identity_oauthclient_change", args=[client.pk]))
     assert response.status_code == 200
     assert "https://shop.example/back" in response.content.decode()
+    version = make_version(make_model(user), role="champion")
+    row = DecisionAnchor.objects.get()
+    listed = superusers_client.get(reverse("admin:credit_decisionanchor_changelist"))
+    assert (listed.status_code, "scoring_model_version" in listed.content.decode()) == (200, True)
+    shown = superusers_client.get(reverse("admin:credit_decisionanchor_change", args=[row.pk]))
+    assert (shown.status_code, version.definition_sha256 in shown.content.decode()) == (200, True)

@@ -101,7 +101,7 @@ def person_page(person):
     return reverse("admin:identity_user_change", args=[person.pk])
 
 
-def test_account_page_summarizes_the_records_of_every_app(reviewers_client):
+def test_account_and_case_pages_summarize_the_records_of_every_app(reviewers_client):
     person = UserFactory()
     for status in ("submitted", "submitted", "approved"):
         make(status, consumer=person)
@@ -114,9 +114,6 @@ def test_account_page_summarizes_the_records_of_every_app(reviewers_client):
     assert "Bank accounts none" in text
     assert "Active API keys 0" in text
     assert "Edit the account" not in text
-
-
-def test_case_page_shows_the_applicants_publication_claims(reviewers_client):
     application = make()
     ClaimFactory(user=application.consumer)
     assert "Publication claims 1 draft" in text_of(reviewers_client.get(page_of(application)))

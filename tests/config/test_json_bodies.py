@@ -213,10 +213,3 @@ def test_json_parser_parses_or_rejects_any_bytes(body):
     except MalformedJSON:
         return
     assert document == json.loads(body)
-
-
-@given(st.integers(1, 40), st.integers(0, 40))
-@examples(30)
-def test_json_parser_ignores_brackets_inside_strings_for_the_depth(levels, inside):
-    text = "[" * min(levels, 30) + json.dumps("[{" * inside + '\\"[') + "]" * min(levels, 30)
-    assert parse_json(text.encode()) == json.loads(text)

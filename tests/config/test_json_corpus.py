@@ -126,15 +126,6 @@ def test_json_parser_reads_any_token_sequence_like_the_reference_reader(body):
     assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused)
 
 
-@given(st.sampled_from(json_corpus.SEEDS), st.lists(st.tuples(st.integers(0, 80), _pieces), min_size=1, max_size=4))
-@examples(500)
-def test_json_parser_reads_a_twice_damaged_document_like_the_reference_reader(body, wounds):
-    for place, piece in wounds:
-        at = min(place, len(body))
-        body = body[:at] + piece + body[at + len(piece) // 2 :]
-    assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused)
-
-
 @pytest.mark.django_db
 def test_malformed_json_request_returns_400_and_stores_nothing(api, no_rate_limits):
     for path in ["/applications", "/auth/token"]:

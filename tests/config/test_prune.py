@@ -38,43 +38,24 @@ def test_prune_deletes_more_than_one_batch(user, monkeypatch):
     assert run_json("prune")["idempotency_records"] == 0
 
 
-def test_prune_retains_rate_counters_of_the_current_minute(db):
+def test_prune_deletes_only_expired_counters_tokens_signatures_and_sessions(db, user):
     window = int(timezone.now().timestamp() // 60) + 1  # The minute can end while the test runs.
     RateCounter.objects.all().delete()  # A server of an earlier test may have counted a request after that test.
     RateCounter.objects.create(bucket="read:a", window=window, used=3)
     RateCounter.objects.create(bucket="read:a", window=window - 5, used=3)
     assert run_json("prune")["rate_counters"] == 1
     assert RateCounter.objects.get().window == window
-
-
-def test_prune_retains_a_token_family_that_has_a_token(user):
     now = timezone.now()
     tokens.start_family(user=user, now=now)
     tokens.start_family(user=user, now=now - timedelta(days=60))
     counts = run_json("prune")
     assert (counts["refresh_tokens"], counts["token_families"]) == (1, 1)
     assert RefreshToken.objects.count() == TokenFamily.objects.count() == 1
-
-
-def test_prune_retains_a_used_signature_until_it_expires(db):
     now = timezone.now()
     UsedSignature.objects.create(digest="a" * 64, expires_at=now - timedelta(seconds=1))
     UsedSignature.objects.create(digest="b" * 64, expires_at=now + timedelta(seconds=60))
     assert run_json("prune")["used_signatures"] == 1
     assert UsedSignature.objects.get().digest == "b" * 64
-
-
-def test_prune_emits_one_event_for_a_key_that_expires_soon(user):
-    now = timezone.now()
-    soon = create_api_key(owner=user, name="soon", scopes=None, now=now, expires_at=now + timedelta(days=13)).record
-    create_api_key(owner=user, name="later", scopes=None, now=now, expires_at=now + timedelta(days=15))
-    assert run_json("prune")["api_keys_announced"] == 1
-    assert run_json("prune")["api_keys_announced"] == 0
-    event = Event.objects.get(type="api_key.expiring")
-    assert (event.account_id, event.object["api_key_id"]) == (user.pk, soon.pk)
-
-
-def test_prune_deletes_expired_sessions_and_authorization_codes(user):
     now = timezone.now()
     client = OAuthClient.objects.create(
         name="shop", client_type="public", authorization_grant_type="authorization-code"
@@ -86,3 +67,13 @@ def test_prune_deletes_expired_sessions_and_authorization_codes(user):
     assert (counts["sessions"], counts["oauth_grants"]) == (1, 1)
     assert Session.objects.get().session_key == "new"
     assert Grant.objects.get().code == "new"
+
+
+def test_prune_emits_one_event_for_a_key_that_expires_soon(user):
+    now = timezone.now()
+    soon = create_api_key(owner=user, name="soon", scopes=None, now=now, expires_at=now + timedelta(days=13)).record
+    create_api_key(owner=user, name="later", scopes=None, now=now, expires_at=now + timedelta(days=15))
+    assert run_json("prune")["api_keys_announced"] == 1
+    assert run_json("prune")["api_keys_announced"] == 0
+    event = Event.objects.get(type="api_key.expiring")
+    assert (event.account_id, event.object["api_key_id"]) == (user.pk, soon.pk)
