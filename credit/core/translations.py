@@ -4,6 +4,7 @@ A translation has the structure of the offer: its texts, those of its schema, an
 without a translation is displayed in the offer's language, with this language as its `lang` (WCAG 3.1.2).
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from django.utils.translation import get_language, gettext
 
 from config.core.json_text import canonical_json, escaped
 from config.core.names import clean_words
+from credit.core.applicant_schema import LANGUAGE, LANGUAGE_MAX_LENGTH
 from credit.core.applicants import LANGUAGES
 from credit.core.errors import refusal_of
 from credit.core.eu_credit import TERMS_TEXT_MAX_LENGTH, TEXT_MAX_LENGTH, applies
@@ -225,6 +227,13 @@ def document_title(terms: Mapping[str, Any] | None, title: str) -> Text:
     return Text.of(titles[title], reader) if title in titles else Text.of(title, language_of_terms(offered))
 
 
+def free_text(text: str, terms: Mapping[str, Any] | None, metadata: Any = None) -> Text:
+    """Return a text that a reviewer wrote to the applicant, with the language in `metadata` or of the offer."""
+    language = metadata.get("language") if isinstance(metadata, dict) else None
+    is_tag = isinstance(language, str) and len(language) <= LANGUAGE_MAX_LENGTH and re.fullmatch(LANGUAGE, language)
+    return Text.of(text, str(language) if is_tag else language_of_terms(terms or {}))
+
+
 def text_to_search(terms: Mapping[str, Any]) -> str:
     """Return the names and descriptions of an offer in all languages."""
     texts = (terms, *(terms.get("translations") or {}).values())
@@ -240,7 +249,7 @@ def worded(text: str) -> str:
 def marked(text: Any) -> str | SafeString:
     """Return a text as HTML. A text in another language than the page has its language as `lang`."""
     lang = getattr(text, "lang", "")
-    if not lang or lang == (get_language() or DEFAULT)[:2]:
+    if not lang or lang.lower().partition("-")[0] == (get_language() or DEFAULT)[:2]:
         shown: str = text
         return shown
     return format_html('<span lang="{}">{}</span>', lang, text)

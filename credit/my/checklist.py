@@ -8,7 +8,7 @@ from django.utils import timezone
 from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines
 from credit.core import machine as states
-from credit.core.translations import document_title
+from credit.core.translations import document_title, free_text
 from credit.documents.services import documents_of
 from credit.models import Application, RequestedDocument
 from credit.my.content import terms_of
@@ -26,7 +26,7 @@ def describe(application: Application) -> dict[str, Any]:
     )
     terms = terms_of(application)
     for document in documents:
-        document.title = document_title(terms, document.name)
+        document.title, document.why = document_title(terms, document.name), free_text(document.reason, terms)
     missing = sum(document.status == RequestedDocument.REQUESTED for document in documents)
     days = IDLE_DAYS.get(application.status) if uploads else None
     due_by = "" if days is None else deadlines.in_words(application.updated_at + timedelta(days=days), zone)

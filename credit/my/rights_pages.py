@@ -1,6 +1,6 @@
 """The page that explains a decision, with the form that reports a wrong value."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -19,8 +19,10 @@ from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
 from credit.core.facts import APPLICANT, BANK, CORRECTED, path_of
 from credit.core.figures import date_in_words
+from credit.core.profile import members_of
+from credit.core.translations import free_text, in_language
 from credit.models import Application, DocumentFile
-from credit.my.content import Row, title_of, value_in_words
+from credit.my.content import Row, choice_in_words, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import error_message, read_lines
 from credit.scoring import corrections
@@ -51,7 +53,12 @@ class ExplanationPage(MyPage):
             "inputs": inputs,
             "correctable": _correctable(application),
             "corrections": [
-                (row, _title(row.fact), _in_words(row.fact, row.parsed_claim, application))
+                (
+                    row,
+                    _title(row.fact, application),
+                    _in_words(row.fact, row.parsed_claim, application),
+                    free_text(row.reason or "", application.offer_snapshot),
+                )
                 for row in corrections.corrections_of(str(application.pk), actor_on(request))
             ],
             "files": DocumentFile.uploaded_for(application),
@@ -155,9 +162,16 @@ def _source(fact: Mapping[str, Any]) -> str:
     return str(_SOURCES.get(fact["source"], fact["source_text"]))
 
 
-def _title(name: str) -> str:
+def _title(name: str, application: Application) -> str:
     path = path_of(name)
-    return title_of(path[-1], {}) if path else str(_TITLES.get(name, name))
+    return title_of(path[-1], _member(path, application)) if path else str(_TITLES.get(name, name))
+
+
+def _member(path: Sequence[str], application: Application) -> Mapping[str, Any]:
+    """Return the schema of a field of the application, with the texts in the active language."""
+    schema = in_language(application.offer_snapshot or {}).get("application_schema")
+    member: Mapping[str, Any] = members_of(schema).get(path[0], {}) if len(path) == 1 else {}
+    return member
 
 
 def _day(as_of: str | None) -> str | None:
@@ -169,7 +183,7 @@ def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
     """Return a row for each fact, with its title, value, source, and date. Withheld facts have no value."""
     return [
         (
-            _title(fact["name"]),
+            _title(fact["name"], application),
             ", ".join(filter(None, (_value(fact, application), _source(fact).rstrip("."), _day(fact["as_of"])))),
         )
         for fact in facts
@@ -181,7 +195,12 @@ def _value(fact: dict[str, Any], application: Application) -> str:
 
 
 def _in_words(name: str, value: Any, application: Application) -> str:
-    return "" if value is None else value_in_words(name, value, application.shown_currency)
+    if value is None:
+        return ""
+    path = path_of(name)
+    if not path:
+        return value_in_words(name, value, application.shown_currency)
+    return choice_in_words(path[-1], value, _member(path, application), application.shown_currency)
 
 
 def _correctable(application: Application) -> list[tuple[str, str, str]]:
@@ -190,4 +209,4 @@ def _correctable(application: Application) -> list[tuple[str, str, str]]:
     """
     claims = corrections.current_claims(application)
     names = corrections.correctable_facts(application)
-    return [(name, _title(name), _in_words(name, claims.get(name), application)) for name in names]
+    return [(name, _title(name, application), _in_words(name, claims.get(name), application)) for name in names]

@@ -1,9 +1,10 @@
 """Describe an application's status, its next step, and errors in the applicant's language."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from django.conf import settings
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -20,11 +21,12 @@ from credit.core.reasons import (
     COUNTEROFFER_ACCEPTED_TEXT,
     DECLINED_TEXT,
     IDLE_TEXT,
+    Reason,
     in_words,
     reasons_of,
     text_of,
 )
-from credit.core.translations import fill, worded
+from credit.core.translations import fill, free_text, marked, worded
 from credit.models import ApplicationHistory
 from credit.models.notices import EMAIL, PORTAL, POST, PRICING, PROVIDER
 
@@ -87,15 +89,27 @@ def reason_in_words(move: ApplicationHistory) -> str:
     if move.status == states.EXPIRED and days is not None and move.reason == IDLE_TEXT.format(days=days):
         return gettext(IDLE_TEXT).format(days=days)
     reasons = reasons_of(move.metadata)
-    if move.reason is None or move.reason != in_words(reasons):
-        return move.reason or ""
-    return "; ".join(gettext(text_of(reason)) for reason in reasons) + "."
+    if move.reason is None:
+        return ""
+    if move.reason == in_words(reasons):
+        return format_html("{}.", format_html_join("; ", "{}", ((marked(text),) for text in _texts_of(reasons, move))))
+    is_own = move.principal_id == move.application.consumer_id
+    return move.reason if is_own else free_text(move.reason, move.application.offer_snapshot, move.metadata)
+
+
+def _texts_of(reasons: Sequence[Reason], move: ApplicationHistory) -> list[str]:
+    """Return the principal reasons in the active language. A reason in the lender's words has its language."""
+    terms = move.application.offer_snapshot
+    return [
+        gettext(text_of(reason)) if isinstance(reason, str) else free_text(text_of(reason), terms, move.metadata)
+        for reason in reasons
+    ]
 
 
 def principal_reasons(move: ApplicationHistory) -> list[str]:
     """Return the reasons of a rejection in the active language, if its text is not a list of these reasons."""
     reasons = reasons_of(move.metadata)
-    return [] if move.reason == in_words(reasons) else [gettext(text_of(reason)) for reason in reasons]
+    return [] if move.reason == in_words(reasons) else _texts_of(reasons, move)
 
 
 def describe_missing(due: Due) -> str:

@@ -20,6 +20,7 @@ from credit.core.jurisdictions import Conventions
 from credit.core.machine import DECIDED, REJECTED
 from credit.core.reasons import reasons_of, text_of
 from credit.core.rights import ALONE, APPROVAL, ASSISTED, DUTIES, NONE
+from credit.core.translations import free_text
 from credit.models import Application, Offer, Score
 from credit.models.scoring import ModelVersion
 from credit.scoring.changes import changes
@@ -97,7 +98,12 @@ def _explain(application: Application) -> dict[str, Any]:
         "decided_at": None if move is None else rfc3339(move.changed_at),
         "decided_by": gettext(_DECIDERS[None if move is None else way]),
         "role": gettext(_WAITS if score is None and application.score_waits else _ROLES[way]),
-        "reasons": [gettext(text_of(reason)) for reason in reasons],
+        "reasons": [
+            gettext(text_of(reason))
+            if isinstance(reason, str)
+            else free_text(text_of(reason), application.offer_snapshot, move and move.metadata)
+            for reason in reasons
+        ],
         **_score_parts(score, application.shown_currency),
         "can_do": [gettext(text) for text in ways_on],
         "rights": [{"text": gettext(right.text), "law": right.law} for right in after],

@@ -20,6 +20,7 @@ from credit.models import (
     ProviderMember,
     RequestedDocument,
 )
+from identity.models import User
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import confirm, seen_value, send_form, text_of
@@ -335,3 +336,24 @@ def test_invalid_amount_keeps_the_costs_without_the_change(reviewers_client, set
     text = text_of(page)
     assert "The form has errors. Amount in dollars: Enter a number." in text
     assert "These are the terms without your changes." in text
+
+
+class TestLanguage:
+    def test_form_names_the_language_that_the_applicant_reads(self, reviewers_client, scored):
+        User.objects.filter(pk=scored.consumer_id).update(language="es")
+        page = text_of(reviewers_client.get(move_of(scored, "rejected")))
+        assert "The applicant reads Spanish. Write in this language if you can." in page
+        fields = {"code_1": "income_insufficient", "reason": "Sus ingresos son bajos.", "language": "es"}
+        confirm(reviewers_client, move_of(scored, "rejected"), **fields, score_reason="x")
+        move = ApplicationHistory.objects.filter(application=scored).latest("position")
+        assert (move.status, move.reason) == ("rejected", "Sus ingresos son bajos.")
+        assert move.metadata == {"reasons": ["income_insufficient"], "language": "es"}
+
+    def test_text_in_the_language_of_the_offer_stores_no_language(self, reviewers_client, scored):
+        User.objects.filter(pk=scored.consumer_id).update(language="es")
+        fields = {"code_1": "income_insufficient", "reason": "Low income.", "language": "en", "score_reason": "x"}
+        confirm(reviewers_client, move_of(scored, "rejected"), **fields)
+        assert ApplicationHistory.objects.latest("position").metadata == {"reasons": ["income_insufficient"]}
+
+    def test_form_has_no_choice_for_an_applicant_who_reads_the_language_of_the_offer(self, reviewers_client, scored):
+        assert 'name="language"' not in reviewers_client.get(move_of(scored, "rejected")).content.decode()

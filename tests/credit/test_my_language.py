@@ -12,6 +12,7 @@ from config.mail.delivery import deliver_some
 from credit.applications.services import expire_idle
 from credit.core.applicants import Applicants
 from identity.accounts.addresses import confirm
+from identity.models import User
 from tests.credit.applicants import PERSON
 from tests.credit.document_support import with_documents
 from tests.credit.notices.test_pages import ROOT, read
@@ -111,6 +112,36 @@ def test_rejection_page_shows_the_reasons_in_spanish_next_to_the_lenders_message
     assert " ".join(why) == (
         "Ingresos insuficientes para el monto del crédito solicitado Mensaje del prestamista Your income is too low."
     )
+    assert '<span lang="en">Your income is too low.</span>' in page_of(world.application)
+
+
+def test_message_of_a_reviewer_has_the_language_in_its_metadata():
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    world.submit(0)
+    metadata = {"reasons": ["income_insufficient", {"code": "other", "text": "Contrato temporal"}], "language": "es-MX"}
+    world.move(0, "rejected", reason="Sus ingresos son bajos.", metadata=metadata)
+    page = page_of(world.application)
+    assert "<bdi>Sus ingresos son bajos.</bdi>" in page
+    assert "<bdi>Contrato temporal</bdi>" in page
+    User.objects.update(language="en")
+    page = page_of(world.application)
+    assert '<span lang="es-MX">Sus ingresos son bajos.</span>' in page
+    assert '<span lang="es-MX">Contrato temporal</span>' in page
+
+
+@pytest.mark.parametrize("language", [None, 5, "", "no language", 'es" onclick="', ["es"], "x" * 99])
+def test_message_with_an_unreadable_language_has_that_of_the_offer(language):
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    world.submit(0)
+    world.move(0, "rejected", reason="Too low.", metadata={"reasons": ["income_insufficient"], "language": language})
+    assert '<span lang="en">Too low.</span>' in page_of(world.application)
+
+
+def test_withdrawal_reason_of_the_applicant_has_no_language():
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    world.submit(0)
+    world.move(0, "withdrawn", by=world.consumer, reason="I have another offer.")
+    assert '<bdi class="hint">I have another offer.</bdi>' in page_of(world.application)
 
 
 def test_document_upload_page_is_available_in_spanish():
