@@ -43,8 +43,6 @@ from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
-# The terms of an offer that does not set them.
-UNSET = {**dict.fromkeys(Offer.TERMS), "terms_text": DATA["terms_text"]}
 # The number of applications on each weekday, beginning with Monday.
 _A_DAY = (4, 3, 3, 3, 2, 1, 0)
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
@@ -52,6 +50,13 @@ _PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
 # After this number of days, some applications are still undecided, although the deadline has passed.
 _LATE_DAYS = 33
+
+
+def terms_of(described: dict[str, Any]) -> dict[str, Any]:
+    """Return all terms of an offer. The lenders have the same terms in words, which are also in Spanish."""
+    spanish = {**described["translations"]["es"], "terms_text": DATA["terms_text_es"]}
+    unset = {**dict.fromkeys(Offer.TERMS), "terms_text": DATA["terms_text"], "language": "en"}
+    return {**unset, **described, "translations": {"es": spanish}}
 
 
 class _NotYet(Exception):
@@ -67,7 +72,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     note = "Eight characteristics, a price for each band"
     version = add_version(model, definition=DATA["card"], note=note, made_by=consumer, now=began)
     publish(version, role=CHAMPION, actor=_as_staff(staff), now=began)
-    terms = {**UNSET, **DATA["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
+    terms = {**terms_of(DATA["offer"]), "provider_id": provider, "blockscore_model_id": model.pk}
     scored = create_offer(actor=actor, terms=terms, now=began)
     plain = list(Offer.objects.filter(provider="1001").order_by("pk"))
     people = _accounts([person[0].split() for person in DATA["people"]], began)

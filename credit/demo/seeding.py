@@ -89,7 +89,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     for pk, name in _LENDERS.items():
         _create_lender(pk, name, consumer if pk == str(demo_ids.OWN_PROVIDER) else staff, begun)
     lender = Actor(user=staff, credential="demo", second_factor=True)
-    *terms_of_others, scored_terms, free_terms = ({**book.UNSET, **terms} for terms in book.DATA["offers"])
+    *terms_of_others, scored_terms, free_terms = map(book.terms_of, book.DATA["offers"])
     offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
     scored = _lend(consumer, staff, scored_terms, begun)
     create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=begun)
