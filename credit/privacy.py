@@ -175,7 +175,9 @@ TABLES = {
     ),
     "credit.ProviderLogo": table(none("provider", "media_type", "sha256", "content")),
     "credit.ProviderMember": table(about_staff("user", "role"), none("id", "provider")),
-    "credit.ProviderInvitation": table(about_staff("username", "user", "role"), none("id", "provider", "invited_at")),
+    "credit.ProviderInvitation": table(
+        about_staff("username", "user", "role", "invited_by"), none("id", "provider", "invited_at")
+    ),
     "credit.Offer": table(
         about_staff("owner"),
         none(

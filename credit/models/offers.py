@@ -154,6 +154,10 @@ class ProviderInvitation(models.Model):
         max_length=16, default=ProviderMember.REVIEWER, help_text="The role that the invitation grants."
     )
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False,
+        help_text="The owner who invited. Null in rows of a server of version 1.0.",
+    )  # fmt: skip
     invited_at = models.DateTimeField(help_text="When the invitation was created (UTC).")
 
     class Meta:

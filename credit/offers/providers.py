@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core import checks
 from django.db import IntegrityError, transaction
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
+from django.db.models.lookups import IsNull
 from django.utils import timezone
 
 from config.core.casework import DataAccess
@@ -192,13 +193,14 @@ def load_owned(provider_id: str, user: Any) -> Provider:
 
 
 def _valid(now: datetime) -> QuerySet[ProviderInvitation]:
-    """Return the open invitations of lenders that still have an owner with an active account.
+    """Return the open invitations whose inviter is still an owner of the lender with an active account.
 
-    Only owners can invite. An invitation does not store its inviter.
+    An invitation from a server of version 1.0 has no inviter. For it, the lender must have any such owner.
     """
     owners = ProviderMember.objects.filter(
-        provider=OuterRef("provider"), role=ProviderMember.OWNER, user__is_active=True
-    )
+        Q(user=OuterRef("invited_by")) | Q(IsNull(OuterRef("invited_by"), True)),
+        provider=OuterRef("provider"), role=ProviderMember.OWNER, user__is_active=True,
+    )  # fmt: skip
     return ProviderInvitation.objects.filter(Exists(owners), invited_at__gt=now - ProviderInvitation.VALID_FOR)
 
 
@@ -225,7 +227,9 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
             raise ValidationFailed(f"A lender can have at most {INVITATIONS_MAX} open invitations. Withdraw one first.")
         user = User.objects.named(username).filter(is_active=True).first()
         invitation, _ = ProviderInvitation.objects.update_or_create(
-            provider=provider, username=username, defaults={"user": user, "role": role, "invited_at": now}
+            provider=provider,
+            username=username,
+            defaults={"user": user, "role": role, "invited_by": by.user, "invited_at": now},
         )
         members = {"provider_id": provider.pk, "invitation_id": str(invitation.pk)}
         record_event("provider.member_invited", account_id=provider.owner_id, now=now, **members)

@@ -133,7 +133,7 @@ class TestAcceptedInvitations:
         assert_error(api.remove(f"/providers/700/invitations/{shown['id']}"), 404, "E4001")
 
     @pytest.mark.parametrize("reason", ["disabled", "no longer an owner"])
-    def test_invitation_of_a_lender_without_an_active_owner_has_expired(
+    def test_invitation_ends_with_the_rights_of_its_inviter(
         self, api, provider, user, colleague, stranger, stranger_api, reason
     ):
         assert api.send(PATH, {"username": stranger.username, "role": "owner"}).status_code == 202
@@ -145,7 +145,14 @@ class TestAcceptedInvitations:
         assert stranger_api.read("/providers").json()["total"] == 0
         assert not ProviderMember.objects.filter(user=stranger).exists()
         ProviderMember.objects.filter(user=colleague).update(role="owner")
-        assert accept(stranger_api).json()["role"] == "owner"
+        assert_error(accept(stranger_api), 404, "E4012")
+        assert invite(client_of(colleague), stranger.username).status_code == 202
+        assert accept(stranger_api).json()["role"] == "reviewer"
+
+    def test_invitation_without_a_stored_inviter_requires_any_active_owner(self, api, provider, stranger, stranger_api):
+        invite(api, stranger.username)
+        ProviderInvitation.objects.update(invited_by=None)
+        assert accept(stranger_api).status_code == 200
 
     def test_account_that_gets_the_user_name_later_is_not_invited(self, api, provider):
         invite(api, "nobody")
