@@ -75,7 +75,9 @@ def test_match_uses_only_facts_covered_by_the_scopes_and_stores_no_score(verifie
         ([], {"balance", "checked"}), (["score:read"], {"balance", "checked"}), (["bankdata:read"], {"checked"}),
         (["identity:read"], {"balance"}), (["identity:read", "bankdata:read", "score:read"], set()),
     ):  # fmt: skip
-        assert why_not(limited(verified_person, "offers:read", *scopes)) == missing
+        client = limited(verified_person, "offers:read", *scopes)
+        assert why_not(client) == missing
+        assert client.send(MATCH, {"facts": {"application_data.monthly_income_cents": 1}}).status_code == 200
     assert not LastScore.objects.exists()
 
 

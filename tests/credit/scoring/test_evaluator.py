@@ -193,22 +193,3 @@ def test_suggested_changes_are_the_smallest_sets_with_a_better_outcome():
             pairs_found += sum(len(where) == 2 for where, *_ in seen)
     assert number > 150
     assert pairs_found > 30
-
-
-def test_change_of_two_characteristics_is_suggested_if_no_single_change_suffices():
-    facts = {**POOR, INCOME: 160_000}
-    card = Card.of(definition(base_points=380))
-    result = changes(card, evaluate(card, facts))
-    assert result == [
-        {
-            "changes": [
-                {"characteristic": "income", "input": "income", "from_bin": 2, "to_bin": 3, "points": 50},
-                {
-                    "characteristic": "debt to income", "input": "debt_to_income", "from_bin": 3, "to_bin": 2,
-                    "points": 35,
-                },
-            ],
-            "outcome": "refer",
-        }
-    ]  # fmt: skip
-    assert "housing" not in str(result)

@@ -109,25 +109,6 @@ class TestExplanation:
         assert body["inputs"][0]["range"] == "menos de $1,500.00"
         assert_error(api.read(f"/applications/{declined.pk}/explanation?language=xx"), 400, "E1001")
 
-    def test_explanation_hides_points_that_would_reveal_person_facts(self, api, user):
-        own = {"name": "amount", "input": "amount", "reason": "no_credit_file", "baseline": 50}
-        theirs = {"name": "open", "input": "open", "reason": "no_credit_file", "baseline": 90}
-        bins = [{"missing": True, "points": 0}, {"below": 1, "points": 77}, {"points": 31}]
-        definition = {
-            "inputs": [
-                {"name": "amount", "from": "application_data.amount_cents", "type": "number"},
-                {"name": "open", "from": "person.open_applications", "type": "number"},
-            ],
-            "base_points": 500, "characteristics": [{**own, "bins": bins}, {**theirs, "bins": bins}],
-            "outcomes": [{"outcome": "approve", "from": 900}, {"outcome": "refer"}],
-        }  # fmt: skip
-        application = draft_for(scored_offer(definition=definition)[0], user, {"amount_cents": 500_000})
-        assert submit(api, application).status_code == 200
-        body = read(api, application)
-        assert (body["score"]["total"], body["score"]["outcome"], body["changes"]) == (None, None, None)
-        assert {each["points"] for each in body["inputs"]} == {None}
-        assert str(Score.objects.get().total) not in body["procedure"]
-
     def test_explanation_has_no_inputs_after_the_facts_are_erased(self, api, declined):
         ScoreFacts.objects.all().delete()
         body = read(api, declined)

@@ -7,22 +7,16 @@ from random import Random
 from types import SimpleNamespace
 
 import pytest
-from django.utils import timezone
 
 from config.core.json_text import canonical_json
 from credit.anchoring.fact_hashes import facts_in_record, openings
-from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import FAIL, verify
 from credit.core.card import Card
 from credit.scoring.scores import sources_of
-from tests.api import client_of
 from tests.credit.scoring import sourced
 from tests.credit.scoring.bundles import NONCE, bundle, record_of
-from tests.credit.scoring.submitting import draft_for, scored_offer, submit
-from tests.credit.support import make_reviewer, move
 
 DECISIONS = int(os.environ.get("DECISIONS", "50"))
-CLAIMS = {"amount_cents": 500_000, "term_months": 12, "monthly_income_cents": 200_000, "monthly_debt_cents": 60_000}
 
 
 def scored(card, facts):
@@ -113,29 +107,3 @@ def test_one_fact_of_a_record_can_be_disclosed_separately():
 
 def text(value):
     return canonical_json(value).decode()
-
-
-@pytest.mark.django_db
-def test_applicants_bundle_does_not_disclose_the_lenders_counts(api, user, settings):
-    settings.ANCHOR_DECISIONS = True
-    card = sourced.card()
-    card["inputs"][2] = {"name": "debts", "from": "person.accounts", "type": "number"}
-    offer, _ = scored_offer(definition=card)
-    application = draft_for(offer, user, CLAIMS)
-    assert submit(api, application).status_code == 200
-    reviewers = client_of(make_reviewer(username="rita"))
-    move(reviewers, application, "under_review")
-    assert move(reviewers, application, "approved", reason="Seen.").status_code == 200
-    application.refresh_from_db()
-    named = {fact["name"]: fact for fact in json.loads(bundle_of(application)["record"])["facts"]}
-    assert named["person.accounts"]["source"] == "platform"
-    assert named["person.accounts"]["as_of"] == str(timezone.now().date())
-    path = f"/applications/{application.pk}/decision-bundle"
-    theirs, own = reviewers.read(path), api.read(path)
-    assert json.loads(theirs.json()["facts_opening"])["person.accounts"]["value"] == 1
-    assert (own.json()["facts"], own.json()["nonce"]) == (None, None)
-    assert "person.accounts" not in json.loads(own.json()["facts_opening"])
-    for response in (theirs, own):
-        assert FAIL not in {step.state for step in verify(response.content)}
-    score = api.read(f"/applications/{application.pk}/score").json()
-    assert "debts" not in json.dumps(score["changes"])
