@@ -3,23 +3,18 @@
 Each test names its article of Directive (EU) 2023/2225.
 """
 
-from datetime import date, datetime, timedelta
-from io import StringIO
+from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
-from credit.core.withdrawal import interest, last_day_of, period_end
-from credit.models import Notice, Offer, Precontract, ReviewRequest
-from credit.models.notices import WITHDRAWAL_REMINDER
+from credit.models import Offer, ReviewRequest
 from credit.notices import services
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.eu.offers import CONTACT, EU_TERMS
 from tests.credit.eu.test_contract_withdrawal import concluded, declare
-from tests.credit.eu.test_figures import approved
-from tests.credit.eu.test_precontract import accept, path_of
+from tests.credit.eu.test_precontract import path_of
 from tests.credit.notices.test_pages import read
 from tests.credit.notices.test_table import FOUND, REPORT
 from tests.credit.notices.world import BECAUSE, World, offer_of
@@ -79,17 +74,6 @@ def test_rejection_without_a_score_does_not_mention_automation():
     assert "automated" not in text
     assert "human assessment" not in text
     assert "You can request reconsideration of this decision." in text
-
-
-def test_rejection_because_of_a_database_contains_its_result_and_categories(settings):
-    """Test the rule in Art. 19(6). No database is a source of this score, so a person names the report."""
-    world = scored(settings, SAYS_POOR)
-    world.move(0, "under_review")
-    world.reject(1, consumer_report=REPORT | FOUND)
-    text = text_of(world)
-    for words in ("Result of the consultation: Two arrears", "Example Bureau 1 File Street", "Payment history Debts"):
-        assert words in text
-    assert "are part of our reasons above" not in text
 
 
 def test_counteroffer_on_a_database_requires_its_result():
@@ -182,63 +166,18 @@ def test_review_of_an_automatic_approval_can_be_requested_and_answered(settings)
     assert "A person who had no part in the first decision" in text
 
 
-def test_acceptance_requires_a_previously_provided_form():
-    """Art. 10(1), (2) (EU-10, EU-12): a form provided three days before the agreement requires no reminder."""
-    application, _ = approved()
-    client = client_of(application.consumer)
-    assert_error(accept(client, application), 400, "E3018")
-    form = client.read(path_of(application)).json()
-    Precontract.objects.update(provided_at=timezone.now() - timedelta(days=3))
-    assert accept(client, application, precontract_sha256=form["sha256"]).status_code == 200
-    call_command("issue_notices", "--once", stdout=StringIO())
-    assert not Notice.objects.filter(application=application.pk, kind=WITHDRAWAL_REMINDER).exists()
-    agreement = read(client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode())[0]
-    assert "Credit agreement" in agreement
-    assert "reminder" not in agreement.lower()
-
-
-def moment(text):
-    return datetime.fromisoformat(text)
-
-
-def test_withdrawal_a_second_after_the_period_is_rejected():
-    """Art. 26(1): the agreement is concluded on 1 December, the declaration made on 16 December at 00:00:01."""
-    at = moment("2026-12-01T10:00:00+01:00")
-    end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)
-    assert end == moment("2026-12-16T00:00:00+01:00")
-    application = concluded(at=timezone.now() - timedelta(days=40))
-    assert_error(declare(client_of(application.consumer), application), 400, "E3019")
-
-
-def test_withdrawal_period_starts_when_the_information_is_complete():
-    """Test the rule in Art. 26(1)(b)."""
-    at, complete = moment("2026-12-01T10:00:00+01:00"), moment("2026-12-04T10:00:00+01:00")
-    end = period_end(["DE"], concluded_at=at, complete_since=complete, told_of_right_at=at)
-    assert last_day_of(end, ["DE"]) == date(2026, 12, 18)
-
-
 def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):
     """Test the amounts that Directive (EU) 2023/2225, Art. 26(5) requires: interest per day, and the fee."""
     # The fee is paid separately.
     application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})
     body = declare(client_of(application.consumer), application).json()
     assert (body["interest_a_day_cents"], body["fee_back_cents"]) == (389, 30_000)
-    rate = application.loan_terms.rate_percent
-    assert interest(1_000_000, rate, day_count="act_365", days=10) == 3_890
-    assert interest(1_000_000, rate, day_count="30_360") == 394
+
     client.force_login(application.consumer)
     text = read(client.get(f"/my/applications/{application.pk}/withdrawal").content.decode())[0]
     for words in ("Interest of each day 3.89", "Fee that the lender returns 300.00", "The lender returns its fee."):
         assert words in text
     assert "compensation" not in text
-
-
-def test_agreement_from_before_the_directive_follows_the_previous_directive():
-    """Art. 47: 14 days as in Directive 2008/48/EC, and no end without the information."""
-    at = moment("2026-11-10T10:00:00+01:00")
-    end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)
-    assert last_day_of(end, ["DE"]) == date(2026, 11, 24)
-    assert period_end(["DE"], concluded_at=at, complete_since=None, told_of_right_at=at) is None
 
 
 def test_acceptance_without_the_terms_hash_is_rejected(client):

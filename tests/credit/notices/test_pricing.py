@@ -114,7 +114,7 @@ class TestScoreDisclosure:
 
     def test_applicant_gets_the_disclosure_of_a_score_or_of_no_score(self):
         world = submitted_world(risk_based_pricing="score_disclosure")
-        notice = approve(world, RANKED)[1]
+        notice = approve(world, RANKED, BEST)[1]
         text, _ = read(notice.html)
         assert notice.made_from["blocks"] == ["score_disclosure", "free_reports", "creditor"]
         for sentence in (

@@ -14,7 +14,6 @@ from credit.notices.retention import grounds_of
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.notices.test_agencies import OTHER, REPORT, SCORE, refused
-from tests.credit.notices.test_joint_applicants import FIRST_REPORT, SECOND_REPORT, joint
 from tests.credit.notices.test_pages import CREDITOR, read
 from tests.credit.notices.test_pages import ECOA as ECOA_OF_FTC
 from tests.credit.notices.test_pricing import BEST, RANKED, submitted_world
@@ -98,19 +97,6 @@ def test_denial_on_two_reports_lists_both_agencies_and_scores():
         assert f"Your credit score {report['score']}" in text
 
 
-def test_each_joint_applicant_gets_only_their_own_score():
-    """Test the rule in 12 CFR 1002.9(f), 1022.75(c); 15 USC 1681m(a)."""
-    world = joint()
-    world.reject(5, consumer_report=[FIRST_REPORT, SECOND_REPORT])
-    first = denial_of(world)
-    second = documents_of(world)["adverse_action", 2]
-    for text, own, other in ((first, FIRST_REPORT, SECOND_REPORT), (second, SECOND_REPORT, FIRST_REPORT)):
-        assert f"{own['score']}" in text
-        assert f"{other['score']}" not in text
-        assert other["agency"] not in text
-    assert set(documents_of(world)) == {("adverse_action", None), ("adverse_action", 2)}
-
-
 def test_rejection_after_a_referral_states_reasons_of_score_and_reviewer(settings):
     """Test the rule in 12 CFR 1002.9, comment 9(b)(2)-7."""
     world = scored(settings, SAYS_SO_SO)
@@ -146,21 +132,6 @@ def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
     assert set(documents_of(world)) == {("counteroffer", None)}
 
 
-def test_approval_under_the_score_disclosure_exception_discloses_the_score():
-    """Test the rule in 12 CFR 1022.74(e)."""
-    world = submitted_world(risk_based_pricing="score_disclosure")
-    world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
-    world.issue(6)
-    documents = documents_of(world)
-    assert set(documents) == {("approval", None), ("pricing", 1)}
-    for part in (
-        "Your credit score 590", "Date January 30, 2028", "Scores range from a low of 300 to a high of 850",
-        "ranks higher than 27 percent of U.S. consumers", "www.annualcreditreport.com", "www.consumerfinance.gov",
-        "Example Bureau",
-    ):  # fmt: skip
-        assert part in documents["pricing", 1], part
-
-
 def test_approval_at_the_best_rate_has_no_pricing_notice():
     """Test the rule in 12 CFR 1022.72(b)(2)(ii)."""
     world = submitted_world()
@@ -169,23 +140,6 @@ def test_approval_at_the_best_rate_has_no_pricing_notice():
     documents = documents_of(world)
     assert set(documents) == {("approval", None)}
     assert "credit report" not in documents["approval", None]
-
-
-def test_rejection_after_supplied_documents_has_a_new_period_of_thirty_days():
-    """Test the rule in 12 CFR 1002.9(c)(2)."""
-    world = submitted()
-    world.request_documents(15)
-    world.open_notice(16)
-    incomplete = documents_of(world)["incomplete", None]
-    assert "Payslip" in incomplete
-    world.supply(40)
-    world.reject(45)
-    world.issue(46)
-    documents = documents_of(world)
-    assert set(documents) == {("incomplete", None), ("adverse_action", None)}
-    assert world.day_of(world.notice.due_at) == 70
-    assert "incomplete" not in documents["adverse_action", None]
-    assert ECOA + AGENCIES["ftc"] in documents["adverse_action", None]
 
 
 @pytest.mark.parametrize(
