@@ -128,7 +128,9 @@ STRIPE_SECRET_KEY = environment.text("STRIPE_SECRET_KEY")
 STRIPE_WEBHOOK_SECRET = environment.text("STRIPE_WEBHOOK_SECRET")
 if CARD_PROCESSOR == "stripe":
     environment.require(("STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"), because="CARD_PROCESSOR=stripe")
-PAYMENT_METHODS = environment.choice("PAYMENT_METHODS", "documented", ("documented", "persistent"))
+PAYMENT_METHODS = environment.choice(
+    "PAYMENT_METHODS", "persistent" if PRODUCTION else "documented", ("documented", "persistent")
+)
 # After this number of seconds, another request may process a payment. Must exceed the card processor's time limit.
 PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum=1)
 

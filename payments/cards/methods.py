@@ -1,4 +1,4 @@
-"""Payment methods. They are stored only with `PAYMENT_METHODS=persistent`; by default, requests are acknowledged."""
+"""Payment methods. They are stored only with `PAYMENT_METHODS=persistent`, the default in production."""
 
 from datetime import datetime
 from typing import Any

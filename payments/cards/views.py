@@ -101,8 +101,8 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
         The request has a processor's token, never a card number.
 
-        Unless the operator has set `PAYMENT_METHODS=persistent`, the API stores nothing and only acknowledges the
-        request.
+        With `PAYMENT_METHODS=documented`, the default in development, the API stores nothing and only acknowledges
+        the request.
         """
         user_id = body.pop("user_id")
         require_self(request, user_id)

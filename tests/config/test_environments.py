@@ -47,6 +47,7 @@ SETTINGS = {
     "REVIEW_POLICY": ("open", "four_eyes", "four_eyes"),
     "PROVIDERS": ("open", "granted", "granted"),
     "SIGN_UP": ("open", "invited", "invited"),
+    "PAYMENT_METHODS": ("documented", "persistent", "persistent"),
     "ANCHOR_DECISIONS": (True, False, False),
     "BACKOFFICE_SECOND_FACTOR": (False, True, True),
     "ACCESS_LOG": (False, True, True),
