@@ -120,7 +120,7 @@ def serving(*applications):
         addresses = []
         for application in applications:
             server = make_server("127.0.0.1", 0, _limited(application), server_class=_Server, handler_class=_Quiet)
-            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.005}, daemon=True).start()
             stack.callback(server.server_close)
             stack.callback(server.shutdown)
             addresses.append(f"http://127.0.0.1:{server.server_address[1]}")

@@ -84,7 +84,7 @@ class HttpDouble:
                 pass  # A killed client closes the connection early.
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.005}, daemon=True)
 
     @property
     def url(self):
