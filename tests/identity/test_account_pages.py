@@ -3,7 +3,6 @@
 import html
 import re
 from datetime import timedelta
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -11,16 +10,13 @@ from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from django.contrib.auth.models import Group
 from django.core import mail
 from django.db import connection
-from django.template.loader import get_template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-import identity
 from config.mail.delivery import deliver_some
 from config.mail.models import OutgoingMail
 from config.ops.pruning import prune
-from identity.accounts import urls
 from identity.accounts.addresses import accounts_with
 from identity.models import AccountHistory, User
 from tests.factories import PASSWORD, ApplicationFactory, ClaimFactory, UserFactory
@@ -366,11 +362,3 @@ def test_the_back_office_redirects_to_the_account_log_in(user):
     assert came.status_code == 302
     stranger, _ = log_in(user.username)
     assert stranger.get("/admin/", follow=True).status_code == 403
-
-
-def test_every_account_page_overrides_the_library_template():
-    for pattern in urls.urlpatterns:
-        name = getattr(getattr(pattern.callback, "view_class", None), "template_name", None)
-        if name is not None:
-            file = Path(get_template(name).origin.name)
-            assert file.is_relative_to(Path(identity.__file__).parent), name

@@ -17,13 +17,7 @@ from identity.developers.deliveries import ERRORS
 from identity.developers.webhooks import RELOADS_MAX
 from tests.documents import ROOT
 from tests.identity.support import issue
-from tests.identity.test_developers import (  # noqa: F401  fixtures
-    URL,
-    browser,
-    press_button,
-    read_page,
-    strange_browser,
-)
+from tests.identity.test_developers import URL, browser, press_button, read_page, strange_browser  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.django_db
 WEBHOOK = {"url": URL, "reach": "all", "description": "Mine"}

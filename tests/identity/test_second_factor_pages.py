@@ -268,25 +268,23 @@ class TestPasskeys:
         options = self.options(browser.get(path, secure=True))["request_options"]
         return {"credential": json.dumps(key.get(options))}
 
-    def test_passkey_can_be_added_used_to_log_in_and_removed(self, user, key):
-        browser = reauthenticated(user)
+    def test_passkey_can_be_added_used_to_log_in_and_removed_by_its_account(self, user, stranger, key):
+        browser, earlier = reauthenticated(user), reauthenticated(user)
         assert len(codes_on(self.add(browser, key))) == 10
         other = browser_of(user)
         answers = self.answer(other, key, LOG_IN)
         assert other.post(LOG_IN, answers, secure=True).headers["Location"] == "/account/"
         assert other.get("/account/email").status_code == 200, "it is a second factor like any other"
         assert "my phone" in other.get(HOME).content.decode()
+        earlier_answers = self.answer(earlier, key, f"{HOME}/passkeys/confirm")
+        assert earlier.post(f"{HOME}/passkeys/confirm", earlier_answers, secure=True).status_code == 302
+        assert earlier.get("/account/email").status_code == 200, "it confirms a session"
         passkey = Authenticator.objects.get(type="webauthn")
+        strangers = reauthenticated(stranger)
+        assert strangers.post(f"{HOME}/passkeys/{passkey.pk}/remove").status_code == 404
+        assert "my phone" not in strangers.get(HOME).content.decode()
         assert browser.post(f"{HOME}/passkeys/{passkey.pk}/remove").headers["Location"] == f"{HOME}/passkeys"
         assert not Authenticator.objects.exists()
-
-    def test_passkey_response_is_accepted_once(self, user, key):
-        self.add(reauthenticated(user), key)
-        first, second = browser_of(user), browser_of(user)
-        answers = self.answer(first, key, LOG_IN)
-        second.get(LOG_IN, secure=True)
-        assert second.post(LOG_IN, answers, secure=True).status_code == 200
-        assert first.post(LOG_IN, answers, secure=True).status_code == 302
 
     def test_passkey_response_of_another_key_account_or_site_is_rejected(self, user, stranger, key):
         self.add(reauthenticated(user), key)
@@ -297,22 +295,11 @@ class TestPasskeys:
         for wrong in (theirs, elsewhere, impostor):
             assert browser.post(LOG_IN, self.answer(browser, wrong, LOG_IN), secure=True).status_code == 200
         assert browser.get("/account/").status_code == 302
-
-    def test_passkey_can_confirm_a_session(self, user, key):
-        browser, earlier = reauthenticated(user), reauthenticated(user)
-        self.add(browser, key)
-        path = f"{HOME}/passkeys/confirm"
-        answers = self.answer(earlier, key, path)
-        assert earlier.post(path, answers, secure=True).status_code == 302
-        assert earlier.get("/account/email").status_code == 200
-
-    def test_passkey_of_another_account_returns_404(self, user, stranger, key):
-        self.add(reauthenticated(user), key)
-        passkey = Authenticator.objects.get(type="webauthn")
-        browser = reauthenticated(stranger)
-        assert browser.post(f"{HOME}/passkeys/{passkey.pk}/remove").status_code == 404
-        assert "my phone" not in browser.get(HOME).content.decode()
-        assert Authenticator.objects.filter(pk=passkey.pk).exists()
+        answers = self.answer(browser, key, LOG_IN)
+        second = browser_of(user)
+        second.get(LOG_IN, secure=True)
+        assert second.post(LOG_IN, answers, secure=True).status_code == 200, "the challenge of another session"
+        assert browser.post(LOG_IN, answers, secure=True).status_code == 302
 
     def test_passkey_above_the_limit_of_20_per_account_is_rejected(self, user, key):
         browser = reauthenticated(user)

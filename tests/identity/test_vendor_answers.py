@@ -45,8 +45,7 @@ def linked(plaid, api, user):
 
 
 @pytest.mark.parametrize(
-    ("vendor_path", "path"),
-    [("/accounts/get", "/bankdata/accounts"), ("/transactions/sync", "/bankdata/transactions")],
+    ("vendor_path", "path"), [("/accounts/get", "/bankdata/accounts"), ("/transactions/sync", "/bankdata/transactions")]
 )
 def test_altered_bank_data_of_plaid_is_read_or_a_documented_error(plaid, api, user, vendor_path, path):
     linked(plaid, api, user)

@@ -233,11 +233,7 @@ def test_invalid_cosignatures_of_a_witness_are_not_stored(make_asker):
     text = log.read_head().checkpoint.partition("\n\n")[0] + "\n"
     now = int(time.time())
     foreigner = cosigner(6).cosign(text, now).line()
-    bad_lines = [
-        foreigner,
-        cosigner(1).cosign(text + "x\n", now).line(),
-        cosigner(1).cosign(text, now + 4_000).line(),
-    ]
+    bad_lines = [foreigner, cosigner(1).cosign(text + "x\n", now).line(), cosigner(1).cosign(text, now + 4_000).line()]
     for line in bad_lines:
         with serving(scripted((200, "text/plain", line))) as addresses:
             assert run_round(make_asker(addresses, "1")) == {"cosigned": 0, "failed": 1}
