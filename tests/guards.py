@@ -209,7 +209,7 @@ GUARDS = (
     ),
     Guard(
         "nonce-of-the-issuer", "identity/oidc/client.py",
-        'or not constant_time_compare(str(claims.get("nonce")), nonce)', "", "identity/test_staff_oidc.py",
+        "or not constant_time_compare(named, nonce)", "", "identity/test_staff_oidc.py",
     ),
     Guard(
         "address-verified-by-the-issuer", "identity/oidc/services.py",
