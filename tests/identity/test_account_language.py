@@ -1,8 +1,9 @@
-"""Test that account pages and mails are completely translated: no sentence is equal in two languages."""
+"""Test that account pages and mails are completely translated, with dates in the time zone of `/my`."""
 
 import gettext
 import json
 import re
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
@@ -10,6 +11,7 @@ from allauth.account.forms import default_token_generator
 from allauth.account.models import EmailConfirmationHMAC
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
 from django.test import Client
 from django.utils import timezone, translation
 
@@ -17,15 +19,18 @@ from config.core.lifecycle import Actor
 from config.mail.delivery import message_of
 from config.mail.models import OutgoingMail
 from identity.access import consents as kinds
-from identity.access.consents import give_consent
+from identity.access.consents import ELECTRONIC_NOTICES, give_consent
 from identity.access.scopes import SCOPES, refused_with
 from identity.access.tokens import start_family
 from identity.accounts.addresses import ask_to_change, confirm
 from identity.accounts.exports import request_export
 from identity.accounts.models import Invitation
+from identity.models import TokenFamily
+from tests.credit.terms.lending import applied, listed
+from tests.credit.test_my_content import living_in, written
 from tests.documents import ROOT
 from tests.factories import PASSWORD, UserFactory
-from tests.identity.oauth_support import make_client
+from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.test_invitations import invited, operator, token_of  # noqa: F401  a fixture
 from tests.identity.test_managed_accounts import claimed, create_account, partner, person_of, shop  # noqa: F401  fixtures
 from tests.second_factors import SoftKey, authenticator_of, wrong_code
@@ -228,3 +233,51 @@ def test_every_account_page_text_is_in_the_compiled_catalog(language):
     with translation.override(language):
         texts |= {*SCOPES.values(), *refused_with([])}
         assert {text for text in texts if translation.gettext(text) == text} <= {"API", "Passkeys", "webhooks"}
+
+
+AT = datetime(2028, 2, 1, 3, tzinfo=UTC)  # the previous day in Oregon
+
+
+@pytest.fixture
+def in_oregon(user):
+    return written(applied(listed(), consumer=user), living_in("OR"))
+
+
+def read(browser, path):
+    return " ".join(browser.get(path).content.decode().split())
+
+
+@pytest.fixture
+def authorized(user):
+    """Authorize an app. This comes before the second factor, which the page of the app would require."""
+    client, secret = make_client()
+    exchange(code_for(user, client), client, secret)
+    assert TokenFamily.objects.filter(user=user).exists()
+
+
+@pytest.mark.usefixtures("in_oregon")
+class TestInOregon:
+    def test_sessions_have_the_time_and_the_zone_of_the_applicant(self, browser, user):
+        UserSession.objects.filter(user=user).update(created_at=AT)
+        page = read(browser, "/account/sessions")
+        assert "Since: January 31, 2028, 19:00 PST." in page
+        assert "UTC" not in page
+        UserSession.objects.filter(user=user).update(created_at=datetime(2028, 7, 1, 3, tzinfo=UTC))
+        assert "Since: June 30, 2028, 20:00 PDT." in read(browser, "/account/sessions")
+        assert timezone.get_current_timezone_name() == "UTC", "the time zone ends with the request"
+
+    def test_consents_have_the_day_of_the_applicant(self, browser, user):
+        give_consent(user.pk, ELECTRONIC_NOTICES, 1, scope="x", now=AT)
+        page = read(browser, "/account/privacy")
+        assert "(January 31, 2028)" in page
+        assert re.search(r"The dates are in the time zone P[SD]T\.", page)
+
+    def test_pages_with_dates_name_the_zone_of_the_list_of_applications(self, authorized, browser):
+        paths = ("/my", "/account/privacy", "/account/second-factor", "/oauth/grants")
+        zones = [re.search(r"The dates are in the time zone [A-Z]+\.", read(browser, path))[0] for path in paths]
+        assert len({*zones}) == 1, zones
+
+
+def test_sessions_of_an_account_without_applications_are_in_utc(browser, user):
+    UserSession.objects.filter(user=user).update(created_at=AT)
+    assert "Since: February 1, 2028, 03:00 UTC." in read(browser, "/account/sessions")

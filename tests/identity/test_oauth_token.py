@@ -2,6 +2,7 @@
 
 import base64
 from datetime import timedelta
+from functools import partial
 from urllib.parse import urlencode
 
 import jwt
@@ -11,9 +12,11 @@ from oauth2_provider.models import Grant
 
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import SCOPES
+from identity.models import TokenFamily
 from tests.api import ApiClient
 from tests.factories import UserFactory
 from tests.identity.oauth_support import CHALLENGE, REDIRECT, VERIFIER, code_for, exchange, make_client, refresh
+from tests.races import run_concurrently
 
 
 @pytest.fixture
@@ -218,3 +221,29 @@ def test_oauth_metadata_document_lists_every_endpoint(db, settings):
     assert body["code_challenge_methods_supported"] == ["S256"]
     assert body["scopes_supported"] == list(SCOPES)
     assert {"bankdata:read", "bankdata:write", "applications:read", "applications:write"} < set(SCOPES)
+
+
+ROUNDS, AT_ONCE = 10, 8
+
+
+def statuses_of(call):
+    """Call from AT_ONCE threads; return the statuses, sorted."""
+    return sorted(answer.status_code for answer in run_concurrently(*[call] * AT_ONCE))
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
+def test_concurrent_uses_of_an_authorization_code_succeed_once():
+    user, registered = UserFactory(), make_client()
+    for _ in range(ROUNDS):
+        code = code_for(user, registered[0])
+        assert statuses_of(partial(exchange, code, *registered)) == [200] + [400] * (AT_ONCE - 1)
+    assert TokenFamily.objects.count() == ROUNDS
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
+def test_concurrent_uses_of_an_oauth_refresh_token_end_the_family():
+    user, registered = UserFactory(), make_client()
+    for _ in range(ROUNDS):
+        token = exchange(code_for(user, registered[0]), *registered).json()["refresh_token"]
+        assert statuses_of(partial(refresh, token, *registered)) == [200] + [400] * (AT_ONCE - 1)
+    assert not TokenFamily.objects.filter(revoked_at__isnull=True).exists()

@@ -1,4 +1,4 @@
-"""Test that the explorer page works without JavaScript, with strict headers and no external content."""
+"""Test the explorer page without JavaScript, with strict headers and no external content, and the API reference."""
 
 import re
 
@@ -95,3 +95,15 @@ def test_explorer_links_a_block_to_its_neighbors(client):
     for number, expected in ((1, [2]), (2, [1, 3]), (3, [2])):
         links = re.findall(r'/\?block=(\d)#block">(?:Previous|Next) block', page(client, f"?block={number}"))
         assert [int(link) for link in links] == expected, number
+
+
+@pytest.mark.django_db
+@pytest.mark.urls("ledger.urls")
+def test_ledger_reference_accepts_only_read_requests_and_links_to_the_explorer(client, settings):
+    page = client.get("/docs")
+    assert page.headers["Content-Security-Policy"] == settings.CONTENT_SECURITY_POLICY
+    assert b'<a href="/">Explorer</a>' in page.content
+    assert b'<a href="/docs">Every operation</a>' in client.get("/").content
+    answer = client.post("/docs")
+    assert (answer.status_code, answer.json()["code"]) == (405, "E4050")
+    assert client.head("/docs").status_code == 200
