@@ -2,19 +2,23 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 
 import pytest
 import rfc8785
 from django.utils import timezone
 
+from config.core.lifecycle import Actor
 from config.webhooks.models import Event
 from credit.applications.services import expire_idle
+from credit.core.errors import InvalidApplicationTransition
 from credit.models import Acceptance, Application, DecisionAnchor
 from tests.api import assert_error, client_of
 from tests.credit.support import move
 from tests.credit.test_application_races import clients
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+from tests.properties import quick_or_full
 from tests.races import run_concurrently
 
 
@@ -43,27 +47,11 @@ def accept_terms(client, application, terms=None, **options):
     return client.send(path(application), {"terms_sha256": terms or terms_of(client, application)}, **options)
 
 
-def test_acceptance_endpoint_returns_terms_and_expiry(api, approved, offer):
+def test_approval_can_be_accepted_once(api, approved, user, offer):
     shown = api.read(path(approved)).json()
-    assert shown["acceptable"] is True
-    assert shown["accepted_at"] is None
-    assert shown["terms"]["apr_max_percent"] == 9.5
+    assert (shown["acceptable"], shown["accepted_at"], shown["terms"]["apr_max_percent"]) == (True, None, 9.5)
     assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest()
     assert shown["expires_at"][:10] == (approved.updated_at + timedelta(days=30)).date().isoformat()
-
-
-@pytest.mark.parametrize("percent", [9, 9.0, 9.25, 0.0001, 0, 100.0, 12.5, 29.99, 1.005, 36.0])
-def test_terms_hash_follows_rfc_8785(api, user, percent):
-    # RFC 8785 serializes 9.0 as 9; Python would write 9.0.
-    offer = OfferFactory(apr_min_percent=percent, apr_max_percent=100.0)
-    offer.refresh_from_db()
-    pinned = {"offer_id": offer.pk, "offer_version": 1, "offer_snapshot": offer.terms()}
-    shown = api.read(path(ApplicationFactory(consumer=user, status="approved", **pinned))).json()
-    assert shown["terms"]["apr_min_percent"] == percent
-    assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest()
-
-
-def test_approval_can_be_accepted_once(api, approved, user, offer):
     first = accept_terms(api, approved)
     assert first.status_code == 200, first.content
     shown = first.json()
@@ -78,27 +66,33 @@ def test_approval_can_be_accepted_once(api, approved, user, offer):
     assert lender["accepted_at"] == shown["accepted_at"]
 
 
-@pytest.mark.parametrize("status", ["draft", "submitted", "under_review", "pending_documents", "rejected", "withdrawn"])
-def test_unapproved_application_cannot_be_accepted(api, user, status):
-    application = ApplicationFactory(consumer=user, status=status)
-    assert api.read(path(application)).json()["acceptable"] is False
-    assert_error(accept_terms(api, application), 400, "E3011")
+def test_terms_hash_follows_rfc_8785(api, user):
+    # RFC 8785 serializes 9.0 as 9; Python would write 9.0.
+    for percent in (9, 9.0, 9.25, 0.0001, 0, 100.0, 12.5, 29.99, 1.005, 36.0):
+        offer = OfferFactory(apr_min_percent=percent, apr_max_percent=100.0)
+        offer.refresh_from_db()
+        pinned = {"offer_id": offer.pk, "offer_version": 1, "offer_snapshot": offer.terms()}
+        shown = api.read(path(ApplicationFactory(consumer=user, status="approved", **pinned))).json()
+        assert shown["terms"]["apr_min_percent"] == percent
+        assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest(), percent
+    unlisted = ApplicationFactory(consumer=user, status="approved")
+    shown = api.read(path(unlisted)).json()
+    assert (shown["terms"], shown["terms_sha256"]) == (None, sha256(b"null").hexdigest())
+    assert accept_terms(api, unlisted).status_code == 200
 
 
-@pytest.mark.parametrize("terms", ["0" * 64, "x", "\u0000", "", None, 7])
-def test_acceptance_with_the_hash_of_other_terms_is_rejected(api, approved, terms):
-    answer = api.send(path(approved), {"terms_sha256": terms})
-    assert answer.status_code == 400
-    assert answer.json()["code"] in {"E3012", "E1001", "E1002"}
+def test_unapproved_application_cannot_be_accepted(api, user):
+    for status in ("draft", "submitted", "under_review", "pending_documents", "rejected", "withdrawn"):
+        application = ApplicationFactory(consumer=user, status=status)
+        assert api.read(path(application)).json()["acceptable"] is False, status
+        assert_error(accept_terms(api, application), 400, "E3011")
+
+
+def test_acceptance_with_the_hash_of_other_terms_is_rejected(api, approved):
+    for terms in ("0" * 64, "x", "\u0000", "", None, 7):
+        answer = api.send(path(approved), {"terms_sha256": terms})
+        assert (answer.status_code, answer.json()["code"] in {"E3012", "E1001", "E1002"}) == (400, True), terms
     assert not Acceptance.objects.exists()
-
-
-def test_null_terms_of_an_unlisted_offer_have_a_hash(api, user):
-    application = ApplicationFactory(consumer=user, status="approved")
-    shown = api.read(path(application)).json()
-    assert shown["terms"] is None
-    assert shown["terms_sha256"] == sha256(b"null").hexdigest()
-    assert accept_terms(api, application).status_code == 200
 
 
 def test_only_the_applicant_can_accept_an_approval(approved, stranger_api, offer):
@@ -109,17 +103,14 @@ def test_only_the_applicant_can_accept_an_approval(approved, stranger_api, offer
     assert_error(accept_terms(lender, approved, terms), 404, "E4002")
 
 
-def test_accepted_approval_cannot_expire_or_be_withdrawn(api, approved):
+def test_accepted_approval_cannot_expire_or_be_withdrawn_and_reopens_only_with_a_reason(api, approved):
+    assert move(api, approved, "under_review").status_code == 200  # An approval without an acceptance needs no reason.
+    assert move(api, approved, "approved").status_code == 200
     accept_terms(api, approved)
     assert_error(move(api, approved, "withdrawn"), 400, "E3001")
-    later = timezone.now() + timedelta(days=365)
-    assert expire_idle(now=later)["approved"] == 0
+    assert expire_idle(now=timezone.now() + timedelta(days=365))["approved"] == 0
     ways = {way["to"]: way for way in api.read(f"/applications/{approved.pk}/transitions").json()["transitions"]}
     assert (ways["withdrawn"]["allowed"], ways["withdrawn"]["code"]) == (False, "E3001")
-
-
-def test_accepted_approval_can_be_reopened_with_a_reason_and_accepted_again(api, approved):
-    accept_terms(api, approved)
     assert_error(move(api, approved, "under_review"), 400, "E1017")
     assert move(api, approved, "under_review", reason="The income was forged.").status_code == 200
     assert api.read(path(approved)).json()["accepted_at"] is None
@@ -128,25 +119,17 @@ def test_accepted_approval_can_be_reopened_with_a_reason_and_accepted_again(api,
     assert Acceptance.objects.count() == 2
 
 
-def test_unaccepted_approval_can_be_reopened_without_a_reason(api, approved):
-    assert move(api, approved, "under_review").status_code == 200
-
-
 def test_acceptance_of_an_approval_creates_a_record_to_anchor(api, approved, settings):
     settings.ANCHOR_DECISIONS = True
     accepted = accept_terms(api, approved).json()
     anchor = DecisionAnchor.objects.get()
     record = json.loads(anchor.record)
-    assert anchor.report_type == "acceptance"
+    assert (anchor.report_type, record["application_id"]) == ("acceptance", str(approved.pk))
     assert record["offer_terms_sha256"] == accepted["terms_sha256"]
     assert record["accepted_at"] == accepted["accepted_at"]
-    assert record["application_id"] == str(approved.pk)
 
 
 def test_withdrawal_fails_if_the_approval_was_accepted_after_loading(api, approved, user):
-    from config.core.lifecycle import Actor
-    from credit.core.errors import InvalidApplicationTransition
-
     stale = Application.objects.get(pk=approved.pk)
     accept_terms(api, approved)
     with pytest.raises(InvalidApplicationTransition):
@@ -154,34 +137,25 @@ def test_withdrawal_fails_if_the_approval_was_accepted_after_loading(api, approv
     assert Application.objects.get(pk=approved.pk).status == "approved"
 
 
-@pytest.mark.usefixtures("committed", "needs_postgresql")
+@pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 class TestConcurrentAcceptance:
-    def test_hundred_concurrent_acceptances_create_a_single_acceptance(self, settings):
-        settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    def test_concurrent_acceptances_create_a_single_acceptance(self):
         user = UserFactory()
         application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
         callers = clients(user, 20)
         terms = terms_of(callers[0], application)
-        answers = []
-        for _ in range(5):
-            answers += run_concurrently(
-                *[lambda item=caller: accept_terms(item, application, terms) for caller in callers]
-            )
+        answers = run_concurrently(*[partial(accept_terms, caller, application, terms) for caller in callers])
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.json()["accepted_at"] for answer in answers}) == 1
         assert (Acceptance.objects.count(), Event.objects.filter(type="application.accepted").count()) == (1, 1)
 
-    def test_concurrent_acceptance_and_withdrawal_succeed_once(self, settings):
-        settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    def test_concurrent_acceptance_and_withdrawal_succeed_once(self):
         user = UserFactory()
         pair = clients(user, 2)
-        for _ in range(30):
+        for _ in range(quick_or_full(10, 30)):
             application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
-            terms = application.terms_sha256
-            answers = run_concurrently(
-                lambda item=application, terms=terms: accept_terms(pair[0], item, terms),
-                lambda item=application: move(pair[1], item, "withdrawn"),
-            )
+            accepting = partial(accept_terms, pair[0], application, application.terms_sha256)
+            answers = run_concurrently(accepting, partial(move, pair[1], application, "withdrawn"))
             assert sorted(answer.status_code for answer in answers) == [200, 400]
             application.refresh_from_db()
             assert (application.accepted_at is None) == (application.status == "withdrawn")

@@ -55,13 +55,9 @@ def everything_kept():
 def test_applicants_are_returned_as_sent(api, body):
     two = api.send(PATH, {**body, "applicants": [PERSON, LEAST]})
     created = two.json()
-    assert created["applicants"][0] == PERSON
     nulls = dict.fromkeys(("email", "phone", "date_of_birth", "language"))
-    assert created["applicants"][1] == {
-        **LEAST,
-        **nulls,
-        "address": {**LEAST["address"], "line2": None, "region": None},
-    }
+    address = {**LEAST["address"], "line2": None, "region": None}
+    assert created["applicants"] == [PERSON, {**LEAST, **nulls, "address": address}]
     assert api.read(f"{PATH}/{created['id']}").content == two.content
     assert api.read(PATH, limit=50).json()[0] == created
 
@@ -79,11 +75,8 @@ def test_applicants_are_encrypted_in_every_table_and_absent_from_logs(api, body,
 
 def test_applicants_hash_includes_a_nonce_and_the_returned_applicants(created_application):
     row = Application.objects.get()
-    assert row.applicants_sha256 == row.applicants.sha256
-    assert (
-        row.applicants_sha256
-        == sha256(row.applicants.nonce + canonical_json(created_application["applicants"])).hexdigest()
-    )
+    hashed = row.applicants.nonce + canonical_json(created_application["applicants"])
+    assert row.applicants_sha256 == row.applicants.sha256 == sha256(hashed).hexdigest()
     assert len(row.applicants.nonce) == 32
     assert SECRETS[0] not in f"{row.applicants!r} {row.applicants} {row}"
 
@@ -109,23 +102,25 @@ def test_error_for_an_invalid_applicant_field_contains_the_pointer_without_the_v
     assert Application.objects.count() == 0
 
 
-@pytest.mark.parametrize(("sent", "kept"), [
-    ("Anna\u00a0Maria", "Anna Maria"), ("李\u3000伟", "李 伟"), ("Ana\u2009\u202fLuz", "Ana Luz"),
-    ("  Li  Wei ", "Li Wei"),
-])  # fmt: skip
-def test_unicode_spaces_in_names_and_addresses_become_one_space(api, created_application, sent, kept):
-    for path in ("legal_name", "address.line1", "address.city"):
-        assert replace(api, created_application, [changed(path, sent)]).json()["applicants"] == [changed(path, kept)]
+def test_unicode_spaces_in_names_and_addresses_become_one_space(api, created_application):
+    for sent, kept in (
+        ("Anna\u00a0Maria", "Anna Maria"), ("李\u3000伟", "李 伟"), ("Ana\u2009\u202fLuz", "Ana Luz"),
+        ("  Li  Wei ", "Li Wei"),
+    ):  # fmt: skip
+        for path in ("legal_name", "address.line1", "address.city"):
+            stored = replace(api, created_application, [changed(path, sent)]).json()["applicants"]
+            assert stored == [changed(path, kept)], (path, sent)
 
 
-@pytest.mark.parametrize(("sent", "kept"), [
-    ("Rosa@Example.Test", "rosa@example.test"), ("foo@straße.de", "foo@xn--strae-oqa.de"),
-    ("rosa@b\u00fccher.example", "rosa@xn--bcher-kva.example"), (" a@b.co ", "a@b.co"),
-    ("a@fa\u00df.de", "a@xn--fa-hia.de"), ("a@\uff42.co", "a@b.co"), ("a@b\u3002co", "a@b.co"),
-    ("o'brien@b.co", "o'brien@b.co"), ("a+tag@b.co", "a+tag@b.co"),
-])  # fmt: skip
-def test_email_address_is_stored_in_lower_case_with_idna_2008(api, created_application, sent, kept):
-    assert replace(api, created_application, [changed("email", sent)]).json()["applicants"] == [changed("email", kept)]
+def test_email_address_is_stored_in_lower_case_with_idna_2008(api, created_application):
+    for sent, kept in (
+        ("Rosa@Example.Test", "rosa@example.test"), ("foo@straße.de", "foo@xn--strae-oqa.de"),
+        ("rosa@b\u00fccher.example", "rosa@xn--bcher-kva.example"), (" a@b.co ", "a@b.co"),
+        ("a@fa\u00df.de", "a@xn--fa-hia.de"), ("a@\uff42.co", "a@b.co"), ("a@b\u3002co", "a@b.co"),
+        ("o'brien@b.co", "o'brien@b.co"), ("a+tag@b.co", "a+tag@b.co"),
+    ):  # fmt: skip
+        stored = replace(api, created_application, [changed("email", sent)]).json()["applicants"]
+        assert stored == [changed("email", kept)], sent
 
 
 # Countries without postal codes (UPU), then countries where postal codes are optional.
@@ -137,79 +132,57 @@ ADDRESSES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("country", "city"), ADDRESSES)
-def test_address_without_a_postal_code_is_accepted_if_the_country_has_none(api, body, country, city):
-    address = {"line1": "12 Nathan Road", "city": city, "country": country}
-    response = api.send(PATH, {**body, "applicants": [{"legal_name": "Suharto", "address": address}]})
-    assert response.status_code == 201, response.content
-    assert response.json()["applicants"][0]["address"] == {
-        **address,
-        "line2": None,
-        "region": None,
-        "postal_code": None,
-    }
+def test_address_without_a_postal_code_is_accepted_if_the_country_has_none(api, created_application):
+    for country, city in ADDRESSES:
+        address = {"line1": "12 Nathan Road", "city": city, "country": country}
+        response = replace(api, created_application, [{"legal_name": "Suharto", "address": address}])
+        assert response.status_code == 200, (country, response.content)
+        expected = {**address, "line2": None, "region": None, "postal_code": None}
+        assert response.json()["applicants"][0]["address"] == expected
 
 
-@pytest.mark.parametrize(("country", "more"), [
-    ("SG", {"postal_code": "018956"}), ("MO", {}), ("GI", {}), ("NR", {"region": "Yaren"}), ("AE", {"region": "Dubai"}),
-    ("HK", {"region": "Kowloon"}), ("KY", {"region": "Grand Cayman"}),
-    ("JP", {"region": "Tokyo", "postal_code": "100-0001"}),
-])  # fmt: skip
-def test_address_without_a_city_is_accepted_if_the_country_has_none(api, body, country, more):
-    address = {"line1": "1 Marina Boulevard", "country": country, **more}
-    response = api.send(PATH, {**body, "applicants": [{"legal_name": "Tan", "address": address}]})
-    assert response.status_code == 201, response.content
-    assert response.json()["applicants"][0]["address"]["city"] is None
+def test_address_without_a_city_is_accepted_if_the_country_has_none(api, created_application):
+    for country, more in (
+        ("SG", {"postal_code": "018956"}), ("MO", {}), ("GI", {}), ("NR", {"region": "Yaren"}),
+        ("AE", {"region": "Dubai"}), ("HK", {"region": "Kowloon"}), ("KY", {"region": "Grand Cayman"}),
+        ("JP", {"region": "Tokyo", "postal_code": "100-0001"}),
+    ):  # fmt: skip
+        address = {"line1": "1 Marina Boulevard", "country": country, **more}
+        response = replace(api, created_application, [{"legal_name": "Tan", "address": address}])
+        assert response.status_code == 200, (country, response.content)
+        assert response.json()["applicants"][0]["address"]["city"] is None
 
 
-@pytest.mark.parametrize("country", ["US", "DE", "IE", "QA", "KR", "TW"])
-def test_city_is_required_if_the_country_has_cities(api, body, country):
-    address = {"line1": "12 Cedar Street", "city": None, "country": country, "postal_code": "10115"}
-    response = api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]})
-    assert assert_error(response, 400, "E1001")["details"][0]["field"] == "/applicants/0/address/city"
+def test_city_and_postal_code_are_required_if_the_country_uses_them(api, created_application):
+    postal = ["US", "CA", "GB", "DE", "FR", "JP", "AU", "IN", "BR", "MX", "ZA"]
+    for name, countries in (("city", ["US", "DE", "IE", "QA", "KR", "TW"]), ("postal_code", postal)):
+        for country in countries:
+            address = {"line1": "1 Road", "city": "Town", "country": country, "postal_code": "10115", name: None}
+            response = replace(api, created_application, [{"legal_name": "U", "address": address}])
+            error = assert_error(response, 400, "E1001")
+            assert error["details"][0]["field"] == f"/applicants/0/address/{name}", country
 
 
-@pytest.mark.parametrize(
-    ("sent", "kept"),
-    [
+def test_invisible_character_of_a_keyboard_is_removed_from_a_name(api, created_application):
+    for sent, kept in (
         ("\u0645\u062d\u0645\u062f\u200c\u0631\u0636\u0627", "\u0645\u062d\u0645\u062f\u0631\u0636\u0627"),
-        (
-            "\u0627\u0645\u06cc\u0631\u200c \u06a9\u0645\u0627\u0644\u06cc",
-            "\u0627\u0645\u06cc\u0631 \u06a9\u0645\u0627\u0644\u06cc",
-        ),
+        ("\u0627\u0645\u06cc\u0631\u200c \u06a9\u0645\u0627\u0644\u06cc",
+         "\u0627\u0645\u06cc\u0631 \u06a9\u0645\u0627\u0644\u06cc"),
         ("\u0d30\u0d2e\u0d4d\u0d2f\u200c \u0d15\u0d43", "\u0d30\u0d2e\u0d4d\u0d2f \u0d15\u0d43"),
         ("\u0986\u200d\u09b2\u09bf", "\u0986\u09b2\u09bf"),
-        (
-            "\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2",
-            "\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2",
-        ),  # Rachel
-        (
-            "\u179f\u17bb\u1781\u200b\u178a\u17b6\u179a\u17b6",
-            "\u179f\u17bb\u1781\u178a\u17b6\u179a\u17b6",
-        ),  # Khmer keyboards
+        ("\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2", "\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2"),
+        ("\u179f\u17bb\u1781\u200b\u178a\u17b6\u179a\u17b6", "\u179f\u17bb\u1781\u178a\u17b6\u179a\u17b6"),
         ("\uae40\u3164\ucca0\uc218", "\uae40 \ucca0\uc218"),  # The space is a Hangul filler.
-    ],
-)
-def test_invisible_character_of_a_keyboard_is_removed_from_a_name(api, body, sent, kept):
-    applicant = {**PERSON, "legal_name": sent}
-    response = api.send(PATH, {**body, "applicants": [applicant]})
-    assert response.status_code == 201, response.content
-    assert response.json()["applicants"][0]["legal_name"] == kept
+    ):  # fmt: skip
+        response = replace(api, created_application, [changed("legal_name", sent)])
+        assert response.status_code == 200, response.content
+        assert response.json()["applicants"][0]["legal_name"] == kept
 
 
-@pytest.mark.parametrize("country", ["US", "CA", "GB", "DE", "FR", "JP", "AU", "IN", "BR", "MX", "ZA"])
-def test_postal_code_is_required_if_the_country_uses_postal_codes_for_mail(api, body, country):
-    address = {"line1": "12 Cedar Street", "city": "Town", "country": country, "postal_code": None}
-    answer = assert_error(
-        api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]}), 400, "E1001"
-    )
-    assert answer["details"][0]["field"] == "/applicants/0/address/postal_code"
-
-
-@pytest.mark.parametrize("persons", [[], [PERSON] * 3, {}, "Rosa", 1, True, [None], ["Rosa"], [[PERSON]], [1]])
-def test_applicants_must_be_a_list_of_one_or_two_people(api, body, persons):
-    answer = assert_error(api.send(PATH, {**body, "applicants": persons}), 400, "E1001")
-    assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}
+def test_applicants_must_be_a_list_of_one_or_two_people(api, body):
+    for persons in ([], [PERSON] * 3, {}, "Rosa", 1, True, [None], ["Rosa"], [[PERSON]], [1]):
+        answer = assert_error(api.send(PATH, {**body, "applicants": persons}), 400, "E1001")
+        assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}, persons
 
 
 def test_valid_applicants_are_accepted(api, body, created_application):
@@ -232,9 +205,11 @@ def test_validation_time_grows_linearly_with_the_input(api, body):
 
 
 def test_revision_lists_changed_applicant_fields_without_their_values(api, created_application):
+    before = Application.objects.get().reviewed_state
     replace(api, created_application, [changed("address.city", "Salem"), LEAST])
     revision = ApplicationRevision.objects.get()
     row = Application.objects.get()
+    assert row.reviewed_state != before
     assert revision.applicants_sha256 == row.applicants_sha256
     assert revision.changes["applicants[0].address.city"] == {}
     assert "applicants[1].legal_name" in revision.changes
@@ -260,17 +235,11 @@ def test_update_of_data_or_applicants_does_not_change_the_other_field(api, creat
     assert Application.objects.get().amount_cents == 5
 
 
-@pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-def test_applicants_of_a_decided_application_cannot_be_changed(api, created_application, status):
-    Application.objects.update(status=status)
-    assert_error(replace(api, created_application, [LEAST]), 400, "E3004")
+def test_applicants_of_a_decided_application_cannot_be_changed(api, created_application):
+    for status in ("approved", "rejected", "withdrawn", "expired"):
+        Application.objects.update(status=status)
+        assert_error(replace(api, created_application, [LEAST]), 400, "E3004")
     assert Application.objects.get().applicants.persons == [PERSON]
-
-
-def test_change_of_applicants_changes_the_reviewed_state_hash(api, created_application):
-    before = Application.objects.get().reviewed_state
-    replace(api, created_application, [changed("address.city", "Salem")])
-    assert Application.objects.get().reviewed_state != before
 
 
 @override_settings(ANCHOR_DECISIONS=True)
@@ -312,8 +281,4 @@ def test_application_without_applicants_executes_no_additional_statement(api, us
     api.read(f"{PATH}/{created['id']}")
     with django_assert_num_queries(2) as seen:
         api.read(f"{PATH}/{created['id']}")
-    assert [
-        captured_query["sql"]
-        for captured_query in seen.captured_queries
-        if "credit_requesteddocument" in captured_query["sql"]
-    ] == []
+    assert not [query for query in seen.captured_queries if "credit_requesteddocument" in query["sql"]]

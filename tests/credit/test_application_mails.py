@@ -38,9 +38,8 @@ def application_of(person, status="under_review", language="en", **columns):
     for name, value in CONTACT.items():
         setattr(offer.provider, name, value)
     offer.provider.save()
-    return offer, written(
-        applied(offer, consumer=person, status=status, **columns), [{**RESIDENT, "language": language}]
-    )
+    application = applied(offer, consumer=person, status=status, **columns)
+    return offer, written(application, [{**RESIDENT, "language": language}])
 
 
 def mails():
@@ -127,13 +126,7 @@ def expire(offer, application):
 STEPS = [
     (send, "Your application was sent to the lender", "The lender will review it.", True, "draft"),
     (withdraw, "Your application was withdrawn", "The application is closed.", False, "under_review"),
-    (
-        request_documents,
-        "The lender requests documents",
-        "Upload the documents, then send the application",
-        True,
-        "under_review",
-    ),
+    (request_documents, "The lender requests documents", "Upload the documents, then", True, "under_review"),
     (reject, "The lender decided on your application", "Log in to read the decision and its", False, "under_review"),
     (grant, "The lender decided on your application", "Accept or decline the terms.", True, "under_review"),
     (offer_other_terms, "The lender decided on your application", "Accept or decline the", True, "under_review"),

@@ -3,6 +3,7 @@
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -12,26 +13,21 @@ from django.utils import timezone
 from config.core.lifecycle import Actor
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ApplicationRevision, Offer
-from tests.api import assert_error, bearer_of
+from tests.api import ApiClient, assert_error, bearer_of
+from tests.credit.support import move
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+from tests.properties import quick_or_full
 from tests.races import run_concurrently
 
-pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
+pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 
 
 def clients(user, count):
     """Return clients with one authenticated token: the tests are about the time after authentication."""
-    from tests.api import ApiClient
-
     token = bearer_of(user)
     api_clients = [ApiClient(bearer=token) for _ in range(count)]
     assert api_clients[0].read("/auth/me").status_code == 200
     return api_clients
-
-
-@pytest.fixture(autouse=True)
-def _unlimited(settings):
-    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
 
 
 def positions(application):
@@ -42,21 +38,18 @@ def positions(application):
 def test_concurrent_approval_and_rejection_succeed_once():
     user = UserFactory()
     pair = clients(user, 2)
-    for _ in range(100):
+    rounds = quick_or_full(20, 100)
+    for _ in range(rounds):
         application = ApplicationFactory(consumer=user, status="under_review")
-        path = f"/applications/{application.id}/status"
-
-        def ask(client, to, path=path):
-            return client.replace(path, {"status": to, "updated_by": "me"})
-
-        answers = run_concurrently(lambda: ask(pair[0], "approved"), lambda: ask(pair[1], "rejected"))
+        calls = zip(pair, ["approved", "rejected"], strict=True)
+        answers = run_concurrently(*[partial(move, client, application, to) for client, to in calls])
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         winner = next(answer.json()["status"] for answer in answers if answer.status_code == 200)
         assert_error(next(answer for answer in answers if answer.status_code == 400), 400, "E3001")
         application.refresh_from_db()
         assert (application.status, application.moves) == (winner, 1)
         assert positions(application) == [1]
-    assert Event.objects.count() == 100
+    assert Event.objects.count() == rounds
 
 
 def test_stale_request_cannot_decide_an_application_that_reentered_its_status():
@@ -67,7 +60,7 @@ def test_stale_request_cannot_decide_an_application_that_reentered_its_status():
 
     def ask():
         try:
-            return client.replace(f"/applications/{application.id}/status", {"status": "approved", "updated_by": "me"})
+            return move(client, application, "approved")
         finally:
             connections.close_all()
 
@@ -99,9 +92,7 @@ def wait_for_a_blocked_connection():
 def test_repeated_concurrent_transition_succeeds_once():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
-    path = f"/applications/{application.id}/status"
-    body = {"status": "approved", "updated_by": "me"}
-    answers = run_concurrently(*[lambda client=client: client.replace(path, body) for client in clients(user, 50)])
+    answers = run_concurrently(*[partial(move, client, application, "approved") for client in clients(user, 50)])
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 49
     assert positions(application) == [1]
 
@@ -109,13 +100,12 @@ def test_repeated_concurrent_transition_succeeds_once():
 def test_concurrent_different_transitions_leave_consecutive_history_positions():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
-    path = f"/applications/{application.id}/status"
-    moves = ["approved", "under_review", "pending_documents", "rejected"]
+    moves = ["approved", "under_review", "pending_documents", "rejected"] * 5
 
     def wander(client):
-        return [client.replace(path, {"status": to, "updated_by": "me"}).status_code for to in moves * 5]
+        return [move(client, application, to).status_code for to in moves]
 
-    answers = run_concurrently(*[lambda client=client: wander(client) for client in clients(user, 6)])
+    answers = run_concurrently(*[partial(wander, client) for client in clients(user, 6)])
     done = sum(statuses.count(200) for statuses in answers)
     assert {status for statuses in answers for status in statuses} <= {200, 400}
     rows = list(ApplicationHistory.objects.order_by("position"))
@@ -131,7 +121,7 @@ def test_concurrent_requests_with_one_idempotency_key_create_one_application():
     user = UserFactory()
     key, body = str(uuid.uuid4()), {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}
     crowd = clients(user, 50)
-    answers = run_concurrently(*[lambda client=client: client.send("/applications", body, key=key) for client in crowd])
+    answers = run_concurrently(*[partial(client.send, "/applications", body, key=key) for client in crowd])
     accepted = [answer for answer in answers if answer.status_code == 201]
     busy = [answer for answer in answers if answer.status_code == 409]
     assert len(accepted) + len(busy) == 50
@@ -146,31 +136,28 @@ def test_concurrent_requests_with_one_idempotency_key_create_one_application():
 def test_concurrent_different_requests_with_one_idempotency_key_execute_once():
     user = UserFactory()
     pair = clients(user, 2)
-    for _ in range(20):
+    rounds = quick_or_full(5, 20)
+    for _ in range(rounds):
         key = str(uuid.uuid4())
         bodies = [{"consumer_id": str(user.pk), "offer_id": number, "provider_id": 2} for number in (1, 2)]
-        answers = run_concurrently(
-            *[
-                lambda c=client, b=body, k=key: c.send("/applications", b, key=k)
-                for client, body in zip(pair, bodies, strict=True)
-            ]
-        )
+        calls = [
+            partial(client.send, "/applications", body, key=key) for client, body in zip(pair, bodies, strict=True)
+        ]
+        answers = run_concurrently(*calls)
         statuses = sorted(answer.status_code for answer in answers)
         assert statuses in ([201, 409], [201, 422])
-    assert Application.objects.count() == 20
+    assert Application.objects.count() == rounds
 
 
 def test_concurrent_decision_and_change_of_data_are_consistent():
     user = UserFactory()
     pair = clients(user, 2)
-    for _ in range(30):
+    for _ in range(quick_or_full(10, 30)):
         application = ApplicationFactory(consumer=user, status="under_review", application_data={"v": 1})
         path = f"/applications/{application.id}"
         decided, changed = run_concurrently(
-            *[
-                lambda p=path: pair[0].replace(f"{p}/status", {"status": "approved", "updated_by": "me"}),
-                lambda p=path: pair[1].replace(p, {"updated_by": "me", "application_data": {"v": 2}}),
-            ]
+            partial(pair[0].replace, f"{path}/status", {"status": "approved", "updated_by": "me"}),
+            partial(pair[1].replace, path, {"updated_by": "me", "application_data": {"v": 2}}),
         )
         assert decided.status_code == 200
         application.refresh_from_db()
@@ -187,26 +174,22 @@ def test_concurrent_updates_of_an_offer_have_different_versions():
     offer = OfferFactory(provider=ProviderFactory(owner=user))
     path = f"/provider-offers/{offer.pk}"
 
-    def replace(client, name):
-        body = {"provider_id": offer.provider_id, "name": name, "product_type": "x"}
-        return client.replace(path, body)
-
+    body = {"provider_id": offer.provider_id, "product_type": "x"}
+    callers = clients(user, 8)
     answers = run_concurrently(
-        *[lambda c=client, n=number: replace(c, f"n{n}") for number, client in enumerate(clients(user, 8))]
+        *[partial(client.replace, path, {**body, "name": f"n{number}"}) for number, client in enumerate(callers)]
     )
     assert [answer.status_code for answer in answers] == [200] * 8
     offer.refresh_from_db()
     assert offer.version == 9
     assert sorted(answer.json()["version"] for answer in answers) == list(range(2, 10))
-    for answer in answers:
-        if answer.json()["version"] == 9:
-            assert answer.json()["name"] == offer.name
+    assert [answer.json()["name"] for answer in answers if answer.json()["version"] == 9] == [offer.name]
 
 
 def test_lender_id_claimed_concurrently_has_one_owner():
     users = [UserFactory() for _ in range(8)]
     body = {"provider_id": "fresh", "name": "A", "product_type": "x"}
     callers = [clients(user, 1)[0] for user in users]
-    answers = run_concurrently(*[lambda client=client: client.send("/provider-offers", body) for client in callers])
+    answers = run_concurrently(*[partial(client.send, "/provider-offers", body) for client in callers])
     assert sorted(answer.status_code for answer in answers) == [201] + [403] * 7
     assert Offer.objects.count() == 1
