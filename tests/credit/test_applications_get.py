@@ -8,7 +8,7 @@ from config.core.lifecycle import Actor
 from credit.applications.services import load_visible
 from credit.core.errors import ApplicationNotFound
 from credit.models import ProviderMember
-from tests.api import ApiClient, assert_error, client_of
+from tests.api import ApiClient, assert_error, bearer_of, client_of
 from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue, signed_call
@@ -50,11 +50,15 @@ class TestReviewers:
         )
         assert client_of(make_reviewer()).read(f"{PATH}/{submitted.id}").status_code == 200
 
-    def test_member_of_the_lender_can_read_an_application(self, application):
+    def test_only_members_of_the_lender_can_read_an_application(self, application):
         provider = ProviderFactory(id=str(application.provider_id))
-        member = UserFactory()
+        member, foreign, support = UserFactory(), UserFactory(), UserFactory(is_staff=True)
         ProviderMember.objects.create(provider=provider, user=member)
+        ProviderMember.objects.create(provider=ProviderFactory(), user=foreign)
+        support.groups.add(Group.objects.get(name="Support"))
         assert client_of(member).read(f"{PATH}/{application.id}").status_code == 200
+        for account in (foreign, support):
+            assert_error(client_of(account).read(f"{PATH}/{application.id}"), 404, "E4002")
 
     def test_only_an_active_superuser_can_read_any_application(self, application):
         superuser = UserFactory(is_superuser=True)
@@ -63,23 +67,9 @@ class TestReviewers:
         with pytest.raises(ApplicationNotFound):
             load_visible(str(application.id), Actor(former, "jwt:of-before"))
 
-    def test_member_of_another_lender_cannot_read_an_application(self, application):
-        ProviderFactory(id=str(application.provider_id))
-        member = UserFactory()
-        ProviderMember.objects.create(provider=ProviderFactory(), user=member)
-        assert_error(client_of(member).read(f"{PATH}/{application.id}"), 404, "E4002")
 
-    def test_support_staff_cannot_read_an_application_over_the_api(self, application):
-        support = UserFactory(is_staff=True)
-        support.groups.add(Group.objects.get(name="Support"))
-        assert_error(client_of(support).read(f"{PATH}/{application.id}"), 404, "E4002")
-
-
+@pytest.mark.usefixtures("no_rate_limits")
 class TestQueries:
-    @pytest.fixture(autouse=True)
-    def _unlimited(self, settings):
-        settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
-
     def test_repeated_signed_read_of_an_application_executes_one_statement(
         self, user, application, django_assert_num_queries
     ):
@@ -91,8 +81,6 @@ class TestQueries:
     def test_first_read_of_an_application_with_a_token_executes_two_statements(
         self, user, application, django_assert_num_queries
     ):
-        from tests.api import bearer_of
-
         client_of(user).read("/auth/me")
         token = bearer_of(user)
         with django_assert_num_queries(2):

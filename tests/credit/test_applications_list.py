@@ -1,5 +1,7 @@
 """Test that GET /v1/applications lists the caller's applications, newest first."""
 
+from itertools import combinations
+
 import pytest
 
 from tests.api import assert_error
@@ -20,14 +22,9 @@ def make(count, **members):
     return [str(ApplicationFactory(**members).id) for _ in range(count)][::-1]
 
 
-def test_application_list_contains_own_applications_newest_first(api, user, stranger):
-    own = make(3, consumer=user)
-    make(2, consumer=stranger)
-    assert ids(api.read(PATH)) == own
-
-
-def test_application_list_has_twenty_items_by_default(api, user):
+def test_application_list_contains_twenty_own_applications_newest_first(api, user, stranger):
     own = make(23, consumer=user)
+    make(2, consumer=stranger)
     assert ids(api.read(PATH)) == own[:20]
     assert ids(api.read(f"{PATH}?limit=2")) == own[:2]
     assert ids(api.read(f"{PATH}?limit=100")) == own
@@ -49,8 +46,6 @@ def test_application_filters_can_be_combined(api, user):
 
 
 def test_every_combination_of_matching_filters_finds_the_application(api, user):
-    from itertools import combinations
-
     own = make(1, consumer=user, status="draft", offer_id=1, provider_id=2)
     filters = {"status": "draft", "offer_id": 1, "provider_id": 2}
     for size in range(4):
@@ -65,6 +60,6 @@ def test_application_list_rejects_unknown_query_parameters(api):
     assert [detail["field"] for detail in refusal["details"]] == ["page", "consumer"]
 
 
-@pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])
-def test_listing_another_users_applications_returns_403(api, user, other):
-    assert_error(api.read(f"{PATH}?consumer_id={other.format(user.pk)}"), 401, "E2004")
+def test_listing_another_users_applications_returns_401(api, user):
+    for other in ("0", "999999", "abc", "%ff", f"0{user.pk}", f" {user.pk}", f"{user.pk}.0"):
+        assert_error(api.read(f"{PATH}?consumer_id={other}"), 401, "E2004")

@@ -57,19 +57,12 @@ def test_application_update_creates_a_revision_only_if_data_changes(api, path, a
     assert row.credential.startswith("jwt:")
     application.refresh_from_db()
     assert application.data_changed_by == user
-
-
-def test_application_revision_contains_the_id_of_the_authors_api_key(user, path):
+    event = Event.objects.latest("id")
+    assert event.type == "application.updated"
+    assert "1.5" not in json.dumps(event.object)
     issued = issue(user)
     ApiClient(api_key=issued.key).replace(path, {"updated_by": "x", "application_data": 1})
-    assert ApplicationRevision.objects.get().credential == f"api_key:{issued.record.pk}"
-
-
-def test_application_update_emits_an_event_without_the_data(api, path):
-    api.replace(path, {"updated_by": "me", "application_data": {"secret": "income"}})
-    event = Event.objects.get()
-    assert event.type == "application.updated"
-    assert "income" not in json.dumps(event.object)
+    assert ApplicationRevision.objects.latest("id").credential == f"api_key:{issued.record.pk}"
 
 
 def test_reviewer_cannot_change_an_application(path, application):
@@ -79,16 +72,18 @@ def test_reviewer_cannot_change_an_application(path, application):
     assert_error(client_of(reviewer).replace(path, {"updated_by": "r", "notes": "x"}), 404, "E4002")
 
 
-@pytest.mark.parametrize("status", MACHINE.statuses)
-def test_decided_application_rejects_data_changes_and_accepts_notes(api, path, application, status):
-    Application.objects.update(status=status)
-    changed = api.replace(path, {"updated_by": "me", "application_data": {"new": 1}, "notes": "both"})
-    if status in FROZEN:
+def test_decided_application_rejects_data_changes_and_accepts_notes(api, path, application):
+    for status in FROZEN:
+        Application.objects.update(status=status)
+        changed = api.replace(path, {"updated_by": "me", "application_data": {"new": 1}, "notes": "both"})
         assert_error(changed, 400, "E3004")
-        application.refresh_from_db()
-        assert (application.application_data, application.notes) == ({"old": 1}, "old")
-        assert ApplicationRevision.objects.count() == Event.objects.count() == 0
-    else:
-        assert changed.status_code == 200
-    noted = api.replace(path, {"updated_by": "me", "notes": "only notes"})
-    assert (noted.status_code, noted.json()["notes"]) == (200, "only notes")
+    application.refresh_from_db()
+    assert (application.application_data, application.notes) == ({"old": 1}, "old")
+    assert ApplicationRevision.objects.count() == Event.objects.count() == 0
+    for status in MACHINE.statuses:
+        Application.objects.update(status=status)
+        if status not in FROZEN:
+            changed = api.replace(path, {"updated_by": "me", "application_data": {"new": status}, "notes": "both"})
+            assert (changed.status_code, changed.json()["notes"]) == (200, "both"), status
+        noted = api.replace(path, {"updated_by": "me", "notes": "only notes"})
+        assert (noted.status_code, noted.json()["notes"]) == (200, "only notes"), status

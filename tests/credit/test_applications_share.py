@@ -11,6 +11,7 @@ from config.core.lifecycle import Actor
 from credit.anchoring.verify_decision import FAIL, verify
 from credit.core.errors import InvalidApplicationTransition
 from credit.models import Application, ProviderMember, Score
+from identity.access.scopes import SCOPES
 from tests.api import assert_error, client_of
 from tests.credit.scoring import submitting
 from tests.credit.scoring.bundles import bundle, recorded
@@ -42,24 +43,20 @@ def offer(user):
 
 
 class TestShareField:
-    def test_application_share_is_empty_by_default(self, api, user):
-        response = api.send(PATH, body_for(user))
-        assert (response.status_code, response.json()["share"]) == (201, [])
+    def test_share_is_in_every_response_about_the_application(self, api, user):
+        for share in (*SHARES, ["identity", "bank"], ["bank", "bank"]):
+            created = api.send(PATH, body_for(user, share=share)).json()
+            expected = sorted(set(share))
+            assert created["share"] == expected
+            assert api.read(f"{PATH}/{created['id']}").json()["share"] == expected
+            assert api.read(PATH).json()[0]["share"] == expected
 
-    @pytest.mark.parametrize("share", [*SHARES, ["identity", "bank"], ["bank", "bank"]])
-    def test_share_is_in_every_response_about_the_application(self, api, user, share):
-        created = api.send(PATH, body_for(user, share=share)).json()
-        expected = sorted(set(share))
-        assert created["share"] == expected
-        assert api.read(f"{PATH}/{created['id']}").json()["share"] == expected
-        assert [row["share"] for row in api.read(PATH).json()] == [expected]
-
-    @pytest.mark.parametrize("share", [["Bank"], ["account"], ["bank", 1], ["bank"] * 3])
-    def test_invalid_application_share_is_rejected(self, api, user, share):
-        assert_error(api.send(PATH, body_for(user, share=share)), 400, "E1001")
+    def test_invalid_application_share_is_rejected(self, api, user):
         application = ApplicationFactory(consumer=user)
-        changed = api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": share})
-        assert_error(changed, 400, "E1001")
+        for share in (["Bank"], ["account"], ["bank", 1], ["bank"] * 3):
+            assert_error(api.send(PATH, body_for(user, share=share)), 400, "E1001")
+            changed = api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": share})
+            assert_error(changed, 400, "E1001")
         assert Application.objects.get().share == []
 
     def test_share_of_an_application_can_change_only_in_a_draft(self, api, user):
@@ -85,23 +82,18 @@ class TestApps:
     @pytest.mark.parametrize("limited", [app_of, key_of])
     def test_scoped_credential_can_share_only_data_that_its_scopes_cover(self, user, limited):
         application = ApplicationFactory(consumer=user)
+        path = f"{PATH}/{application.pk}"
+        without = limited(user, "applications:write", "offers:read")
         for share, scope in ((["bank"], "bankdata:read"), (["identity"], "identity:read")):
-            without = limited(user, "applications:write", "offers:read")
             body = {"updated_by": "app", "share": share}
-            for refused in (
-                without.send(PATH, body_for(user, share=share)), without.replace(f"{PATH}/{application.pk}", body),
-            ):  # fmt: skip
+            for refused in (without.send(PATH, body_for(user, share=share)), without.replace(path, body)):
                 assert assert_error(refused, 403, "E2005")["details"] == {"required": scope}
             allowed = limited(user, "applications:write", scope)
             assert allowed.send(PATH, body_for(user, share=share)).status_code == 201
             assert_error(allowed.send(PATH, body_for(user, share=["bank", "identity"])), 403, "E2005")
-            assert allowed.replace(f"{PATH}/{application.pk}", body).status_code == 200
-
-    def test_app_can_clear_the_share_of_an_application(self, user):
-        application = ApplicationFactory(consumer=user, share=["bank"])
-        app = app_of(user, "applications:write")
-        assert app.send(PATH, body_for(user, share=[])).status_code == 201
-        assert app.replace(f"{PATH}/{application.pk}", {"updated_by": "app", "share": []}).json()["share"] == []
+            assert allowed.replace(path, body).status_code == 200
+        assert without.send(PATH, body_for(user, share=[])).status_code == 201
+        assert without.replace(path, {"updated_by": "app", "share": []}).json()["share"] == []
 
     def test_submission_by_an_app_is_scored_with_what_the_applicant_shares(self, user, offer):
         application = submitting.draft_for(offer, user, share=["bank"])
@@ -113,13 +105,11 @@ class TestApps:
 
 
 class TestScores:
-    @pytest.mark.parametrize("share", SHARES)
-    @pytest.mark.parametrize("at_once", [True, False])
+    @pytest.mark.parametrize(("share", "at_once"), zip(SHARES, [True, False, True, False], strict=True))
     def test_score_uses_only_shared_facts(self, api, user, offer, share, at_once):
         begun = {"initial_status": "submitted"} if at_once else {}
-        created = api.send(
-            PATH, body_for(user, offer, share=share, application_data=submitting.SAYS_GOOD, **begun)
-        ).json()
+        body = body_for(user, offer, share=share, application_data=submitting.SAYS_GOOD, **begun)
+        created = api.send(PATH, body).json()
         if not at_once:
             api.replace(f"{PATH}/{created['id']}/status", {"status": "submitted", "updated_by": "me"})
         facts = Score.objects.get().kept_facts.values()
@@ -128,7 +118,7 @@ class TestScores:
         assert (facts["bank.accounts_balance_cents"] == 777) is ("bank" in share)
         assert (facts["identity.verified"] is True) is ("identity" in share)
 
-    @pytest.mark.parametrize("share", SHARES)
+    @pytest.mark.parametrize("share", SHARES[::3])
     def test_decision_bundle_for_a_lender_contains_only_shared_facts(self, api, user, offer, share, settings):
         settings.REVIEW_POLICY = "reviewed"
         member = UserFactory()
@@ -168,6 +158,4 @@ def test_console_shows_the_shared_data_of_an_application(share, words):
 
 
 def test_scope_text_states_that_an_app_can_share_data_with_lenders():
-    from identity.access.scopes import SCOPES
-
     assert "share the bank accounts and identity checks that it can see itself" in SCOPES["applications:write"]

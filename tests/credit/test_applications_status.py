@@ -1,5 +1,7 @@
 """Test the state table, the review policies, and the effects of PUT /v1/applications/{id}/status."""
 
+from itertools import product
+
 import pytest
 from django.db import transaction
 from django.utils import timezone
@@ -77,35 +79,27 @@ class TestReviewed:
     def _policy(self, settings):
         settings.REVIEW_POLICY = "reviewed"
 
-    @pytest.mark.parametrize("who", ["consumer", "reviewer", "member"])
-    def test_applicant_and_reviewers_can_make_only_transitions_of_their_role(self, user, reviewer, member, who):
+    def test_applicant_and_reviewers_can_make_only_transitions_of_their_role(self, user, reviewer, member):
         application = ApplicationFactory(consumer=user, data_changed_by=user)
-        actor = Actor(user={"consumer": user, "reviewer": reviewer, "member": member}[who], credential="jwt:x")
-        for (start, to), role in TABLE.items():
+        for account, ((start, to), role) in product((user, reviewer, member), TABLE.items()):
             application.status = start
-            refusal = application.check_transition(to, actor)
+            refusal = application.check_transition(to, Actor(user=account, credential="jwt:x"))
             if role is Role.SYSTEM:
                 assert isinstance(refusal, InvalidApplicationTransition), (start, to)
-            elif role is Role.EITHER or (role is Role.OWNER) == (who == "consumer"):
+            elif role is Role.EITHER or (role is Role.OWNER) == (account == user):
                 assert refusal is None, (start, to)
             else:
                 assert isinstance(refusal, ReviewerRequired), (start, to)
 
-    @pytest.mark.parametrize(
-        ("who", "to"), [("consumer", "approved"), ("reviewer", "withdrawn"), ("member", "withdrawn")]
-    )
-    def test_transition_of_another_role_is_rejected_and_changes_nothing(self, user, reviewer, member, who, to):
+    def test_transition_of_another_role_is_rejected_and_changes_nothing(self, user, reviewer, member):
         application = ApplicationFactory(consumer=user, status="under_review", data_changed_by=user)
-        caller = {"consumer": user, "reviewer": reviewer, "member": member}[who]
-        assert_error(move(client_of(caller), application, to, metadata=BECAUSE), 403, "E2010")
+        for caller, to in ((user, "approved"), (reviewer, "withdrawn"), (member, "withdrawn")):
+            assert_error(move(client_of(caller), application, to, metadata=BECAUSE), 403, "E2010")
         application.refresh_from_db()
         assert application.status == "under_review"
-
-    @pytest.mark.parametrize("who", ["reviewer", "member"])
-    def test_transition_of_a_draft_by_a_reviewer_returns_404(self, user, reviewer, member, who):
-        application = ApplicationFactory(consumer=user, status="draft")
-        caller = {"reviewer": reviewer, "member": member}[who]
-        assert_error(move(client_of(caller), application, "submitted"), 404, "E4002")
+        for caller in (reviewer, member):
+            draft = ApplicationFactory(consumer=user, status="draft")
+            assert_error(move(client_of(caller), draft, "submitted"), 404, "E4002")
 
     def test_reviewed_policy_allows_reviewers_to_review_their_own_application(self, reviewer):
         application = ApplicationFactory(consumer=reviewer, status="submitted")
@@ -141,39 +135,28 @@ class TestFourEyes:
 
 
 class TestFieldsOfATransition:
-    def test_submission_pins_the_offer_of_the_application(self, api, user):
+    @pytest.mark.parametrize("decision", ["approved", "rejected"])
+    def test_decision_stores_reviewer_reason_and_time_and_a_reopening_clears_the_reason(self, api, user, decision):
+        application = ApplicationFactory(consumer=user, status="under_review")
+        shown = move(api, application, decision, updated_by="Dr. R", reason="because").json()
+        assert (shown["reviewed_by"], shown["status_reason"]) == ("Dr. R", "because")
+        assert shown["reviewed_at"] == shown["updated_at"]
+        shown = move(api, application, "under_review").json()
+        assert (shown["status_reason"], shown["reviewed_by"]) == (None, "Dr. R")
+
+    def test_submission_pins_the_offer_and_its_time(self, api, user):
         offer = OfferFactory(version=3, apr_max_percent=9.5)
         application = ApplicationFactory(consumer=user, offer_id=offer.pk, provider_id=int(offer.provider_id))
         shown = move(api, application, "submitted").json()
         application.refresh_from_db()
         assert shown["submitted_at"] == shown["updated_at"]
-        assert application.offer_version == 3
-        assert application.offer_snapshot["apr_max_percent"] == 9.5
-        api_of_owner = client_of(offer.owner)
+        assert (application.offer_version, application.offer_snapshot["apr_max_percent"]) == (3, 9.5)
         terms = {"provider_id": offer.provider_id, "name": "B", "product_type": "x"}
-        assert api_of_owner.replace(f"/provider-offers/{offer.pk}", terms).json()["version"] == 4
+        assert client_of(offer.owner).replace(f"/provider-offers/{offer.pk}", terms).json()["version"] == 4
         application.refresh_from_db()
         assert application.offer_version == 3
-
-    @pytest.mark.parametrize("decision", ["approved", "rejected"])
-    def test_decision_stores_the_reviewer_the_reason_and_the_time(self, api, user, decision):
-        application = ApplicationFactory(consumer=user, status="under_review")
-        shown = move(api, application, decision, updated_by="Dr. R", reason="because").json()
-        assert (shown["reviewed_by"], shown["status_reason"]) == ("Dr. R", "because")
-        assert shown["reviewed_at"] == shown["updated_at"]
-
-    def test_reopening_an_application_clears_the_decision_reason(self, api, user):
-        application = ApplicationFactory(consumer=user, status="under_review")
-        move(api, application, "rejected", reason="because")
-        shown = move(api, application, "under_review").json()
-        assert shown["status_reason"] is None
-        assert shown["reviewed_by"] == "me"
-
-    def test_submitted_at_is_the_time_of_the_first_submission(self, api, user):
-        application = ApplicationFactory(consumer=user)
-        first = move(api, application, "submitted").json()["submitted_at"]
         for to in ("pending_documents", "under_review", "approved"):
-            assert move(api, application, to).json()["submitted_at"] == first
+            assert move(api, application, to).json()["submitted_at"] == shown["submitted_at"]
 
     def test_history_entry_contains_updated_by_and_the_authenticated_account(self, user, stranger):
         issued = issue(user)
