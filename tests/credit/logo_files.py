@@ -20,14 +20,8 @@ def header(width=2, height=2, depth=8, color=6, interlace=0):
 
 
 def png(*extra, head=None, pixels=bytes(2 * (1 + 2 * 4)), after=b""):
-    return (
-        SIGNATURE
-        + (head or header())
-        + b"".join(extra)
-        + chunk(b"IDAT", zlib.compress(pixels))
-        + chunk(b"IEND")
-        + after
-    )
+    chunks = [head or header(), *extra, chunk(b"IDAT", zlib.compress(pixels)), chunk(b"IEND")]
+    return SIGNATURE + b"".join(chunks) + after
 
 
 SVG = svg('<title>Quartz</title><rect width="10" height="10" fill="#0b6b51"/>')

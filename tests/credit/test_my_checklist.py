@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from credit.applications.services import IDLE_DAYS, expire_idle
 from credit.core import deadlines
-from credit.core.applicants import Applicants
 from credit.documents.requests import mark_document
 from credit.models import DocumentFile
 from tests.credit.document_support import PDF, with_documents
+from tests.credit.test_my_content import living_in, written
 from tests.credit.test_my_language import german, spanish, speaking
 from tests.credit.test_my_pages import browser_of, page_of
 from tests.factories import UserFactory
@@ -62,6 +62,7 @@ def test_received_document_shows_its_file_and_time_below_the_missing_documents(a
 
 
 def test_section_counts_received_documents_and_shows_the_last_day(application):
+    application = written(application, living_in("OR"))
     page = page_of(application)
     assert "0 of 3 received" in page
     for number, name in enumerate(NAMES[:2], start=1):
@@ -70,7 +71,8 @@ def test_section_counts_received_documents_and_shows_the_last_day(application):
         assert "Send to the lender" not in page
     application.refresh_from_db()
     last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
-    assert f"Upload the missing documents by {deadlines.in_words(last, 'UTC')}." in page
+    zone = "America/Los_Angeles"
+    assert f"Upload the missing documents by {deadlines.in_words(last, zone)}." in page
     expire_idle(now=last - timedelta(seconds=1))
     application.refresh_from_db()
     assert application.status == "pending_documents"
@@ -80,42 +82,27 @@ def test_section_counts_received_documents_and_shows_the_last_day(application):
     assert "Send to the lender" in page
     application.refresh_from_db()
     last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
-    assert f"Send the application to the lender by {deadlines.in_words(last, 'UTC')}." in page
-
-
-def test_application_expires_at_the_last_day_of_the_section(application):
-    expire_idle(now=application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"]))
+    assert f"Send the application to the lender by {deadlines.in_words(last, zone)}." in page
+    expire_idle(now=last)
     application.refresh_from_db()
     assert application.status == "expired"
     page = section_of(page_of(application))
-    assert "0 of 3 received" in page
+    assert "3 of 3 received" in page
     assert "Upload" not in page
 
 
-def test_last_day_is_in_the_time_zone_of_the_applicant(application):
-    address = {"line1": "1 Main St", "city": "Portland", "region": "OR", "postal_code": "97201", "country": "US"}
-    application.applicants = Applicants.of([{"legal_name": "Ada Example", "address": address}])
-    application.save()
-    last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
-    assert f"by {deadlines.in_words(last, 'America/Los_Angeles')}." in page_of(application)
-
-
-def test_another_file_can_be_added_to_a_received_document(application):
+def test_another_file_can_be_added_and_a_rejected_file_opens_the_field_with_the_error(application):
     upload(application, "Payslip", "page-1.pdf")
     page = upload(application, "Payslip", "page-2.pdf", PDF + b"%2")
     assert page.index("page-1.pdf") < page.index("page-2.pdf")
     assert "1 of 3 received" in page
-
-
-def test_rejected_other_file_opens_the_field_with_the_error(application):
-    upload(application, "Payslip")
     page = section_of(upload(application, "Payslip", "x.pdf", b"MZ"))
     assert "<details open>" in page
     assert "must be a PDF, JPEG, or PNG" in page.partition("<details open>")[2]
     assert "<details>" in section_of(page_of(application))
 
 
-def test_document_that_is_requested_again_is_missing_and_shows_earlier_files(application):
+def test_document_is_missing_if_requested_again_and_has_no_field_if_accepted(application):
     upload(application, "Payslip", "blurred.pdf")
     document = application.requested_documents.get(name="Payslip")
     mark_document(application, document.pk, "requested", by=UserFactory(), now=timezone.now(), reason="It is blurred.")
@@ -124,11 +111,6 @@ def test_document_that_is_requested_again_is_missing_and_shows_earlier_files(app
     assert "0 of 3 received" in page
     assert "It is blurred." in page
     assert "blurred.pdf" in page
-
-
-def test_accepted_document_has_no_field(application):
-    upload(application, "Payslip")
-    document = application.requested_documents.get(name="Payslip")
     mark_document(application, document.pk, "accepted", by=UserFactory(), now=timezone.now())
     page = page_of(application)
     assert documents_in(page)[-1] == ("Payslip", "Accepted", False)

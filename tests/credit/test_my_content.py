@@ -60,14 +60,10 @@ def test_application_page_shows_data_with_the_offers_schema_titles():
 
 def test_application_page_shows_applicants_country_language_and_birth_in_words():
     page = page_of(written(applied(listed()), [{**PERSON, "language": "en"}, LEAST]))
-    assert "Applicant 1" in page
-    assert "Applicant 2" in page
     rows = rows_of(page)
-    assert rows["Date of birth"] == "February 29, 1980"
-    assert rows["E-mail address"] == "rosa@example.test"
-    assert rows["Language"] == "English"
-    assert rows["Country"] == "Latvia"
-    assert "United States" in page
+    assert all(words in page for words in ("Applicant 1", "Applicant 2", "United States"))
+    assert (rows["Date of birth"], rows["E-mail address"]) == ("February 29, 1980", "rosa@example.test")
+    assert (rows["Language"], rows["Country"]) == ("English", "Latvia")
 
 
 def test_draft_page_states_that_the_draft_is_not_submitted():
@@ -81,12 +77,13 @@ def test_draft_page_states_that_the_draft_is_not_submitted():
     assert "before you send it" not in sent
 
 
-@pytest.mark.parametrize(("share", "is_shared"), [([], False), (["bank", "identity"], True)])
-def test_application_page_lists_the_data_shared_with_the_lender(share, is_shared):
-    page = page_of(applied(listed(), share=share))
-    assert "This application and its documents" in page
-    assert ("Your linked bank accounts" in page) is is_shared
-    assert ("Your identity check" in page) is is_shared
+def test_application_page_lists_the_data_shared_with_the_lender():
+    offer = listed()
+    for share, is_shared in (([], False), (["bank", "identity"], True)):
+        page = page_of(applied(offer, share=share))
+        assert "This application and its documents" in page
+        assert ("Your linked bank accounts" in page) is is_shared
+        assert ("Your identity check" in page) is is_shared
 
 
 def test_application_page_shows_the_lenders_name_and_address():
@@ -126,14 +123,12 @@ def test_application_page_omits_erased_and_unreadable_applicants(settings):
 
 
 @pytest.mark.parametrize(
-    "data", [["a", {"b": 1}], "text", 3.5, {"a": [{"b": [1]}]}, {"x_cents": 1.5, "y_cents": 1e300}]
+    "data",
+    [["a", {"b": 1}], "text", 3.5, {"a": [{"b": [1]}]}, {"x_cents": 1.5, "<b>x</b>": "<script>alert(1)</script>"}],
 )
-def test_application_page_renders_data_of_any_json_type(data):
-    assert "Your answers" in page_of(applied(listed(), data=data))
-
-
-def test_application_page_escapes_application_data():
-    page = page_of(applied(listed(), data={"<b>x</b>": "<script>alert(1)</script>"}))
+def test_application_page_renders_and_escapes_data_of_any_json_type(data):
+    page = page_of(applied(listed(), data=data))
+    assert "Your answers" in page
     assert "<script>" not in page
     assert "<b>" not in page
 
@@ -188,9 +183,9 @@ def test_application_page_lists_uploaded_files_after_the_decision():
     assert 'type="file"' not in page
 
 
-@pytest.mark.parametrize("language", ["en", "es", "de"])
-def test_every_country_has_a_name_in_each_language(language):
-    with translation.override(language):
-        names = {country_name(code) for code in COUNTRIES}
-    assert len(names) == len(COUNTRIES)
-    assert not names & set(COUNTRIES)
+def test_every_country_has_a_name_in_each_language():
+    for language in ("en", "es", "de"):
+        with translation.override(language):
+            names = {country_name(code) for code in COUNTRIES}
+        assert len(names) == len(COUNTRIES)
+        assert not names & set(COUNTRIES)

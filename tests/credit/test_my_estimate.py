@@ -29,35 +29,29 @@ class TestEstimate:
         assert not Application.objects.exists()
 
     def test_estimate_button_requires_only_the_amount_and_the_term(self, user):
-        full_offer = listed(application_schema=SCHEMA)
-        answer, page = send(f"/my/apply/{full_offer.pk}", user, "estimate")
+        path = f"/my/apply/{listed(application_schema=SCHEMA).pk}"
+        answer, page = send(path, user, "estimate")
         assert answer.status_code == 400
         assert errors_in(page).keys() == {"data-amount_cents", "data-term_months"}
-        answer, page = send(f"/my/apply/{full_offer.pk}", user, "estimate", **{"data-amount_cents": "50"})
+        answer, page = send(path, user, "estimate", **{"data-amount_cents": "50"})
         assert "Estimated installments" not in page
-
-    def test_form_of_a_draft_shows_its_installments(self, user):
-        full_offer = listed(application_schema=SCHEMA)
-        send(f"/my/apply/{full_offer.pk}", user, "save", **TYPED)
-        page = browser_of(user).get(f"/my/applications/{draft_of(user).pk}/edit").content.decode()
-        assert "Estimated installments" in page
 
     def test_line_of_credit_has_no_estimate(self, user):
         page = browser_of(user).get(f"/my/apply/{listed(term_options_months=None).pk}").content.decode()
         assert "Compute the installments" not in page
 
 
-class TestPrefill:
-    def test_new_form_has_the_applicant_of_the_latest_application(self, user):
-        full_offer = listed(application_schema=SCHEMA)
-        page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
-        assert "from your latest application" not in page
-        send(f"/my/apply/{full_offer.pk}", user, "save", **TYPED)
-        page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
-        assert "from your latest application" in page
-        assert 'value="Ada Example"' in page
-        assert "8000.50" not in page
-        assert 'value="Ada Example"' not in browser_of(UserFactory()).get(f"/my/apply/{full_offer.pk}").content.decode()
+def test_new_form_has_the_applicant_of_the_latest_application_and_a_draft_its_installments(user):
+    path = f"/my/apply/{listed(application_schema=SCHEMA).pk}"
+    assert "from your latest application" not in browser_of(user).get(path).content.decode()
+    send(path, user, "save", **TYPED)
+    page = browser_of(user).get(path).content.decode()
+    assert "from your latest application" in page
+    assert 'value="Ada Example"' in page
+    assert "8000.50" not in page
+    assert 'value="Ada Example"' not in browser_of(UserFactory()).get(path).content.decode()
+    draft = browser_of(user).get(f"/my/applications/{draft_of(user).pk}/edit").content.decode()
+    assert "Estimated installments" in draft
 
 
 def test_draft_without_an_amount_names_the_missing_figures_and_cannot_be_submitted(user):

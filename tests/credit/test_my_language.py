@@ -75,17 +75,14 @@ def agreement(browser, application_id):
     return browser.get(f"/my/applications/{application_id}/agreement").content.decode()
 
 
-def test_declined_approval_page_is_available_in_spanish():
+def test_declined_and_expired_application_pages_are_available_in_spanish():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.approve(0)
     text = spanish(decide(world.application, "decline"))
     assert "Usted rechazó este préstamo." in text
     assert "El solicitante rechazó las condiciones aprobadas." in text
-
-
-def test_expired_application_page_is_available_in_spanish():
-    application = speaking(World(start=timezone.now()).application)
+    application = speaking(World(world.offer, start=timezone.now()).application)
     expire_idle(now=timezone.now() + timedelta(days=31))
     assert "30 días sin actividad." in spanish(page_of(application))
 
@@ -93,26 +90,16 @@ def test_expired_application_page_is_available_in_spanish():
 def test_rejection_and_reconsideration_pages_are_available_in_spanish():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
-    world.reject(0, ["bankruptcy", "no_credit_file"])
-    assert "Bancarrota; Sin expediente de crédito." in spanish(page_of(world.application))
-    assert "Escriba sus motivos para la reconsideración" in spanish(
-        press_button(world.application, "ask_again", statement="")
-    )
-    assert "Un revisor que no participó en la decisión responderá" in spanish(
-        press_button(world.application, "ask_again", statement="Más.")
-    )
-
-
-def test_rejection_page_shows_the_reasons_in_spanish_next_to_the_lenders_message():
-    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
-    world.submit(0)
-    world.move(0, "rejected", reason="Your income is too low.", metadata={"reasons": ["income_insufficient"]})
+    reasons = {"reasons": ["bankruptcy", "no_credit_file"]}
+    world.move(0, "rejected", reason="Your income is too low.", metadata=reasons)
     page = spanish(page_of(world.application))
     why = page.partition("Por qué se rechazó")[2].partition("Qué ocurre ahora")[0].split()
-    assert " ".join(why) == (
-        "Ingresos insuficientes para el monto del crédito solicitado Mensaje del prestamista Your income is too low."
-    )
+    assert " ".join(why) == "Bancarrota Sin expediente de crédito Mensaje del prestamista Your income is too low."
     assert '<span lang="en">Your income is too low.</span>' in page_of(world.application)
+    empty = press_button(world.application, "ask_again", statement="")
+    assert "Escriba sus motivos para la reconsideración" in spanish(empty)
+    requested = press_button(world.application, "ask_again", statement="Más.")
+    assert "Un revisor que no participó en la decisión responderá" in spanish(requested)
 
 
 def test_message_of_a_reviewer_has_the_language_in_its_metadata():

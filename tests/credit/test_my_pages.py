@@ -17,7 +17,6 @@ from credit.documents.requests import mark_document
 from credit.models import Application, Consent, DocumentFile
 from credit.my.words import delivery_in_words
 from credit.notices.services import consent_text, give_consent
-from tests.api import client_of
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.notices.world import World
 from tests.credit.support import make_reviewer as reviewer
@@ -90,18 +89,12 @@ class TestList:
         assert page.count("<h2 ") == 20
         assert browser.get("/my?page=2").content.decode().count("<h2 ") == 5
         assert browser.get("/my?page=x").status_code == 404
-
-    @pytest.mark.parametrize("path", ["", "/applications/01a20000-0000-7000-8000-000000000000"])
-    def test_visitor_is_redirected_to_log_in_before_viewing_applications(self, path):
-        assert Client().get(f"/my{path}").headers["Location"].startswith("/account/login")
+        assert 'href="/my"' in browser.get("/account/").content.decode()
+        for path in ("", "/applications/01a20000-0000-7000-8000-000000000000"):
+            assert Client().get(f"/my{path}").headers["Location"].startswith("/account/login")
 
 
 class TestButtons:
-    def test_submit_button_submits_the_draft(self, committed, offer):
-        application = applied(offer, status="draft", submitted_at=None)
-        assert "The application was sent to the lender." in press_button(application, "send")
-        assert application.status == "submitted"
-
     def test_submit_button_of_an_incomplete_draft_lists_missing_items(self, offer):
         schema = {
             "type": "object",
@@ -122,14 +115,10 @@ class TestButtons:
         assert "The application has changed." in press_button(application, "withdraw")
         assert application.status == "withdrawn"
 
-    def test_unknown_button_of_the_application_page_changes_nothing(self, offer):
+    def test_unknown_button_of_the_application_page_changes_nothing(self, offer, settings):
         application = applied(offer)
         assert "Nothing was changed" in press_button(application, "approve")
-        assert application.status == "under_review"
-
-    def test_open_policy_does_not_let_applicants_review_on_their_page(self, offer, settings):
-        settings.REVIEW_POLICY = "open"
-        application = applied(offer)
+        settings.REVIEW_POLICY = "open"  # This policy does not let applicants review on their page.
         press_button(application, "send")
         assert application.status == "under_review"
 
@@ -158,33 +147,26 @@ class TestDocuments:
         press_button(application, "send")
         assert application.status == "under_review"
 
-    def test_application_page_shows_the_request_reason_above_requested_documents(self):
+    def test_application_page_shows_the_request_reason_and_the_counteroffer_above_documents(self):
         world = World(start=timezone.now())
         world.submit(0)
         world.request_documents(0)
         page = page_of(world.application)
         assert 0 < page.index("Message from the lender") < page.index("Please.") < page.index("Payslip")
-
-    def test_application_page_shows_the_counteroffer_above_uploaded_documents(self):
-        world = World(start=timezone.now())
-        world.submit(0)
-        world.request_documents(0)
         world.supply(0)
         world.counter(0)
         page = page_of(world.application)
         assert 0 < page.index("Check the terms and decide") < page.index("Payslip")
         assert "Message from the lender" not in page
 
-    def test_page_upload_of_an_unsupported_file_type_is_rejected(self):
-        application = with_documents(UserFactory())
-        assert "must be a PDF, JPEG, or PNG" in upload_file(application, b"MZ")
-        assert not DocumentFile.objects.exists()
-
-    def test_page_upload_of_a_large_file_is_rejected_with_a_message(self, settings):
+    def test_page_upload_of_a_missing_large_or_unsupported_file_is_rejected_with_a_message(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
         application = with_documents(UserFactory())
+        assert "must be a PDF, JPEG, or PNG" in upload_file(application, b"MZ")
         assert "The file is too large." in upload_file(application, PDF + b"x" * 2_000)
         assert "The file is too large." in upload_file(application, PDF + b"x" * 200_000)
+        path = f"/my/applications/{application.pk}/documents/{application.requested_documents.get().pk}"
+        assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
         assert not DocumentFile.objects.exists()
 
     def test_each_upload_field_has_the_document_name_and_a_separate_error(self):
@@ -212,38 +194,25 @@ class TestDocuments:
         assert "It was accepted." in page_of(application)
         assert "accepts no more files" in upload_file(application)
 
-    @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
-    def test_page_upload_by_another_account_or_without_csrf_token_is_rejected(self, fault):
+    def test_page_upload_by_another_account_or_without_csrf_token_is_rejected(self):
         application = with_documents(UserFactory())
-        browser = {
-            "stranger": lambda: browser_of(UserFactory()),
-            "token": lambda: browser_of(application.consumer, enforce_csrf_checks=True),
-            "nobody": Client,
-        }[fault]()
-        upload_file(application, browser=browser)
+        without_token = browser_of(application.consumer, enforce_csrf_checks=True)
+        for browser in (browser_of(UserFactory()), without_token, Client()):
+            upload_file(application, browser=browser)
         assert not DocumentFile.objects.exists()
-
-    def test_page_upload_without_a_file_shows_an_error(self):
-        application = with_documents(UserFactory())
-        path = f"/my/applications/{application.pk}/documents/{application.requested_documents.get().pk}"
-        assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
 
 
 BY_POST = "We also send these notices by post."
 PRICING_IS_HERE = "The notice about your credit report and the price of the credit is only available here."
 
 
-@pytest.mark.parametrize(
-    ("channels", "kinds", "expected"),
-    [
-        (["portal", "post"], ["pricing"], ""),
-        (["post"], ["pricing"], BY_POST),
+def test_pricing_notice_is_not_announced_by_post_if_its_page_is_enough(settings):
+    for channels, kinds, expected in (
+        (["portal", "post"], ["pricing"], ""), (["post"], ["pricing"], BY_POST),
         (["portal", "post"], ["approval", "pricing"], f"{BY_POST} {PRICING_IS_HERE}"),
-    ],
-)
-def test_pricing_notice_is_not_announced_by_post_if_its_page_is_enough(channels, kinds, expected, settings):
-    settings.NOTICE_CHANNELS = channels
-    assert delivery_in_words(kinds, has_consented=False) == expected
+    ):  # fmt: skip
+        settings.NOTICE_CHANNELS = channels
+        assert delivery_in_words(kinds, has_consented=False) == expected
 
 
 def without_way_back(answer, application):
@@ -279,10 +248,8 @@ class TestNotices:
         assert notice.deliveries.count() == 0
         assert "You also receive these notices by post or from the lender." in page_of(rejected)
         text = consent_text("en")
-        give_consent(
-            text_sha256=digest_of(text), language="en", actor=Actor(user=rejected.consumer, credential="jwt"),
-            now=timezone.now(),
-        )  # fmt: skip
+        actor = Actor(user=rejected.consumer, credential="jwt")
+        give_consent(text_sha256=digest_of(text), language="en", actor=actor, now=timezone.now())
         assert "You also receive these notices" not in page_of(rejected)
         answer = browser_of(rejected.consumer).get(path)
         assert without_way_back(answer, rejected) == notice.html
@@ -325,8 +292,3 @@ class TestNotices:
         assert "Withdraw the consent" in browser.get("/my/consent").content.decode()
         browser.post("/my/consent", {"do": "withdraw"})
         assert not Consent.is_given_by(user.pk)
-
-
-def test_account_page_links_to_the_applications(user):
-    assert 'href="/my"' in browser_of(user).get("/account/").content.decode()
-    assert client_of(user).read("/applications").json() == []

@@ -37,6 +37,8 @@ def test_rejection_has_no_last_day_for_reconsideration_and_a_time_for_the_answer
     assert "You can&#x27;t attach files here." in page or "You can't attach files here." in page
     assert '<a href="#lender">Your lender</a>' in page
     assert '<section id="lender">' in page
+    assert "La petición no tiene plazo." in spanish(page_of(speaking(world.application)))
+    assert "Die Anfrage hat keine Frist." in german(page_of(speaking(world.application, "de")))
 
 
 def test_counteroffer_can_be_reconsidered_by_its_deadline():
@@ -63,23 +65,12 @@ def test_approval_on_worse_terms_can_be_reconsidered_by_its_expiry():
 
 def test_requested_reconsideration_shows_the_day_of_the_answer():
     world = rejected()
-    page = press_button(world.application, "ask_again", statement="I have a raise.")
-    due = deadlines.in_words(ReviewRequest.objects.get().due_at, zone_of(world))
-    assert f"A reviewer who had no part in the decision answers by {due}." in page
-    assert "The answer appears on this page." in page
-    assert "attach files" not in page
-
-
-def test_statement_of_4000_characters_with_lines_is_accepted():
-    world = rejected()
     text = ("x" * 99 + "\n") * 39 + "x" * 100
     assert len(text) == 4_000
     page = press_button(world.application, "ask_again", statement=text.replace("\n", "\r\n"))
     assert "will reconsider it" in page
     assert ReviewRequest.objects.get().statement == text
-
-
-def test_section_of_reconsideration_is_available_in_spanish_and_german():
-    world = rejected()
-    assert "La petición no tiene plazo." in spanish(page_of(speaking(world.application)))
-    assert "Die Anfrage hat keine Frist." in german(page_of(speaking(world.application, "de")))
+    due = deadlines.in_words(ReviewRequest.objects.get().due_at, zone_of(world))
+    assert f"A reviewer who had no part in the decision answers by {due}." in page
+    assert "The answer appears on this page." in page
+    assert "attach files" not in page

@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from identity.bank.models import BankAccount, BankItem
 from tests.api import client_of
-from tests.credit.terms.lending import applied, listed
+from tests.credit.terms.lending import LOAN, applied, listed
 from tests.credit.test_my_apply import ADA, ANSWERS, SCHEMA, TYPED, draft_of, send
 from tests.credit.test_my_language import german, spanish
 from tests.credit.test_my_pages import browser_of
-from tests.factories import UserFactory
+from tests.factories import OfferFactory, UserFactory
 from tests.identity.banking import read, start, submit_outcome
 from tests.identity.test_account_consents import link_bank
 
@@ -42,38 +42,21 @@ def shared_in(page):
     return set(re.findall(r'name="share-share" value="(\w+)"', page))
 
 
-def check_identity(user):
-    finish(client_of(user), start(client_of(user)))
-
-
-def finish(api, shown):
-    submit_outcome(shown, "pass")
-    assert read(api, shown["verification_id"]).json()["status"] == "verified"
-
-
 class TestSteps:
-    def test_form_has_a_numbered_section_for_each_step(self, full_offer, user):
+    def test_form_has_a_numbered_section_with_the_fields_of_each_step(self, full_offer, user):
         page = form_of(full_offer, user)
-        assert [anchor for anchor, _title, _state in steps_in(page)] == [
-            "loan", "answers", "applicant", "sharing", "sending",
-        ]  # fmt: skip
+        steps = steps_in(page)
+        assert [anchor for anchor, _title, _state in steps] == ["loan", "answers", "applicant", "sharing", "sending"]
         sections = re.findall(r'<section id="(\w+)"> <h2><span class="number">(\d)</span> (.*?)</h2>', page)
-        assert sections == [
-            (anchor, str(number), title) for number, (anchor, title, _state) in enumerate(steps_in(page), start=1)
-        ]
-
-    def test_each_field_is_in_the_section_of_its_step(self, full_offer, user):
-        page = form_of(full_offer, user)
+        assert sections == [(anchor, str(at), title) for at, (anchor, title, _state) in enumerate(steps, start=1)]
         parts = re.split(r'<section id="', page)
         fields = {part.partition('"')[0]: set(re.findall(r'name="((?:data|first)-[^"]+)"', part)) for part in parts}
         assert fields["loan"] == {"data-amount_cents", "data-term_months"}
         assert fields["answers"] == {*ANSWERS} - fields["loan"]
         assert fields["applicant"] == {*ADA}
-
-    def test_offer_without_own_fields_has_four_steps(self, user):
-        assert [anchor for anchor, _title, _state in steps_in(form_of(listed(), user))] == [
-            "loan", "applicant", "sharing", "sending",
-        ]  # fmt: skip
+        without_answers = OfferFactory(provider=full_offer.provider, **LOAN)
+        steps = steps_in(form_of(without_answers, user))
+        assert [anchor for anchor, _title, _state in steps] == ["loan", "applicant", "sharing", "sending"]
 
     def test_steps_show_what_is_complete_and_what_is_missing(self, full_offer, user):
         assert states_in(form_of(full_offer, user)) == {
@@ -85,19 +68,16 @@ class TestSteps:
         assert (states_in(page)["loan"], states_in(page)["answers"]) == ("Complete", "Complete")
 
     def test_steps_with_invalid_fields_are_marked(self, full_offer, user):
-        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | {"first-phone": "1", "data-persons": "9"})
+        path = f"/my/apply/{full_offer.pk}"
+        _answer, page = send(path, user, **TYPED | {"first-phone": "1", "data-persons": "9"})
         assert states_in(page) == {
             "loan": "Complete", "answers": "Errors", "applicant": "Errors", "sharing": "Optional", "sending": "To do",
         }  # fmt: skip
-
-    def test_invalid_second_applicant_marks_the_step_of_applicants(self, full_offer, user):
         second = {"second-legal_name": "Bob Example", "second-phone": "1"}
-        _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | second)
-        assert states_in(page)["applicant"] == "Errors"
-
-    def test_applicant_in_a_country_without_postal_codes_is_complete_without_one(self, user):
+        assert states_in(send(path, user, **TYPED | second)[1])["applicant"] == "Errors"
+        # The United Arab Emirates have no postal codes.
         home = {"first-phone": "", "first-address.country": "AE", "first-address.postal_code": ""}
-        _answer, page = send(f"/my/apply/{listed().pk}", user, **TYPED | home | {"data-amount_cents": "x"})
+        _answer, page = send(path, user, **TYPED | home | {"data-amount_cents": "x"})
         assert states_in(page)["applicant"] == "Complete"
 
     def test_every_step_is_available_in_spanish_and_german(self, user):
@@ -107,32 +87,21 @@ class TestSteps:
 
 
 class TestSharing:
-    def test_account_without_data_has_no_check_boxes_and_a_hint(self, full_offer, user):
+    def test_only_a_linked_bank_and_a_submitted_identity_check_of_the_account_can_be_shared(self, full_offer, user):
         page = form_of(full_offer, user)
-        assert shared_in(page) == set()
-        assert NOTHING in page
-
-    def test_linked_bank_can_be_shared(self, full_offer, user):
+        assert (shared_in(page), NOTHING in page) == (set(), True)
         assert link_bank(client_of(user), user).status_code == 200
         page = form_of(full_offer, user)
-        assert shared_in(page) == {"bank"}
-        assert NOTHING not in page
+        assert (shared_in(page), NOTHING in page) == ({"bank"}, False)
+        shown = start(client_of(user))
+        assert shared_in(form_of(full_offer, user)) == {"bank"}
+        submit_outcome(shown, "pass")
+        assert read(client_of(user), shown["verification_id"]).json()["status"] == "verified"
+        assert shared_in(form_of(full_offer, user)) == {"bank", "identity"}
+        assert shared_in(form_of(full_offer, UserFactory())) == set()
         BankItem.objects.update(unlinked_at=timezone.now())
         BankAccount.objects.all().delete()
-        assert shared_in(form_of(full_offer, user)) == set()
-
-    def test_identity_check_can_be_shared_after_it_was_submitted(self, full_offer, user):
-        shown = start(client_of(user))
-        assert shared_in(form_of(full_offer, user)) == set()
-        finish(client_of(user), shown)
         assert shared_in(form_of(full_offer, user)) == {"identity"}
-
-    def test_data_of_another_account_is_not_offered(self, full_offer, user):
-        other = UserFactory()
-        link_bank(client_of(other), other)
-        check_identity(other)
-        assert shared_in(form_of(full_offer, other)) == {"bank", "identity"}
-        assert shared_in(form_of(full_offer, user)) == set()
 
     def test_stored_share_of_a_draft_remains_without_data(self, full_offer, user):
         draft = applied(full_offer, consumer=user, status="draft", submitted_at=None, share=["bank"])

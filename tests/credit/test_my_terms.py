@@ -50,12 +50,6 @@ def decide(application, do, user=None, **fields):
 
 
 class TestPage:
-    def test_due_dates_of_the_payments_depend_on_the_day_of_the_acceptance(self, approved):
-        today = date_format(timezone.now().date(), "F j, Y")
-        assert f"These are the due dates if you accept on {today}. If you accept later, they change." in (
-            terms_page(approved)
-        )
-
     def test_terms_page_shows_the_lender_each_figure_and_every_payment(self, approved):
         page = terms_page(approved)
         for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25% for 36 months, fee $200.00"):
@@ -69,6 +63,9 @@ class TestPage:
         assert figures["Total of payments"].startswith("$13,38")
         assert re.fullmatch(r"[A-Z][a-z]+ \d+, \d{4}", figures["First payment"])
         assert page.count("<tr><td>") == 36
+        assert '<div class="scrolls" ' in page
+        today = date_format(timezone.now().date(), "F j, Y")
+        assert f"These are the due dates if you accept on {today}. If you accept later, they change." in page
         assert f"{path_of(approved).removesuffix('accept')}agreement" in page
         until = approved.updated_at + timedelta(days=30)
         assert f"Decide by {deadlines.in_words(until, 'UTC')}." in page
@@ -96,11 +93,6 @@ class TestPage:
         assert buttons[0] == buttons[1]
         assert "class" not in buttons[0]
         assert "autofocus" not in "".join(forms)
-
-    def test_terms_page_without_a_decision_redirects_to_the_application(self, offer):
-        application = applied(offer)
-        answer = browser_of(application.consumer).get(path_of(application))
-        assert answer.headers["Location"] == f"/my/applications/{application.pk}"
 
     def test_terms_page_returns_404_for_another_account(self, approved):
         for user in (UserFactory(), approved.provider_owner(str(approved.provider_id), timezone.now()).get().owner):
@@ -137,15 +129,18 @@ class TestPage:
         assert ("Amount", "$10,000.00") in figures
         assert ("Number of months", "24") in figures
 
-    @pytest.mark.parametrize("pinned", [None, {}])
-    def test_terms_page_without_pinned_terms_states_that_none_are_recorded(self, pinned):
-        application = ApplicationFactory(
-            status="approved", provider_id=902, offer_snapshot=pinned, application_data={"amount_cents": 500_000}
-        )
-        page = terms_page(application)
-        assert "No terms are recorded." in page
-        assert "on the terms of its offer" not in page
-        assert "$5,000.00" in page
+    def test_terms_page_without_pinned_terms_states_that_none_are_recorded(self, offer):
+        for pinned in (None, {}):
+            application = ApplicationFactory(
+                status="approved", provider_id=902, offer_snapshot=pinned, application_data={"amount_cents": 500_000}
+            )
+            page = terms_page(application)
+            assert "No terms are recorded." in page
+            assert "on the terms of its offer" not in page
+            assert "$5,000.00" in page
+        undecided = applied(offer)
+        answer = browser_of(undecided.consumer).get(path_of(undecided))
+        assert answer.headers["Location"] == f"/my/applications/{undecided.pk}"
 
 
 class TestAcceptance:
@@ -153,8 +148,10 @@ class TestAcceptance:
         page = page_of(approved)
         assert path_of(approved) in page
         assert "terms_sha256" not in page
+        assert "Withdraw this application" not in page
         for do in ("accept", "take_up", "decline"):
             press_button(approved, do, terms_sha256=approved.loan_terms.terms_sha256)
+        decide(approved, "approve")
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
     def test_accept_button_of_the_terms_page_accepts_the_terms(self, committed, approved):
@@ -163,12 +160,16 @@ class TestAcceptance:
         assert approved.accepted_at is not None
         assert "What you accepted" in page_of(approved)
         assert browser_of(approved.consumer).get(path_of(approved)).status_code == 302
+        assert "The application has changed." in decide(approved, "decline")
+        assert approved.status == "approved"
 
     def test_acceptance_of_outdated_terms_is_rejected_and_shows_the_new_terms(self, committed, approved, offer):
         old = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
         lender = lender_of(offer)
         body = {"status": "under_review", "updated_by": "x", "reason": "A wrong figure."}
         assert lender.replace(f"/applications/{approved.pk}/status", body).status_code == 200
+        assert "The application has changed." in decide(approved, "decline")
+        assert approved.status == "under_review"
         assert approve(lender, approved, {**TERMS, "rate_percent": 9.5}).status_code == 200
         page = decide(approved, "accept", terms_sha256=old)
         assert "The terms have changed. Check them again before you accept." in page
@@ -192,10 +193,6 @@ class TestAcceptance:
             fields = {"do": do, "terms_sha256": approved.loan_terms.terms_sha256}
             assert browser.post(path_of(approved), fields).status_code == 403
         approved.refresh_from_db()
-        assert (approved.status, approved.accepted_at) == ("approved", None)
-
-    def test_unknown_button_of_the_terms_page_decides_nothing(self, approved):
-        decide(approved, "approve")
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
     def test_terms_decisions_use_the_write_rate_limit(self, committed, approved, settings):
@@ -227,13 +224,6 @@ class TestDecline:
         assert approved.status == "approved"
         assert "You declined this loan." in decide(approved, "decline", terms_sha256=approved.loan_terms.terms_sha256)
 
-    def test_withdrawal_of_an_approval_over_the_api_has_the_same_reason_code(self, approved):
-        client = client_of(approved.consumer)
-        body = {"status": "withdrawn", "updated_by": "me"}
-        assert client.replace(f"/applications/{approved.pk}/status", body).status_code == 200
-        codes = [row["reason_code"] for row in client.read(f"/applications/{approved.pk}/history").json()["history"]]
-        assert codes == [None, "declined_by_applicant"]
-
     def test_withdrawal_by_the_lender_has_no_decline_reason(self, approved, offer, settings):
         settings.REVIEW_POLICY = "open"
         body = {"status": "withdrawn", "updated_by": "lender"}
@@ -244,25 +234,16 @@ class TestDecline:
         assert "You declined the loan" not in page
         assert "Withdrawn" in page
 
-    def test_withdrawal_before_a_decision_has_no_reason_code(self, offer):
-        application = applied(offer)
-        press_button(application, "withdraw")
-        (row,) = client_of(application.consumer).read(f"/applications/{application.pk}/history").json()["history"]
+    def test_only_the_withdrawal_of_an_approval_has_a_reason_code(self, approved, offer):
+        client = client_of(approved.consumer)
+        body = {"status": "withdrawn", "updated_by": "me"}
+        assert client.replace(f"/applications/{approved.pk}/status", body).status_code == 200
+        codes = [row["reason_code"] for row in client.read(f"/applications/{approved.pk}/history").json()["history"]]
+        assert codes == [None, "declined_by_applicant"]
+        undecided = applied(offer)
+        press_button(undecided, "withdraw")
+        (row,) = client_of(undecided.consumer).read(f"/applications/{undecided.pk}/history").json()["history"]
         assert (row["status"], row["reason"], row["reason_code"]) == ("withdrawn", None, None)
-
-    def test_reopened_application_is_not_withdrawn_by_an_outdated_page(self, committed, approved, offer):
-        body = {"status": "under_review", "updated_by": "x", "reason": "Anew."}
-        assert lender_of(offer).replace(f"/applications/{approved.pk}/status", body).status_code == 200
-        assert "The application has changed." in decide(approved, "decline")
-        assert approved.status == "under_review"
-
-    def test_accepted_loan_cannot_be_declined(self, committed, approved):
-        decide(approved, "accept", terms_sha256=approved.loan_terms.terms_sha256)
-        assert "The application has changed." in decide(approved, "decline")
-        assert approved.status == "approved"
-
-    def test_approved_application_page_has_no_withdraw_button(self, approved):
-        assert "Withdraw this application" not in page_of(approved)
 
 
 class TestCounteroffers:
@@ -296,20 +277,18 @@ class TestCounteroffers:
 
 
 class TestAgreement:
-    def test_agreement_page_before_the_acceptance_has_no_record_hashes(self, approved):
-        page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
-        assert "You have not accepted this agreement." in page
-        assert "Cedar Bank" in page
-        assert page.count("<tr><td>") == 36
-        assert "SHA-256" not in page
-        assert client_of(approved.consumer).read(f"/applications/{approved.pk}/agreement").status_code == 404
-
     def test_agreement_page_has_the_same_figures_after_the_acceptance(self, committed, approved):
         def figures():
             page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
             return page, re.findall(r"<td>([^<]+)</td>", page)[:180]
 
-        before = figures()[1]
+        page, before = figures()
+        assert "You have not accepted this agreement." in page
+        assert "Cedar Bank" in page
+        assert page.count("<tr><td>") == 36
+        assert "SHA-256" not in page
+        assert f"{date_format(approved.loan_terms.as_of, 'F j, Y')}</time> (UTC)" in page
+        assert client_of(approved.consumer).read(f"/applications/{approved.pk}/agreement").status_code == 404
         decide(approved, "accept", terms_sha256=approved.loan_terms.terms_sha256)
         page, after = figures()
         assert after == before
@@ -328,12 +307,3 @@ class TestAgreement:
         assert f"{day}</time> (UTC)" in page
         assert len(re.findall(rf"{day}, \d\d:\d\d UTC</time>", page)) == 2
         assert re.search(r"\d [ap]\.m\. P[SD]T", page_of(application))
-
-    def test_agreement_before_the_acceptance_names_the_zone_of_its_date(self, approved):
-        page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
-        assert f"{date_format(approved.loan_terms.as_of, 'F j, Y')}</time> (UTC)" in page
-
-    def test_page_of_terms_has_all_payments_without_a_scroll_box(self, approved):
-        page = terms_page(approved)
-        assert page.count("<tr><td>") == 36
-        assert '<div class="scrolls" ' in page
