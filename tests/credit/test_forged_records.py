@@ -218,16 +218,12 @@ FORGERIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("step", "given"), FORGERIES.values(), ids=FORGERIES.keys())
-def test_forged_decision_bundle_fails_at_the_expected_step(step, given):
-    checks = check(given)
-    assert (checks[-1].name, checks[-1].state) == (step, FAIL), checks[-1]
-    assert outcome_of(checks) == "failed"
-
-
-def test_at_least_50_forged_bundles_derive_from_valid_bundles():
-    assert len(FORGERIES) >= 50
+def test_forged_decision_bundle_fails_at_the_expected_step():
     assert outcome_of(check(GENUINE)) == outcome_of(check(ANOTHER)) == "verified"
+    for name, (step, forgery) in FORGERIES.items():
+        checks = check(forgery)
+        assert (checks[-1].name, checks[-1].state) == (step, FAIL), (name, checks[-1])
+        assert outcome_of(checks) == "failed", name
 
 
 def key_file(change):
@@ -249,9 +245,10 @@ KEY_FILES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("keys", KEY_FILES.values(), ids=KEY_FILES.keys())
-def test_verification_with_a_wrong_key_file_fails_the_platform_step(keys):
-    assert (check(GENUINE, [keys])[-1].name, check(GENUINE, [keys])[-1].state) == ("platform", FAIL)
+def test_verification_with_a_wrong_key_file_fails_the_platform_step():
+    for name, keys in KEY_FILES.items():
+        last = check(GENUINE, [keys])[-1]
+        assert (last.name, last.state) == ("platform", FAIL), name
 
 
 def test_record_key_cannot_extend_its_own_validity_period():
@@ -261,8 +258,8 @@ def test_record_key_cannot_extend_its_own_validity_period():
     assert outcome_of(check(late, [public_of(FIRST)])) == "verified"  # A single key is trusted without a period.
 
 
-@pytest.mark.parametrize("decided_at", ["2025-11-22T12:00:00.000000Z", "0001-01-01T00:00:00.000000Z"])
-def test_unsigned_record_older_than_the_record_keys_is_not_verified(decided_at):
-    checks = check(forged(decided_at=decided_at, **GIFT))
-    assert {step.name: step.state for step in checks}["platform"] == UNSIGNED
-    assert outcome_of(checks) == "unsigned"
+def test_unsigned_record_older_than_the_record_keys_is_not_verified():
+    for decided_at in ("2025-11-22T12:00:00.000000Z", "0001-01-01T00:00:00.000000Z"):
+        checks = check(forged(decided_at=decided_at, **GIFT))
+        assert {step.name: step.state for step in checks}["platform"] == UNSIGNED
+        assert outcome_of(checks) == "unsigned"
