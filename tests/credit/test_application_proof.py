@@ -1,6 +1,5 @@
 """Test `GET /applications/{id}/proof` and the records of decisions."""
 
-import pytest
 from django.test import override_settings
 from django.utils import timezone
 
@@ -20,22 +19,18 @@ def read_proof(api, application):
         return api.read(f"/applications/{application.pk}/proof")
 
 
-def test_undecided_application_has_no_inclusion_proof(db, api, user):
-    application = ApplicationFactory(consumer=user, status="submitted")
-    assert_error(read_proof(api, application), 404, "E4001")
-
-
-@pytest.mark.parametrize(("to", "records"), [("withdrawn", 0), ("expired", 0), ("under_review", 1)])
-def test_only_the_reopening_of_an_approved_application_creates_a_record(db, user, settings, to, records):
-    settings.ANCHOR_DECISIONS = True
-    application = ApplicationFactory(consumer=user, status="approved")
-    actor = Actor.system("expire_applications") if to == "expired" else Actor(user, "api_key:x")
-    application.transition_to(to, actor=actor, now=timezone.now(), reason="It ends here.")
-    assert application.anchors.filter(history__isnull=False).count() == records
-
-
-def test_decision_creates_no_record_if_anchoring_is_off(db, api, user, settings):
+def test_application_without_a_record_has_no_inclusion_proof(db, api, user, settings):
     settings.ANCHOR_DECISIONS = False
     application = ApplicationFactory(consumer=user, status="under_review")
+    assert_error(read_proof(api, application), 404, "E4001")
     assert move(api, application, "approved").status_code == 200
     assert not DecisionAnchor.objects.exists()
+
+
+def test_only_the_reopening_of_an_approved_application_creates_a_record(db, user, settings):
+    settings.ANCHOR_DECISIONS = True
+    for to, records in (("withdrawn", 0), ("expired", 0), ("under_review", 1)):
+        application = ApplicationFactory(consumer=user, status="approved")
+        actor = Actor.system("expire_applications") if to == "expired" else Actor(user, "api_key:x")
+        application.transition_to(to, actor=actor, now=timezone.now(), reason="It ends here.")
+        assert application.anchors.filter(history__isnull=False).count() == records, to

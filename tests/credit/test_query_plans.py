@@ -12,6 +12,7 @@ from credit.core.figures import reference_of
 from credit.models import Application, ApplicationHistory, LastScore, Score
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import last_score, store_last_scores, store_score
+from identity.access.authentication import forget_credentials
 from identity.models import TokenFamily, UsedSignature
 from tests.api import ApiClient, client_of
 from tests.backoffice.conftest import backoffice_client
@@ -20,9 +21,10 @@ from tests.credit.scoring.cards import GOOD
 from tests.credit.scoring.making import make_model, make_version
 from tests.factories import ApplicationFactory, OfferFactory, UserFactory
 from tests.identity.support import issue
+from tests.properties import quick_or_full
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("needs_postgresql")]
-ROWS, PEOPLE = 40_000, 400
+ROWS, PEOPLE = quick_or_full(20_000, 40_000), 400
 LARGE = (
     "credit_application", "credit_offer", "credit_provider", "credit_applicationhistory", "api_idempotencyrecord",
     "identity_tokenfamily", "identity_apikey", "identity_usedsignature", "identity_user", "credit_score",
@@ -107,9 +109,8 @@ def test_frequent_requests_do_not_scan_a_large_table(crowd):
     api, keyed = client_of(crowd), ApiClient(api_key=issued.key)
     body = {"consumer_id": str(crowd.pk), "offer_id": 999_999_999, "provider_id": 1}
     mine = api.send("/applications", body, key=True).json()["id"]
-    offers = api.send("/provider-offers", {"provider_id": "own", "name": "n", "product_type": "x"}, key=True).json()[
-        "id"
-    ]
+    offer = {"provider_id": "own", "name": "n", "product_type": "x"}
+    offers = api.send("/provider-offers", offer, key=True).json()["id"]
     path = f"/applications/{mine}"
     calls = [
         lambda: api.read("/applications"), lambda: api.read("/applications?offset=50&limit=20"),
@@ -120,12 +121,10 @@ def test_frequent_requests_do_not_scan_a_large_table(crowd):
         lambda: api.replace(path, {"updated_by": "me", "application_data": 1}, key=True),
         lambda: api.replace(f"{path}/status", {"status": "submitted", "updated_by": "me"}, key=True),
         lambda: api.read("/provider-offers?provider_id=p9"), lambda: api.read(f"/provider-offers/{offers}"),
-        lambda: api.replace(f"/provider-offers/{offers}", {"provider_id": "own", "name": "m", "product_type": "x"}),
+        lambda: api.replace(f"/provider-offers/{offers}", {**offer, "name": "m"}),
         lambda: api.remove(f"/provider-offers/{offers}"), lambda: api.read("/ucp/catalog/items"),
         lambda: api.send("/offers/match", {"facts": {}}),
     ]  # fmt: skip
-    from identity.access.authentication import forget_credentials
-
     forget_credentials()
     full_scans = whole_tables_read(calls)
     assert not full_scans, "\n\n".join(f"{sql}\n{plan}" for sql, plan in full_scans)

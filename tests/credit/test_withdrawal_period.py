@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from credit.core.withdrawal import interest, last_day_of, period_end, repay_by, zones_of
+from tests.properties import quick_or_full
 
 ZONES = {
     "DE": ["Europe/Berlin"],
@@ -76,7 +77,7 @@ def second_end(country, concluded, complete, told):
 def test_withdrawal_period_end_equals_an_independent_computation(country):
     chance = Random(f"withdrawal {country}")
     start = datetime(2026, 11, 20, 12, tzinfo=UTC)
-    for _ in range(1_000):
+    for _ in range(quick_or_full(300, 1_000)):
         concluded = start + timedelta(seconds=chance.randrange(400 * 86_400))
         late = concluded + timedelta(seconds=chance.randrange(60 * 86_400))
         complete = chance.choice([concluded, late, None])
@@ -96,7 +97,7 @@ def end_of(country="DE", *, concluded="2026-12-01T10:00:00Z", complete="same", t
     return period_end([country], concluded_at=at(concluded), complete_since=complete_at, told_of_right_at=told_at)
 
 
-@pytest.mark.parametrize(("about", "end"), [
+ENDS = [
     ({}, "2026-12-16T00:00:00+01:00"),  # The day of the conclusion is not counted.
     ({"complete": "2026-12-04T09:00:00+01:00"}, "2026-12-19T00:00:00+01:00"),
     ({"concluded": "2026-11-30T23:30:00Z"}, "2026-12-16T00:00:00+01:00"),  # The date is in December in Berlin.
@@ -110,21 +111,21 @@ def end_of(country="DE", *, concluded="2026-12-01T10:00:00Z", complete="same", t
     ({"country": "FI"}, "2026-12-16T00:00:00+02:00"),
     ({"country": ""}, "2026-12-16T00:00:00+00:00"),
     ({"concluded": "2026-11-19T10:00:00Z"}, "2026-12-04T00:00:00+01:00"),  # Directive 2008/48/EC
-])  # fmt: skip
-def test_withdrawal_period_ends_after_the_last_day_of_the_last_time_zone(about, end):
-    assert end_of(**about) == at(end)
+    # The information about the right was late.
+    ({"complete": None, "told": "2028-03-01T10:00:00Z"}, "2028-03-16T00:00:00+01:00"),
+    ({"told": "2027-01-04T10:00:00Z"}, "2027-01-19T00:00:00+01:00"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "about", [{"told": None}, {"told": None, "complete": None}, {"concluded": "2026-11-10T10:00:00Z", "complete": None}]
-)
-def test_withdrawal_period_without_information_about_the_right_has_no_end(about):
-    assert end_of(**about) is None
+def test_withdrawal_period_ends_after_the_last_day_of_the_last_time_zone():
+    for about, end in ENDS:
+        assert end_of(**about) == at(end), about
 
 
-def test_withdrawal_period_ends_14_days_after_late_information():
-    assert end_of(complete=None, told="2028-03-01T10:00:00Z") == at("2028-03-16T00:00:00+01:00")
-    assert end_of(told="2027-01-04T10:00:00Z") == at("2027-01-19T00:00:00+01:00")
+def test_withdrawal_period_without_information_about_the_right_has_no_end():
+    for about in ({"told": None}, {"told": None, "complete": None}):
+        assert end_of(**about) is None
+    assert end_of(concluded="2026-11-10T10:00:00Z", complete=None) is None
 
 
 def test_period_of_borrowers_in_two_countries_has_the_later_end():
@@ -140,9 +141,9 @@ def test_country_time_zones_include_the_independently_listed_zones():
         assert {zone.key for zone in zones_of(country)} >= set(names)
 
 
-@pytest.mark.parametrize(("amount", "rate", "day_count", "days", "cents"), [
-    (10_000_00, "14.2", "act_365", 1, 389), (10_000_00, "14.2", "30_360", 1, 394),
-    (10_000_00, "14.2", "act_365", 10, 3890), (9_700_00, "14.2", "act_365", 1, 377), (1, "0", "act_365", 30, 0),
-])  # fmt: skip
-def test_withdrawal_interest_follows_the_day_count_convention(amount, rate, day_count, days, cents):
-    assert interest(amount, Decimal(rate), day_count=day_count, days=days) == cents
+def test_withdrawal_interest_follows_the_day_count_convention():
+    for amount, rate, day_count, days, cents in (
+        (10_000_00, "14.2", "act_365", 1, 389), (10_000_00, "14.2", "30_360", 1, 394),
+        (10_000_00, "14.2", "act_365", 10, 3890), (9_700_00, "14.2", "act_365", 1, 377), (1, "0", "act_365", 30, 0),
+    ):  # fmt: skip
+        assert interest(amount, Decimal(rate), day_count=day_count, days=days) == cents
