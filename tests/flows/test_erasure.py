@@ -327,26 +327,24 @@ def test_worker_completes_an_erase_subject_command_that_was_killed(person, monke
     assert grounds_of(Erasure.objects.get()) == EVIDENCE
 
 
-def test_application_submitted_within_the_14_days_postpones_the_erasure(person):
+def test_only_an_open_application_of_an_enabled_account_postpones_the_erasure(person):
     now = timezone.now()
     record = erasure._record(person.pk, requested_at=now - timedelta(days=15))
     application = ApplicationFactory(consumer=person, status="under_review", submitted_at=now)
-    assert erasure.process_requested(now=now) == {"erased": 0, "failed": 0}
-    record.refresh_from_db()
-    assert (record.status, record.look_at) == ("requested", now + timedelta(days=1))
+    for status in ("under_review", "approved"):
+        Application.objects.filter(pk=application.pk).update(status=status)
+        assert erasure.process_requested(now=now) == {"erased": 0, "failed": 0}
+        record.refresh_from_db()
+        assert (record.status, record.look_at) == ("requested", now + timedelta(days=1))
+        Erasure.objects.update(look_at=now)
     person.refresh_from_db()
     assert (person.is_active, person.erased_at) == (True, None)
+    disabled = UserFactory(is_active=False)
+    ApplicationFactory(consumer=disabled, status="approved", submitted_at=now)
+    erasure._record(disabled.pk, requested_at=now - timedelta(days=15))
+    assert erasure.process_requested(now=now) == {"erased": 1, "failed": 0}
     Application.objects.filter(pk=application.pk).update(status="withdrawn")
     assert erasure.process_requested(now=now + timedelta(days=1)) == {"erased": 1, "failed": 0}
-
-
-@pytest.mark.parametrize(("is_active", "erased_ones"), [(True, 0), (False, 1)])
-def test_approval_of_a_disabled_account_does_not_postpone_the_erasure(is_active, erased_ones):
-    now = timezone.now()
-    person = UserFactory(is_active=is_active)
-    ApplicationFactory(consumer=person, status="approved", submitted_at=now)
-    erasure._record(person.pk, requested_at=now - timedelta(days=15))
-    assert erasure.process_requested(now=now) == {"erased": erased_ones, "failed": 0}
 
 
 def test_erase_subject_is_rejected_while_an_application_is_open(person):
