@@ -315,8 +315,8 @@ class FormRowSerializer(serializers.JsonPartSerializer):
     )
     title = serializers.TextField(help_text="The row's title, in the form's language.")
     value = serializers.TextField(
-        help_text="The row's text, in the form's language. The lender's texts (`texts` of the offer) are not "
-        "translated."
+        help_text="The row's text, in the form's language. The lender's texts (`texts` of the offer) are in this "
+        "language if the offer has the translation."
     )
 
 
