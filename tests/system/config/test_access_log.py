@@ -27,16 +27,15 @@ class TestServer:
                 answers = [exchange(port, request("GET", "/v1/openapi.json")) for _ in range(5)]
         assert [status_of(answer) for answer in answers] == [200] * 5
 
-    @pytest.mark.parametrize("closing", ["os.close(2)", "os.close(2); sys.stderr.close()", "sys.stderr = None"])
-    def test_requests_succeed_when_standard_error_is_closed(self, server, closing):
+    def test_requests_succeed_when_standard_error_is_closed(self, server):
         code = (
-            f"import os, sys; {closing}\n"
-            "import django; django.setup()\n"
+            "import os, sys, django; os.close(2); django.setup()\n"
             "from django.test import Client\n"
-            "for _ in range(5): print(Client().get('/v1/openapi.json', headers={'host': 'localhost'}).status_code)\n"
+            "def get(): print(Client().get('/v1/openapi.json', headers={'host': 'localhost'}).status_code)\n"
+            "get(); get()\nsys.stderr.close(); get(); get()\nsys.stderr = None; get(); get()\n"
         )
         env = environment_of(*server, ACCESS_LOG="1", DJANGO_SETTINGS_MODULE="config.settings")
-        assert run_python(env, "-c", code).stdout.split() == ["200"] * 5
+        assert run_python(env, "-c", code).stdout.split() == ["200"] * 6
 
 
 def fill(writer):

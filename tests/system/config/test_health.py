@@ -1,21 +1,21 @@
 """Health checks of real servers while the database fails or all threads are busy."""
 
 import json
-import os
 import socket
 import sqlite3
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 from django.db import connection
 
 from tests.databases import own_database_url
-from tests.processes import manage, silent_port, wait_until
+from tests.processes import manage, run_python, silent_port, wait_until
 from tests.system.config.test_server import HEALTH, JSON, error_of
-from tests.system.server import body_of, exchange, gunicorn, metrics_server, request, status_of
+from tests.system.server import body_of, environment_of, exchange, gunicorn, metrics_server, request, status_of
 
 
 class TestHealth:
@@ -48,18 +48,11 @@ class TestHealth:
             error_of(unavailable, 503, "E5030")
             assert b"retry-after: 1" in unavailable.lower()
 
-    def test_health_with_an_unresponsive_database_returns_503(self, tmp_path):
-        with silent_port() as silent, gunicorn(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
-            threads = [threading.Thread(target=self.unhealthy, args=(port,)) for _ in range(3)]
-            for thread in threads:
-                thread.start()
-            self.unhealthy(port)
-            for thread in threads:
-                thread.join()
-
     def test_health_returns_503_while_all_threads_wait_for_an_unresponsive_database(self, tmp_path, key):
         with silent_port() as silent, both_services(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as ports:
             platform, ledger, watcher = ports
+            with ThreadPoolExecutor(4) as callers:
+                list(callers.map(self.unhealthy, [platform] * 4))
             with (
                 crowd(platform, request("GET", "/v1/auth/me", b"", f"X-API-Key: {key['key']}"), 4),
                 crowd(ledger, request("GET", "/stats"), 4),
@@ -118,11 +111,15 @@ class TestHealth:
 
     def test_health_with_pending_migrations_returns_503(self, tmp_path):
         database_url = f"sqlite:///{tmp_path}/partial.sqlite3"
-        manage({**os.environ, "DATABASE_URL": database_url, "VAR_DIR": str(tmp_path)}, "migrate", "contenttypes")
-        with gunicorn(database_url, tmp_path) as port:
-            self.unhealthy(port)
-        with gunicorn(database_url, tmp_path, module="ledger.wsgi") as port:
-            self.assert_unhealthy_status(port, "/health")
+        environment = environment_of(database_url, tmp_path, DJANGO_SETTINGS_MODULE="config.settings")
+        manage(environment, "migrate", "contenttypes")
+        code = (
+            "import django; django.setup()\n"
+            "from django.test import Client, override_settings\n"
+            "def get(path): print(Client().get(path, headers={'host': 'localhost'}).status_code)\n"
+            "get('/v1/health')\nwith override_settings(ROOT_URLCONF='ledger.urls'): get('/health')\n"
+        )
+        assert run_python(environment, "-c", code).stdout.split() == ["503", "503"]
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 
+import pytest
 from django.test import Client
 
 from config.ops import request_counts
@@ -35,7 +36,7 @@ def send_gets(port, times, target="/v1/openapi.json"):
 
 
 class TestCounts:
-    def test_request_counts_include_all_workers_and_killed_workers(self, server):
+    def test_request_counts_include_all_workers_and_killed_workers_until_their_server_stops(self, server):
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
             assert send_gets(port, 30) == {200}
@@ -60,16 +61,12 @@ class TestCounts:
             assert count_of(values) == number + 20
             assert values['platform_requests_in_flight{service="platform"}'] >= 0
 
-    def test_request_counts_of_a_server_are_removed_when_it_stops(self, server):
-        database, folder = server
-        with gunicorn(database, folder) as port, metrics_server(database, folder) as watcher:
             with gunicorn(database, folder, module="ledger.wsgi", SERVICE="ledger") as ledger:
-                assert send_gets(port, 2) == {200}
                 assert send_gets(ledger, 3, "/stats") == {200}
                 values = scrape(watcher)
-                assert (count_of(values), count_of(values, "/stats", service="ledger")) == (2, 3)
+                assert (count_of(values), count_of(values, "/stats", service="ledger")) == (number + 20, 3)
             values = scrape(watcher)
-            assert (count_of(values), count_of(values, "/stats", service="ledger")) == (2, 0)
+            assert (count_of(values), count_of(values, "/stats", service="ledger")) == (number + 20, 0)
         assert [path.name for path in (folder / "metrics").iterdir()] == []
 
     def test_metrics_on_the_public_port_of_a_service_return_404(self, client, db, settings):
@@ -77,10 +74,16 @@ class TestCounts:
         settings.ROOT_URLCONF = "ledger.urls"
         assert Client().get("/metrics").status_code == 404
 
-    def test_a_server_with_metrics_off_stores_no_request_counts(self, new_server):
-        with gunicorn(*new_server, METRICS="0") as port:
-            assert send_gets(port, 1) == {200}
-            assert not (new_server[1] / "metrics").exists()
+    @pytest.mark.parametrize("is_on", [True, False])
+    def test_a_server_with_metrics_off_or_without_a_folder_stores_no_request_counts(self, tmp_path, monkeypatch, is_on):
+        monkeypatch.setenv("VAR_DIR", str(tmp_path))
+        monkeypatch.setenv("METRICS", str(int(is_on)))
+        monkeypatch.setenv(request_counts.FOLDER_VARIABLE, "")
+        if is_on:
+            (tmp_path / "metrics").write_text("in the way")
+        request_counts.open_folder()
+        assert not os.environ.get(request_counts.FOLDER_VARIABLE)
+        assert not (tmp_path / "metrics").is_dir()
 
     def test_a_process_without_metrics_does_not_load_prometheus_client(self, server):
         code = (
@@ -91,11 +94,6 @@ class TestCounts:
         )
         done = run_python(environment_of(*server, DJANGO_SETTINGS_MODULE="config.settings"), "-c", code)
         assert done.stdout.split() == ["200", "False"], done.stderr
-
-    def test_requests_succeed_when_the_metrics_folder_cannot_be_created(self, new_server):
-        (new_server[1] / "metrics").write_text("in the way")
-        with gunicorn(*new_server) as port:
-            assert send_gets(port, 1) == {200}
 
     def test_request_counts_of_a_dead_server_are_removed(self, tmp_path):
         ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -115,28 +113,31 @@ class TestCounts:
 
 
 class TestServer:
-    def test_metrics_server_rejects_unknown_hosts(self, server):
-        allowed_hosts = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
-        with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
-            assert send_gets(port, 1, "/") == send_gets(port, 1, "/metrics/") == {404}
-            assert send_gets(port, 1, "/health") == {200}
-            assert status_of(exchange(port, request("GET", "/health", version="HTTP/1.0", host=None))) == 200
-            assert {status_of(exchange(port, request(method, "/health"))) for method in ("HEAD", "OPTIONS")} == {200}
-            assert status_of(exchange(port, request("POST", "/metrics", b"x"))) == 501
-            answer = exchange(port, request("GET", "/metrics?a=b"))
-            assert b"Content-Type: text/plain; version=0.0.4" in answer
-            assert b'platform_info{python="' in body_of(answer)
-            for host in allowed_hosts:
-                assert status_of(exchange(port, request("GET", "/metrics", host=host))) == 200, host
-            for host in ("rebound.example", "localhost.rebound.example:8002", "", None, "127.0.0.1.rebound.example"):
-                for target in ("/metrics", "/health"):
-                    answer = exchange(port, request("GET", target, host=host))
-                    assert status_of(answer) == 400, host
-                    assert b"platform_" not in answer
+    @pytest.fixture(scope="class")
+    def watcher(self, server):
+        """The port of a metrics server on an IPv6 address, with an unreachable database of the ledger."""
+        gone = "postgres://u:p@127.0.0.1:1/none"
+        options = {"METRICS_HOST": "::", "ALLOWED_HOSTS": "scraped.example", "LEDGER_DATABASE_URL": gone}
+        with metrics_server(*server, **options) as port:
+            yield port
 
-    def test_metrics_server_listens_on_an_ipv6_address(self, server):
-        with metrics_server(*server, METRICS_HOST="::") as port:
-            assert send_gets(port, 1, "/health") == {200}
+    def test_metrics_server_accepts_reads_to_its_own_hosts_only(self, watcher):
+        allowed_hosts = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
+        assert send_gets(watcher, 1, "/") == send_gets(watcher, 1, "/metrics/") == {404}
+        statuses = {status_of(exchange(watcher, request(method, "/health"))) for method in ("GET", "HEAD", "OPTIONS")}
+        statuses.add(status_of(exchange(watcher, request("GET", "/health", version="HTTP/1.0", host=None))))
+        assert statuses == {503}  # the database of the ledger does not respond
+        assert status_of(exchange(watcher, request("POST", "/metrics", b"x"))) == 501
+        answer = exchange(watcher, request("GET", "/metrics?a=b"))
+        assert b"Content-Type: text/plain; version=0.0.4" in answer
+        assert b'platform_info{python="' in body_of(answer)
+        for host in allowed_hosts:
+            assert status_of(exchange(watcher, request("GET", "/metrics", host=host))) == 200, host
+        for host in ("rebound.example", "localhost.rebound.example:8002", "", None, "127.0.0.1.rebound.example"):
+            for target in ("/metrics", "/health"):
+                answer = exchange(watcher, request("GET", target, host=host))
+                assert status_of(answer) == 400, host
+                assert b"platform_" not in answer
 
     def test_serve_metrics_on_a_port_in_use_prints_a_one_line_error(self, server):
         with silent_port() as port:
@@ -146,21 +147,15 @@ class TestServer:
         assert done.stderr.endswith(" Set METRICS_PORT or METRICS_HOST.\n")
         assert done.stderr.count("\n") == 1
 
-    def test_metrics_report_an_unreachable_database(self, tmp_path):
-        with metrics_server("postgres://u:p@127.0.0.1:1/none", tmp_path) as port:
-            values = scrape(port)
-        assert values['platform_database_up{database="default"}'] == 0
-        assert "platform_payments_unknown" not in values
-
     def test_metrics_report_an_unresponsive_database_without_waiting_for_it(self, tmp_path):
         with silent_port() as silent, metrics_server(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
             for _ in range(3):
-                assert scrape(port)['platform_database_up{database="default"}'] == 0
+                values = scrape(port)
+                assert values['platform_database_up{database="default"}'] == 0
+                assert "platform_payments_unknown" not in values
 
-    def test_an_unreachable_ledger_database_does_not_hide_other_metrics(self, server):
-        gone = "postgres://u:p@127.0.0.1:1/none"
-        with metrics_server(*server, LEDGER_DATABASE_URL=gone) as port:
-            values = scrape(port)
+    def test_an_unreachable_ledger_database_does_not_hide_other_metrics(self, watcher):
+        values = scrape(watcher)
         assert values['platform_database_up{database="default"}'] == 1
         assert values['platform_database_up{database="ledger"}'] == 0
         assert "platform_payments_unknown" in values
