@@ -9,7 +9,7 @@ from tests.system.server import exchange, gunicorn, request, status_of
 CALLS = 7
 
 
-@pytest.mark.parametrize("arguments", ["", "--preload", "--max-requests 3 --max-requests-jitter 0"])
+@pytest.mark.parametrize("arguments", ["--preload", "--max-requests 3 --max-requests-jitter 0"])
 def test_a_stopping_worker_stores_its_pending_request_log_lines(new_server, key, arguments):
     with gunicorn(*new_server, GUNICORN_CMD_ARGS=arguments) as port:
         for _ in range(CALLS):
