@@ -8,13 +8,12 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
-from config.ops import demo_ids
 from credit.demo import book
 from credit.models import Application, Offer
 from identity.models import User
+from tests.commands import run_json
 from tests.credit.notices.world import World, provider_offer
 from tests.credit.terms.lending import SAID
 from tests.credit.test_my_pages import browser_of
@@ -89,8 +88,7 @@ def shown_to(user, path, language):
 @pytest.fixture
 def demo(settings, tmp_path, bookless):
     settings.VAR_DIR, settings.REVIEW_POLICY = tmp_path, "open"
-    call_command("seed_demo", verbosity=0)
-    return User.objects.get(pk=demo_ids.DEMO_USER)
+    return User.objects.get(pk=run_json("seed_demo")["user_id"])
 
 
 # These documents are in the language of the application. The next test compares them.
