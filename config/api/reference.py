@@ -44,7 +44,7 @@ _TITLES = {
     "wallet": "Wallets",
 }
 _PARTS = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
-_FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "e-mail address"}
+_FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "email address"}
 # Many operations return these errors. The overview describes them once, and an operation lists only their codes.
 _SHARED = {
     "Every operation": ("E1009", "E1014", "E1016", "E6001", "E5000", "E5030"),

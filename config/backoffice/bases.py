@@ -148,7 +148,7 @@ class ReviewAdmin(Transitions):
         self.add_note(request, record, text, mentioned=mentioned)
         notified = f" {mentioned} gets a notification." if mentioned else ""
         messages.success(request, f"The note is stored.{notified}")
-        # An `@` inside a word is part of an e-mail address, for example.
+        # An `@` inside a word is part of an email address, for example.
         alone = (word.rstrip(".,;:!?)") for word in re.findall(r"(?<!\S)@(\w\S{0,149})", text))
         if unknown := next((name for name in alone if name not in colleagues), None):
             messages.warning(request, f"“{unknown}” is no colleague for this record, and gets no notification.")

@@ -67,16 +67,16 @@ def person_name(user: Any) -> str:
 
 
 def find_people(typed: str, viewer: Any) -> set[int]:
-    """Return the ids of accounts with this name, e-mail address, or phone number in records that the viewer may see.
+    """Return the ids of accounts with this name, email address, or phone number in records that the viewer may see.
 
-    Staff also find accounts by the account's own e-mail address.
+    Staff also find accounts by the account's own email address.
     """
     people = {person_id for find in declared("person_finders") for person_id in find(typed, viewer)}
     return people | find_accounts(typed, viewer)
 
 
 def find_accounts(typed: str, viewer: Any) -> set[int]:
-    """Return the ids of accounts with this e-mail address. Members of lenders find none."""
+    """Return the ids of accounts with this email address. Members of lenders find none."""
     if "@" not in typed or console_of(viewer) is not None:  # otherwise, members of lenders could enumerate accounts
         return set()
     return set(get_user_model()._default_manager.filter(email=comparable(typed)).values_list("pk", flat=True))

@@ -316,7 +316,7 @@ class OwnedRecords(ReadOnlyAdmin):
     list_select_related: ClassVar[Any] = ("user",)
     search_fields: ClassVar[list[str] | tuple[str, ...]] = ("id",)
     search_help_text = (
-        f"{AN_ID}, or a person's user name (its beginning), id, name (whole words), e-mail address or phone"
+        f"{AN_ID}, or a person's user name (its beginning), id, name (whole words), email address or phone"
     )
     ordering = ("-id",)
 
@@ -329,7 +329,7 @@ class OwnedRecords(ReadOnlyAdmin):
         return Q(pk=identifier) if identifier else None
 
     def search_by_person(self, request: HttpRequest, term: str) -> Q:
-        """Return the condition for records of people with this name, e-mail address, or phone number."""
+        """Return the condition for records of people with this name, email address, or phone number."""
         return Q(**{f"{self.owner}_id__in": find_people(term, request.user)})
 
     def get_search_results(

@@ -1,6 +1,6 @@
 """The search box in the header of each page.
 
-An exact id or reference opens its record. An e-mail address opens the first list with a match. Any other text opens a
+An exact id or reference opens its record. An email address opens the first list with a match. Any other text opens a
 list with the search of that list.
 """
 
@@ -35,7 +35,7 @@ def searched_in(
 
     The id of a record that has other records, such as the deliveries of an endpoint, opens the record itself.
 
-    Only an e-mail address selects the list by its matches. A list logs its own search, and an unlogged search would
+    Only an email address selects the list by its matches. A list logs its own search, and an unlogged search would
     reveal data.
     """
     lists = searched_lists(site, request, available_apps)
@@ -56,7 +56,7 @@ def searched_in(
 
 
 def _list_with_address(lists: list[ReadOnlyAdmin], request: HttpRequest, typed: str) -> ReadOnlyAdmin:
-    """Return the first main list about people with a match for an e-mail address, or else the last such list.
+    """Return the first main list about people with a match for an email address, or else the last such list.
 
     A list without a match logs its search as if it had been displayed.
     """

@@ -81,7 +81,7 @@ class Declarations:
     # Maps a mail's template to a function that returns the final template and context when the mail is sent. So a
     # request that queues a mail does the same work for known and unknown addresses.
     mail_makers: ClassVar[Places] = ()
-    # Functions `find(typed, viewer)` that return the ids of accounts with this name, e-mail address, or phone number,
+    # Functions `find(typed, viewer)` that return the ids of accounts with this name, email address, or phone number,
     # among the records that the viewer may see.
     person_finders: ClassVar[Places] = ()
     person_lines: ClassVar[Places] = ()  # a list of `Lines`, the lines about an account on the account's page

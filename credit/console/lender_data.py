@@ -33,7 +33,7 @@ class LenderForm(SeenForm):
     name = forms.CharField(max_length=255, help_text="Applicants see it. It must not look like another lender's name.")
     address = _optional("Postal address", 500, "The address for notices and agreements.", widget=_LINES)
     phone = _optional("Telephone number", 64, _FOR_EU)
-    email = _optional("E-mail address", 254, _FOR_EU)
+    email = _optional("Email address", 254, _FOR_EU)
     agency = forms.ChoiceField(
         label="Federal agency",
         choices=[("", "The default of the platform"), *CHOICES],

@@ -19,7 +19,7 @@ from config.core.json_text import escaped
 from credit.api.offers.serializers import OfferRequestSerializer
 from credit.core.applicants import LANGUAGES
 from credit.core.profile import members_of, title_of
-from credit.core.translations import Original, originals_of
+from credit.core.translations import Original, language_of_terms, originals_of
 from credit.models import Offer
 from credit.offers.services import replace_offer
 
@@ -140,18 +140,26 @@ def _action(language: str) -> RecordAction:
     name = language_name(language)
     return RecordAction(
         name=f"texts-{language}",
-        label=f"Texts in {name}",
+        label=f"Edit the {name} texts",
         permission="credit.view_offer",
         run=_translate,
         form=type("TranslationFormOfLanguage", (TranslationForm,), {"language": language}),
         initial=lambda offer: {"terms": offer.terms()},
         refusal=lambda offer: _refusal(language, offer),
         seen=lambda offer: f"{offer.version}:{offer.is_active}",
-        consequences=lambda offer: [
-            f"Applicants who read {name} see these texts. For an empty field, they see the offer's own text.",
-            f"This creates version {offer.version + 1} of the offer. Submitted applications keep their version.",
-        ],
+        consequences=lambda offer: _consequences(language, offer),
     )
+
+
+def _consequences(language: str, offer: Offer) -> list[str]:
+    name = language_name(language)
+    effect = f"Applicants who read {name} see these texts. For an empty field, they see the offer's own text."
+    if language == language_of_terms(offer.terms()):
+        effect = f"Applicants who read {name} see these words for the choices. The other {name} texts are in the offer."
+    return [
+        effect,
+        f"This creates version {offer.version + 1} of the offer. Submitted applications keep their version.",
+    ]
 
 
 TRANSLATE = tuple(map(_action, LANGUAGES))

@@ -76,7 +76,7 @@ class ApplicantAdmin(ReadOnlyAdmin):
     list_display_links = None
     # The list has a search box only if this is set. `get_search_results` searches applications instead.
     search_fields = ("username",)
-    search_help_text = "A name, e-mail address, phone number or user name; an application's reference, id or amount"
+    search_help_text = "A name, email address, phone number or user name; an application's reference, id or amount"
     ordering = ("-id",)
     fields = ("username", "id")
     export_columns = ("id", "username")

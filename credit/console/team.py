@@ -50,7 +50,7 @@ class RoleForm(SeenForm):
 
 
 class InviteForm(RoleForm):
-    email = forms.EmailField(label="E-mail address", max_length=ADDRESS_MAX)
+    email = forms.EmailField(label="Email address", max_length=ADDRESS_MAX)
     field_order = ("email", "role")
 
 

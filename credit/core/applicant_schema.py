@@ -48,7 +48,7 @@ _ADDRESS = {
 }
 _PERSON = {
     "legal_name": _text("Legal name", NAME_MAX_LENGTH),
-    "email": _text("E-mail address", EMAIL_MAX_LENGTH, format="email"),
+    "email": _text("Email address", EMAIL_MAX_LENGTH, format="email"),
     "phone": _text("Phone number", 16, pattern=PHONE, description="With its country: +15035550199."),
     "date_of_birth": {"type": "string", "title": "Date of birth", "format": "date"},
     "language": _text("Language", LANGUAGE_MAX_LENGTH, pattern=LANGUAGE, description="Such as en or es-US."),

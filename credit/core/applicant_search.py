@@ -1,6 +1,6 @@
-"""Search for applicants, who are stored encrypted, by name, e-mail address, or phone number.
+"""Search for applicants, who are stored encrypted, by name, email address, or phone number.
 
-Each application has a blind index of keyed digests. The index covers the words of each name, each e-mail address, and
+Each application has a blind index of keyed digests. The index covers the words of each name, each email address, and
 each phone number with and without its country code, and without a digit that only calls from abroad need. It covers no
 other part of a number. Without the key, a digest does not reveal its text. Equal names have equal digests, so a stolen
 dump shows which applications share a name.
@@ -52,7 +52,7 @@ def out_of_date(rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def applicant_filter(typed: str) -> Q | None:
-    """Return a filter for applications with the typed name, e-mail address, or phone number.
+    """Return a filter for applications with the typed name, email address, or phone number.
 
     Each typed word must equal a word of a legal name, in any order. The search ignores case, accents, and hyphens.
     `Müller` also finds `Mueller`, and vice versa. Returns None if the text can't be any of these.

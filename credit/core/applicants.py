@@ -75,7 +75,7 @@ def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int =
 
 
 def other_borrowers(applicants: Applicants | None) -> Iterator[tuple[str, str]]:
-    """Yield the e-mail address and the language of each applicant after the first who has an address."""
+    """Yield the email address and the language of each applicant after the first who has an address."""
     for number, person in enumerate(applicants or (), start=1):
         if number > FIRST and (email := person.get("email")):
             yield email, language_of(applicants, number=number)

@@ -28,7 +28,7 @@ class Applicant(User):
 class PersonKey(models.Model):
     """A keyed hash of an identifier of an applicant.
 
-    An identifier is the name with the birth date, the e-mail address, or the phone number. The hash's input includes
+    An identifier is the name with the birth date, the email address, or the phone number. The hash's input includes
     the lender, so hashes of the same applicant differ between lenders.
     """
 

@@ -23,7 +23,7 @@ _ENTER = {
     "term_months": _("Choose the number of months."),
     "legal_name": _("Enter the legal name."),
     "date_of_birth": _("Enter the date of birth."),
-    "email": _("Enter the e-mail address."),
+    "email": _("Enter the email address."),
     "phone": _("Enter the phone number."),
     "language": _("Choose the language."),
     "address.line1": _("Enter the street and the house number."),
@@ -40,7 +40,7 @@ _WHY = {
 }
 _WRONG = {
     "date_of_birth": _("Enter a date in the past."),
-    "email": _("Enter an e-mail address such as name@example.com."),
+    "email": _("Enter an email address such as name@example.com."),
     "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
 # The maximum length of a typed phone number. The schema limits the number in E.164 format.

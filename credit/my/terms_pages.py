@@ -45,7 +45,7 @@ _RECORDED = {
         "The lender recorded on %(received_at)s that a borrower withdrew by letter on %(declared_at)s."
     ),
     ContractWithdrawal.EMAIL: gettext_lazy(
-        "The lender recorded on %(received_at)s that a borrower withdrew by e-mail on %(declared_at)s."
+        "The lender recorded on %(received_at)s that a borrower withdrew by email on %(declared_at)s."
     ),
     ContractWithdrawal.IN_PERSON: gettext_lazy(
         "The lender recorded on %(received_at)s that a borrower withdrew in person on %(declared_at)s."

@@ -125,7 +125,7 @@ def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str,
         (gettext("Application"), reference_of(application.pk)),
         (gettext("Lender"), lender.name),
         (gettext("Telephone"), lender.phone),
-        (gettext("E-mail address"), lender.email),
+        (gettext("Email address"), lender.email),
         (gettext("Withdrawn on"), declared_at),
     ]
     right = describe(application)
@@ -134,7 +134,7 @@ def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str,
 
 
 def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, the e-mail address, and the language of each borrower who has an e-mail address.
+    """Yield the number, the email address, and the language of each borrower who has an email address.
 
     For the first borrower, the default is the address of the account.
     """

@@ -27,7 +27,7 @@ def check_address(email: str) -> str:
     try:
         return normalize(email)
     except ValidationError as error:
-        raise ValidationFailed.of_member("email", "Enter a valid e-mail address.") from error
+        raise ValidationFailed.of_member("email", "Enter a valid email address.") from error
 
 
 def is_named(user: User, email: str) -> bool:

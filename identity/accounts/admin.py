@@ -65,7 +65,7 @@ def _mail_reset(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
 def _why_no_reset(person: Any) -> str:
     if not person.is_active:
         return "The account is disabled."
-    return "" if person.email else "The account has no e-mail address."
+    return "" if person.email else "The account has no email address."
 
 
 # Only members of Support have the permission to unmask a record.
@@ -184,7 +184,7 @@ def _groups() -> list[tuple[str, str]]:
 
 
 class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
-    email = forms.EmailField(label="E-mail address", max_length=ADDRESS_MAX)
+    email = forms.EmailField(label="Email address", max_length=ADDRESS_MAX)
     role = forms.ChoiceField(label="Role", choices=_roles, widget=forms.RadioSelect)
     group = forms.ChoiceField(
         label="Group of staff",

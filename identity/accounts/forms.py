@@ -45,7 +45,7 @@ class LogInForm(LoginForm):  # type: ignore[misc]
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.fields["login"] = forms.CharField(
-            label=gettext("User name or e-mail address"),
+            label=gettext("User name or email address"),
             max_length=254,
             widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}),
         )
@@ -107,7 +107,7 @@ class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields["email"].label = gettext("E-mail address")
+        self.fields["email"].label = gettext("Email address")
         request = get_adapter().request
         self.invitation = invitations.of_session(request)
         if self.invitation is not None:
@@ -158,7 +158,7 @@ class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
 
 class AddressForm(forms.Form):
     email = forms.CharField(
-        label=gettext_lazy("New e-mail address"),
+        label=gettext_lazy("New email address"),
         max_length=ADDRESS_MAX,
         widget=forms.TextInput(attrs={"type": "email", "autocomplete": "email"}),
     )

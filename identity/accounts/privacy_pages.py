@@ -31,7 +31,7 @@ _SHOWN = 50  # the page shows this number of consents, and the API lists all
 KINDS = {
     kinds.BANK_LINK: _("Linked bank"),
     kinds.APP: _("App that may act for you"),
-    kinds.ELECTRONIC_NOTICES: _("Notices by e-mail and on this site"),
+    kinds.ELECTRONIC_NOTICES: _("Notices by email and on this site"),
     kinds.LENDER_SHARING: _("Data shared with a lender"),
     kinds.CREDIT_REPORT: _("Credit report"),
 }

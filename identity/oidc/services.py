@@ -56,7 +56,7 @@ class NotInvited(LogInRefused):
     def __init__(self, word: str) -> None:
         super().__init__(
             word,
-            "There is no invitation for your e-mail address. Ask the administrator of staff accounts to invite you.",
+            "There is no invitation for your email address. Ask the administrator of staff accounts to invite you.",
         )
 
 

@@ -73,7 +73,7 @@ WRONG = [
     {"data-amount_cents": ("1000.001", "2 decimal places")},
     {
         "first-phone": ("12", "Enter the phone number with its country code"),
-        "first-email": ("ada@", "Enter an e-mail address such as name@example.com."),
+        "first-email": ("ada@", "Enter an email address such as name@example.com."),
         "first-date_of_birth": ("2190-01-01", "Enter a date in the past."),
         "first-address.postal_code": ("", "Enter the postal code."),
         "first-legal_name": ("a\u202eb", "Check this value."),
@@ -125,7 +125,7 @@ class TestForm:
         assert 'for="id_data-owns_home"' not in page  # A group of radio buttons has a legend.
         assert "Purpose (optional)" in page
         assert "Date of birth (optional)" not in page
-        assert "E-mail address (optional)" in page
+        assert "Email address (optional)" in page
         assert "autofocus" not in page
         assert "<script" not in page
         assert "In &lt;b&gt;your&lt;/b&gt; words." in page

@@ -62,7 +62,7 @@ def test_application_page_shows_applicants_country_language_and_birth_in_words()
     page = page_of(written(applied(listed()), [{**PERSON, "language": "en"}, LEAST]))
     rows = rows_of(page)
     assert all(words in page for words in ("Applicant 1", "Applicant 2", "United States"))
-    assert (rows["Date of birth"], rows["E-mail address"]) == ("February 29, 1980", "rosa@example.test")
+    assert (rows["Date of birth"], rows["Email address"]) == ("February 29, 1980", "rosa@example.test")
     assert (rows["Language"], rows["Country"]) == ("English", "Latvia")
 
 

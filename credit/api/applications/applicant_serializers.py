@@ -35,7 +35,7 @@ class PatternField(serializers.TextField):
 
 
 class EmailField(serializers.PrintableIdField):
-    """An e-mail address in the normalized form of accounts; see `normalize`."""
+    """An email address in the normalized form of accounts; see `normalize`."""
 
     default_error_messages = {"email": "Must be an email address."}
 

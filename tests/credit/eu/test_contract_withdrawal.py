@@ -196,7 +196,7 @@ def test_each_borrower_gets_a_receipt_with_the_declaration_and_amounts_due(recen
     row, lender = ContractWithdrawal.objects.get(), recent.provider_owner(str(recent.provider_id), timezone.now()).get()
     for words in (
         f"Application: {reference_of(recent.pk)}\n", f"Lender: {lender.name}\n", f"Telephone: {lender.phone}\n",
-        f"E-mail address: {lender.email}\n", "Withdrawn on: ", "Interest of each day: 3.89\u00a0EUR\n",
+        f"Email address: {lender.email}\n", "Withdrawn on: ", "Interest of each day: 3.89\u00a0EUR\n",
         "Credit to pay back: 10,000.00\u00a0EUR less the fee of 300.00\u00a0EUR: 9,700.00\u00a0EUR\n",
         f"Pay back by: {date_format(row.repay_by, 'F j, Y')}\n",
     ):  # fmt: skip
@@ -211,7 +211,7 @@ def test_each_borrower_gets_a_receipt_with_the_declaration_and_amounts_due(recen
 
 
 @pytest.mark.parametrize(("channel", "words"), [
-    ("post", "that a borrower withdrew by letter on"), ("email", "that a borrower withdrew by e-mail on"),
+    ("post", "that a borrower withdrew by letter on"), ("email", "that a borrower withdrew by email on"),
     ("in_person", "that a borrower withdrew in person on"),
 ])  # fmt: skip
 def test_withdrawal_page_shows_a_declaration_that_the_lender_recorded(recent, client, channel, words):
