@@ -159,14 +159,6 @@ def test_deletion_of_an_account_requires_the_password_again(jane):
     assert not Erasure.objects.exists()
 
 
-def test_forgotten_password_link_follows_the_password_field(jane):
-    for browser, path in ((Client(), "/account/login"), (log_in(EMAIL)[0], "/account/reauthenticate")):
-        page = browser.get(path).content.decode()
-        assert page.index('name="password"') < page.index("/account/password/forgot")
-        assert 'aria-describedby="id_password_helptext"' in page
-        assert page.count('id="id_password_helptext"') == 1
-
-
 class Inputs(HTMLParser):
     def __init__(self, page):
         super().__init__()
@@ -187,26 +179,30 @@ def tokens_of(page):
     return [item.get("autocomplete") for item in Inputs(page).found if item.get("type") == "password"]
 
 
-def test_log_in_forms_label_the_account_and_the_password():
+def test_log_in_forms_label_the_account_and_the_password(jane, shop):  # noqa: F811
     page = Client().get("/account/login")
     assert tokens_of(page) == ["current-password"]
+    text = page.content.decode()
+    assert text.index('name="password"') < text.index("/account/password/forgot")
+    assert text.count('id="id_password_helptext"') == text.count('aria-describedby="id_password_helptext"') == 1
     assert Inputs(page).named("login")["autocomplete"] == "username"
     page = Client().get("/account/signup")
     assert set(tokens_of(page)) == {"new-password"}
     assert Inputs(page).named("email")["autocomplete"] == "email"
-
-
-def test_the_claim_form_labels_the_user_name_and_a_new_password(shop):  # noqa: F811
-    create_account(shop, email=EMAIL)
+    create_account(shop, email="customer@example.org")
     page = Client().get(f"/account/claim/{token_of('claim')}")
     assert tokens_of(page) == ["new-password", "new-password"]
     assert Inputs(page).named("username")["autocomplete"] == "username"
+    authenticator_of(jane)
+    page = Client().post("/account/login", {"login": EMAIL, "password": PASSWORD}, follow=True)
+    assert Inputs(page).named("code")["autocomplete"] == "one-time-code"
 
 
 def test_password_forms_contain_the_user_name_for_password_managers(jane):
     browser, _ = log_in(EMAIL)
     again = browser.post("/account/email", {"email": "new@example.org"}, follow=True)
     assert tokens_of(again) == ["current-password"]
+    assert again.content.index(b'name="password"') < again.content.index(b"/account/password/forgot")
     change = browser.get("/account/password", follow=True)
     assert tokens_of(change) == ["current-password", "new-password", "new-password"]
     Client().post("/account/password/forgot", {"email": EMAIL})
@@ -215,9 +211,3 @@ def test_password_forms_contain_the_user_name_for_password_managers(jane):
     for page in (again, change, reset):
         name = Inputs(page).named("username")
         assert (name["autocomplete"], name["value"]) == ("username", EMAIL)
-
-
-def test_a_form_for_a_code_has_autocomplete_one_time_code(jane):
-    authenticator_of(jane)
-    page = Client().post("/account/login", {"login": EMAIL, "password": PASSWORD}, follow=True)
-    assert Inputs(page).named("code")["autocomplete"] == "one-time-code"

@@ -25,7 +25,9 @@ def with_authorization(header):
     return ApiClient().read("/auth/me", Authorization=header)
 
 
-def test_a_malformed_authorization_header_is_rejected():
+def test_only_a_well_formed_authorization_header_is_accepted(user):
+    for scheme in ("bEARER ", "Bearer  "):
+        assert with_authorization(f"{scheme}{bearer_of(user)}").status_code == 200
     for header in (
         "Bearer", "Bearer ", "Bearer a b", "Bearer a b c", "Bearer  two-spaces", "Bearer  a b", "Bearer t\xf6ken",
         "Bearer \udcff".encode("utf-8", "surrogateescape").decode("latin-1"),
@@ -33,11 +35,6 @@ def test_a_malformed_authorization_header_is_rejected():
         assert_error(with_authorization(header), 401, "E2002")
     for header in (None, "Basic dXNlcjpwYXNz", "Digest x", "", "Token abc"):
         assert_error(with_authorization(header), 401, "E2001")
-
-
-def test_the_word_bearer_is_accepted_in_any_case_before_any_number_of_spaces(user):
-    for scheme in ("bEARER ", "Bearer  "):
-        assert with_authorization(f"{scheme}{bearer_of(user)}").status_code == 200
 
 
 def test_request_with_two_headers_of_a_credential_is_rejected(user):

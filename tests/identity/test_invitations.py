@@ -181,10 +181,16 @@ def test_only_superusers_can_invite_staff(operator, jane):
     )  # fmt: skip
 
 
-def test_invitation_to_an_invalid_address_is_rejected(operator):
+def test_invitation_to_an_invalid_address_or_above_the_pending_limit_is_rejected(operator, jane, monkeypatch):
     for email in ("jane", "a b@c.de", "x" * 250 + "@a.de", "a@b.de\nBcc: c@d.de"):
         assert_error(operator.send(PATH, {"email": email, "role": "developer"}), 400, "E1001")
     assert not OutgoingMail.objects.exists()
+    monkeypatch.setattr(invitations, "WAITING_MAX", 2)
+    known, _token = invited(operator)
+    unknown, _token = invited(operator, email="nobody@example.org")
+    own = dict.fromkeys(("id", "created_at", "expires_at", "email"))
+    assert known | own == unknown | own, "the response does not show whether an account exists"
+    assert_error(operator.send(PATH, {"email": "third@example.org", "role": "developer"}), 400, "E1001")
 
 
 def test_accounts_without_permission_cannot_invite_or_list(user, api):
@@ -193,21 +199,6 @@ def test_accounts_without_permission_cannot_invite_or_list(user, api):
         assert_error(caller.send(PATH, {"email": EMAIL, "role": "developer"}), 403, "E2005")
     assert_error(key.read(PATH), 403, "E2005")
     assert not OutgoingMail.objects.exists()
-
-
-def test_invitations_to_known_and_unknown_addresses_get_the_same_response(operator, jane):
-    known, _token = invited(operator)
-    unknown, _token = invited(operator, email="nobody@example.org")
-    assert {**known, "id": 0, "created_at": 0, "expires_at": 0, "email": 0} == {
-        **unknown, "id": 0, "created_at": 0, "expires_at": 0, "email": 0,
-    }  # fmt: skip
-
-
-def test_invitation_above_the_pending_limit_is_rejected(operator, monkeypatch):
-    monkeypatch.setattr(invitations, "WAITING_MAX", 2)
-    for number in range(2):
-        invited(operator, email=f"a{number}@example.org")
-    assert_error(operator.send(PATH, {"email": EMAIL, "role": "developer"}), 400, "E1001")
 
 
 def test_invite_command_creates_an_invitation(db, jane):
