@@ -4,7 +4,6 @@ import json
 import threading
 import time
 from datetime import timedelta
-from functools import cache
 from io import StringIO
 from types import SimpleNamespace
 
@@ -18,14 +17,12 @@ from config.ops.metrics import Scrape
 from ledger import log, witnessing
 from ledger.checkpoint import open_checkpoint, open_note, parse_note
 from ledger.keys import signer
-from ledger.merkle import inclusion_ranges, leaf_hash
 from ledger.models import Cosignature, WitnessOutcome
 from ledger.policy import Policy
-from ledger.proof_file import ProofFile, check_proof, report_digest
+from ledger.proof_file import report_digest
 from tests.ledger import foreign
 from tests.ledger.conftest import assert_error, open_log, seal_reports
-from tests.ledger.trees import tree_root
-from tests.ledger.witnesses import LOG, Witness, cosigner, note_of, policy_of, serving
+from tests.ledger.witnesses import Witness, cosigner, policy_of, serving
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -391,50 +388,3 @@ def test_invalid_witness_policy_file_is_reported_in_one_sentence(settings, tmp_p
         assert sentence in str(caught.value)
         assert str(caught.value).startswith("WITNESS_POLICY=")
         assert "\n" not in str(caught.value)
-
-
-# --- A fork --------------------------------------------------------------------------------------------------------
-
-
-REPORTS = {side: [f"{side} {number}" for number in range(50)] for side in ("honest", "forked")}
-COMMITMENT = b"\x22" * 32
-
-
-@pytest.mark.parametrize("show_the_fork_first", [set(), {1}, {1, 2}, {1, 2, 3}])
-def test_verifiers_with_a_witness_quorum_accept_one_side_of_a_fork(tmp_path, show_the_fork_first):
-    """The operator signs two trees of one size, shows both to each witness, and each tree to 50 verifiers.
-
-    In any order of the requests, one tree gets two of three witnesses, and the other tree never does.
-    """
-    trees = {side: [leaf_hash(report_digest(item) + COMMITMENT) for item in items] for side, items in REPORTS.items()}
-    bare = {side: note_of(leaves) for side, leaves in trees.items()}
-    notes = dict(bare)
-    for number in (1, 2, 3):
-        witness = Witness(number)
-        for side in ("forked", "honest") if number in show_the_fork_first else ("honest", "forked"):
-            status, text, _ = witness.add_checkpoint(f"old 0\n\n{bare[side]}".encode())
-            if status == "200 OK":
-                notes[side] += text
-            else:
-                assert (status, text) == ("409 Conflict", "50\n")
-                assert witness.add_checkpoint(f"old 50\n\n{bare[side]}".encode())[0] == "409 Conflict"
-    two_of_three = Policy.from_bytes(policy_of(["http://w"] * 3, "2").encode())
-    no_witnesses = Policy.from_bytes(f"log {LOG.verifier.vkey}\nquorum none\n".encode())
-    paths = {side: all_paths(leaves) for side, leaves in trees.items()}
-
-    def accepting(side, policy):
-        files = [ProofFile(index, path, notes[side], COMMITMENT).text() for index, path in enumerate(paths[side])]
-        return sum(
-            check_proof(file, report_digest(report), LOG.verifier, policy)[-1].ok
-            for file, report in zip(files, REPORTS[side], strict=True)
-        )
-
-    winner, loser = ("forked", "honest") if len(show_the_fork_first) >= 2 else ("honest", "forked")
-    assert (accepting(winner, two_of_three), accepting(loser, two_of_three)) == (50, 0)
-    assert (accepting(winner, no_witnesses), accepting(loser, no_witnesses)) == (50, 50)
-
-
-def all_paths(leaves):
-    """Return the audit path of every leaf, hashing each subtree once."""
-    root_of = cache(lambda a, b: tree_root(leaves[a:b]))
-    return [tuple(root_of(a, b) for a, b in inclusion_ranges(index, len(leaves))) for index in range(len(leaves))]
