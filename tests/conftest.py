@@ -227,7 +227,7 @@ def committed(transactional_db):
     """A database with real commits, for races and other processes, and empty it afterwards."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")  # A test is skipped before its database is arranged.
 def needs_postgresql():
     """Skip on SQLite, which serializes all writers, so the test would check nothing."""
     if connection.vendor != "postgresql":

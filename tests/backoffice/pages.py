@@ -3,6 +3,8 @@
 import re
 from html import unescape
 
+from django.contrib.messages import get_messages
+
 LINK = re.compile(r"""<a\s[^>]*?\bhref=["']([^"']+)["']""")
 HIDDEN = re.compile(r'<input type="hidden" name="seen" value="([^"]*)"')
 
@@ -16,6 +18,11 @@ def text_of(response):
     """Return a page's text without its markup, in one line."""
     body = response.content.decode().partition("<main")[2] or response.content.decode()
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", re.sub(r"</?bdi>", "", body))).split())
+
+
+def messages_of(response):
+    """Return the messages of a redirect in one line, without the page that would show them."""
+    return unescape(re.sub(r"<[^>]+>", " ", " ".join(map(str, get_messages(response.wsgi_request)))))
 
 
 def seen_value(response):

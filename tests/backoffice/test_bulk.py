@@ -9,7 +9,7 @@ from credit.core.figures import reference_of
 from credit.models import Application, ApplicationHistory, Proposal, RequestedDocument
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client
-from tests.backoffice.pages import confirm, send_form, text_of
+from tests.backoffice.pages import confirm, messages_of, send_form, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 
 ADDRESS = f"{LIST}bulk/rejected/"
@@ -48,8 +48,8 @@ def test_bulk_decision_skips_drafts_invalid_rows_and_changed_applications(review
     rows = ["", "|", "x|y", "019a0000-0000-7000-8000-000000000000|draft:0", "\x00|"]
     response = reviewers_client.post(ADDRESS, {"row": rows, "seen": "bulk", "code_1": "bankruptcy"})
     assert "Done: 0 of 0." in text_of(response)
-    assert "You selected no rows" in text_of(reviewers_client.post(ADDRESS, {"seen": "bulk"}, follow=True))
-    assert "You selected no rows" in text_of(reviewers_client.get(ADDRESS, follow=True))
+    assert "You selected no rows" in messages_of(reviewers_client.post(ADDRESS, {"seen": "bulk"}))
+    assert "You selected no rows" in messages_of(reviewers_client.get(ADDRESS))
     first, second = make(application_data={"a": 1}), make()
     preview = choose(reviewers_client, [first, second])
     Application.objects.filter(pk=first.pk).update(application_data={"a": 2})
@@ -74,7 +74,7 @@ def test_bulk_decision_above_the_maximum_number_of_rows_is_rejected(reviewers_cl
     chosen = [make() for _ in range(3)]
     assert "At most 2 at once" in text_of(choose(reviewers_client, chosen))
     rows = [f"{row.pk}|x" for row in chosen]
-    assert "At most 2 at once" in text_of(reviewers_client.post(ADDRESS, {"row": rows, "seen": "x"}, follow=True))
+    assert "At most 2 at once" in messages_of(reviewers_client.post(ADDRESS, {"row": rows, "seen": "x"}))
 
 
 def test_bulk_decision_under_four_eyes_creates_proposals(reviewers_client, settings):
@@ -145,7 +145,7 @@ def incomplete(reviewers_client):
 
 def mark(client, application, document, status):
     address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
-    return client.post(address, {"status": status, "reason": "By post."}, follow=True)
+    return messages_of(client.post(address, {"status": status, "reason": "By post."}))
 
 
 def test_document_checklist_lists_each_requested_document_once_to_the_applicant(incomplete, reviewers_client):
@@ -168,7 +168,7 @@ def test_document_checklist_lists_each_requested_document_once_to_the_applicant(
 def test_reviewer_can_accept_a_document_and_request_it_again_in_its_row(incomplete, reviewers_client):
     document = incomplete.requested_documents.first()
     mark(reviewers_client, incomplete, document, "received")
-    assert "is accepted" in text_of(mark(reviewers_client, incomplete, document, "accepted"))
+    assert "is accepted" in mark(reviewers_client, incomplete, document, "accepted")
     document.refresh_from_db()
     assert document.received_at < document.accepted_at
     mark(reviewers_client, incomplete, document, "requested")
@@ -186,15 +186,11 @@ def test_reviewer_can_accept_a_document_and_request_it_again_in_its_row(incomple
 
 
 def test_unknown_status_or_document_of_another_application_changes_nothing(incomplete, reviewers_client):
-    for status in ["", "burnt", "ACCEPTED"]:
-        assert "Document not found on the checklist" in text_of(
-            mark(reviewers_client, incomplete, incomplete.requested_documents.first(), status)
-        )
-        assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}, status
-    other = make()
-    assert "Document not found on the checklist" in text_of(
-        mark(reviewers_client, other, incomplete.requested_documents.first(), "accepted")
-    )
+    document, refusal = incomplete.requested_documents.first(), "Document not found on the checklist"
+    for status in ("", "burnt", "ACCEPTED"):
+        assert refusal in mark(reviewers_client, incomplete, document, status), status
+    assert refusal in mark(reviewers_client, make(), document, "accepted")
+    assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
 
 
 def test_document_status_changes_only_by_post_and_not_by_support(incomplete, reviewers_client, supports_client):

@@ -16,7 +16,7 @@ from identity.bank.figures import BankFigures
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import text_of
+from tests.backoffice.pages import messages_of, text_of
 from tests.backoffice.test_applications import LIST, make, page_of
 from tests.factories import OfferFactory
 
@@ -264,12 +264,12 @@ def test_case_shows_amounts_outside_the_schema_with_their_currency(reviewers_cli
 
 class TestNotes:
     def write(self, client, application, text):
-        return client.post(reverse("admin:credit_application_note", args=[application.pk]), {"text": text}, follow=True)
+        return client.post(reverse("admin:credit_application_note", args=[application.pk]), {"text": text})
 
     def test_case_note_is_unchangeable_and_shown_to_colleagues_and_mentioned_reviewers(self, reviewers_client):
         application, ruth = make(), staff_of("Reviewer", username="ruth")
         answer = self.write(reviewers_client, application, "Look at the income, @ruth!")
-        assert "ruth gets a notification" in text_of(answer)
+        assert "ruth gets a notification" in messages_of(answer)
         assert "Look at the income" in text_of(reviewers_client.get(page_of(application)))
         theirs = backoffice_client(ruth)
         assert "Notes to you" in text_of(theirs.get("/admin/"))
@@ -282,13 +282,13 @@ class TestNotes:
 
     @pytest.mark.parametrize(("text", "warns"), [("Ask @ruht", True), ("Write to jane@ruht.example", False)])
     def test_case_note_to_an_unknown_user_name_shows_a_warning(self, reviewers_client, text, warns):
-        answer = text_of(self.write(reviewers_client, make(), text))
+        answer = messages_of(self.write(reviewers_client, make(), text))
         assert ("“ruht” is no colleague for this record, and gets no notification." in answer) is warns
         assert Note.objects.get().text == text
 
     def test_empty_or_too_long_case_note_is_rejected(self, reviewers_client):
         for text in ["", "  ", "x" * 4_001, "a\x00b"]:
-            assert "A note must have 1 to" in text_of(self.write(reviewers_client, make(), text)), text
+            assert "A note must have 1 to" in messages_of(self.write(reviewers_client, make(), text)), text
             assert not Note.objects.exists(), text
 
     def test_support_and_applicants_cannot_read_or_write_case_notes(self, reviewers_client, supports_client, api, user):

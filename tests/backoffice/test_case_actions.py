@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.core.casework import Assignment
 from credit.models import Application, Proposal, RequestedDocument
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, links_of, seen_value, send_form, text_of
+from tests.backoffice.pages import confirm, links_of, messages_of, seen_value, send_form, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.terms.lending import applied, listed
@@ -89,7 +89,7 @@ class TestReopening:
         backoffice_client(other).post(f"{page_of(application).removesuffix('change/')}assign/", {"assignee": "me"})
         address = move_of(application, "under_review")
         assert "The case stays assigned to ruth." in text_of(reviewers_client.get(address))
-        assert "It stays assigned to ruth." in text_of(confirm(reviewers_client, address))
+        assert "It stays assigned to ruth." in messages_of(send_form(reviewers_client, address))
         assert Assignment.objects.get().assignee == other
 
     def test_assignment_of_a_removed_reviewer_is_replaced_when_the_review_starts(self, reviewers_client, reviewer):
@@ -108,7 +108,7 @@ class TestReopening:
             application = make(status)
             address = move_of(application, "under_review")
             assert "The case is assigned to you." in text_of(reviewers_client.get(address)), status
-            assert "It is assigned to you." in text_of(confirm(reviewers_client, address)), status
+            assert "It is assigned to you." in messages_of(send_form(reviewers_client, address)), status
             assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer, status
 
 

@@ -11,7 +11,7 @@ from credit.core.figures import reference_of
 from credit.models import Correction, RetentionHold
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm, send_form, text_of
+from tests.backoffice.pages import confirm, messages_of, send_form, text_of
 from tests.backoffice.test_applications import make, page_of
 
 pytestmark = pytest.mark.django_db
@@ -104,11 +104,11 @@ class TestLitigationHold:
         client = console_client(staff_of("Operations", "Support", username="olga"))
         place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
         message = f"The litigation hold of {reference_of(application.pk)} is"
-        assert f"{message} on." in text_of(confirm(client, place, reason="Case 28-cv-1"))
+        assert f"{message} on." in messages_of(send_form(client, place, reason="Case 28-cv-1"))
         hold = RetentionHold.objects.get()
         assert (hold.is_on, hold.reason, hold.principal.username) == (True, "Case 28-cv-1", "olga")
         assert "Case 28-cv-1" in text_of(reviewers_client.get(page_of(application)))
-        assert f"{message} off." in text_of(confirm(client, place, reason="Settled"))
+        assert f"{message} off." in messages_of(send_form(client, place, reason="Settled"))
         assert "Litigation hold since" not in text_of(reviewers_client.get(page_of(application)))
 
     def test_reviewers_and_lender_members_cannot_change_or_read_a_litigation_hold(self, reviewers_client):

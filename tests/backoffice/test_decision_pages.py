@@ -23,7 +23,7 @@ from credit.models import (
 from identity.models import User
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm, seen_value, send_form, text_of
+from tests.backoffice.pages import confirm, messages_of, seen_value, send_form, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
 from tests.backoffice.test_case_score import case as scored_case
 from tests.backoffice.test_teamwork import end_of
@@ -214,7 +214,7 @@ class TestOldestCase:
         proposed = make(submitted_at=timezone.now())
         colleague = backoffice_client(staff_of("Reviewer", username="ruth"))
         confirm(colleague, move_of(proposed, "rejected"), code_1="no_credit_file")
-        assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
+        assert "No unassigned case is waiting" in messages_of(reviewers_client.post(OLDEST))
         listed = text_of(reviewers_client.get(LIST))
         assert "under review proposal waits" in listed
         assert reference_of(proposed.pk) not in text_of(reviewers_client.get(LIST, {"queue": "review"}))
@@ -224,7 +224,7 @@ class TestOldestCase:
         case, colleague = make(submitted_at=timezone.now()), staff_of("Reviewer", username="gone")
         work = {"kind": "credit.application", "record_id": str(case.pk), "assigned_at": timezone.now()}
         Assignment.objects.create(**work, assignee=colleague, assigned_by=reviewer)
-        assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
+        assert "No unassigned case is waiting" in messages_of(reviewers_client.post(OLDEST))
         if leave:
             type(colleague).objects.filter(pk=colleague.pk).update(**leave)
         else:
@@ -246,7 +246,7 @@ class TestOldestCase:
         now = timezone.now()
         Assignment.objects.create(**work, assignee=people["reviewer"], assigned_by=people["owner"], assigned_at=now)
         owner = console_client(people["owner"])
-        assert "No unassigned case is waiting" in text_of(owner.post(OLDEST, follow=True))
+        assert "No unassigned case is waiting" in messages_of(owner.post(OLDEST))
         ProviderMember.objects.filter(user=people["reviewer"]).update(role="reader")
         assert owner.post(OLDEST).url.startswith(page_of(case))
         assert Assignment.objects.get(**work).assignee == people["owner"]

@@ -9,7 +9,7 @@ from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client
-from tests.backoffice.pages import links_of, text_of
+from tests.backoffice.pages import links_of, messages_of, text_of
 from tests.backoffice.test_applications import page_of
 from tests.credit.clamd_double import EICAR, clamd
 from tests.credit.document_support import PDF, PNG, send_file, with_documents
@@ -109,10 +109,10 @@ def test_support_and_visitors_cannot_view_document_files_or_file_names(client, a
 def test_missing_content_and_files_of_another_application_show_a_message(reviewers_client, application, user):
     file = upload_file(application)
     storage().delete(StoredFile.objects.get().name)
-    assert "can't read the file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
+    assert "can't read the file" in messages_of(reviewers_client.get(file_of(application, file)))
     assert not DataAccess.objects.filter(details__isnull=False).exclude(action="page").exists()
     file, other = upload_file(application), with_documents(user)
-    assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
+    assert "File not found" in messages_of(reviewers_client.get(file_of(other, file)))
 
 
 def test_applicant_can_read_the_reason_of_a_repeated_document_request(reviewers_client, application):
@@ -136,7 +136,7 @@ def test_application_timeline_shows_an_infected_file_without_a_link(reviewers_cl
     assert "Win.Test.EICAR_HDB-1" in text_of(page)
     file = DocumentFile.objects.get()
     assert file_of(application, file) not in links_of(page)
-    assert "File not found" in text_of(reviewers_client.get(file_of(application, file), follow=True))
+    assert "File not found" in messages_of(reviewers_client.get(file_of(application, file)))
 
 
 def mark(client, application, **fields):

@@ -7,7 +7,7 @@ from credit.core.figures import reference_of
 from credit.models import RetentionHold
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.lenders import console_client, lender_of
-from tests.backoffice.pages import confirm, links_of, text_of
+from tests.backoffice.pages import links_of, messages_of, send_form, text_of
 from tests.backoffice.test_applications import make
 
 pytestmark = pytest.mark.django_db
@@ -34,11 +34,11 @@ def test_operations_can_start_and_end_a_hold_by_application_number(client, numbe
     hold = RetentionHold.objects.get()
     assert (hold.application_id, hold.is_on, hold.principal.username) == (application.pk, True, "olga")
     end = reverse("admin:credit_retentionhold_do", args=[hold.pk, "end"])
-    assert f"The litigation hold of {reference_of(application.pk)} is off." in text_of(
-        confirm(client, end, reason="Settled")
+    assert f"The litigation hold of {reference_of(application.pk)} is off." in messages_of(
+        send_form(client, end, reason="Settled")
     )
     assert RetentionHold.newest_of(application).is_on is False
-    assert "The application has no hold now." in text_of(client.get(end, follow=True))
+    assert "The application has no hold now." in messages_of(client.get(end))
 
 
 def test_litigation_hold_pages_name_the_application_without_its_data(client, superusers_client, reviewers_client):

@@ -8,7 +8,7 @@ from django.urls import reverse
 from credit.core.eu_credit import REQUIRED_TEXTS
 from credit.models import Offer, Provider, ProviderMember
 from tests.backoffice.lenders import ROLES, console_client, lender_of
-from tests.backoffice.pages import confirm, seen_value, send_form, text_of
+from tests.backoffice.pages import confirm, messages_of, seen_value, send_form, text_of
 from tests.credit.eu.offers import LENDER, TEXTS
 from tests.factories import UserFactory
 
@@ -44,7 +44,7 @@ def offer(owner, lender):
 
 
 def test_owner_creates_an_offer(owner, lender):
-    assert "The offer is active." in text_of(confirm(owner, make_of(lender), **FIELDS))
+    assert "The offer is active." in messages_of(send_form(owner, make_of(lender), **FIELDS))
     offer = Offer.objects.get(name="Harbor loan")
     assert offer.owner == lender.people["owner"]
     assert (offer.provider_id, offer.version, offer.is_active) == ("701", 1, True)
@@ -163,8 +163,8 @@ def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
     sent = {"seen": seen_value(page), **FIELDS, "rate_min": "5"}
     shown = owner.post(action_of(offer), sent)
     Offer.objects.filter(pk=offer.pk).update(version=7)
-    answer = owner.post(action_of(offer), {**sent, "terms_seen": shown.context["terms_seen"]}, follow=True)
-    assert "changed after you opened the page" in text_of(answer)
+    answer = owner.post(action_of(offer), {**sent, "terms_seen": shown.context["terms_seen"]})
+    assert "changed after you opened the page" in messages_of(answer)
     offer.refresh_from_db()
     assert offer.apr_min_percent == 6.9
 

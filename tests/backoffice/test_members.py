@@ -7,7 +7,7 @@ from config.mail.models import OutgoingMail
 from credit.models import ProviderMember
 from identity.models import AccountHistory, Invitation
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import messages_of, send_form, text_of
 from tests.backoffice.test_applications import make, page_of
 from tests.factories import ClaimFactory, ProviderFactory, UserFactory
 
@@ -58,7 +58,7 @@ def test_owner_and_superuser_can_add_members_and_the_owner_can_remove_them(provi
     assert add(olga, provider, first).status_code == 302
     member = ProviderMember.objects.get(user=first)
     remove = reverse("admin:credit_provider_member", args=[provider.pk, member.pk, "remove"])
-    assert "The member first was removed." in text_of(confirm(olga, remove))
+    assert "The member first was removed." in messages_of(send_form(olga, remove))
     assert members_of(provider) == ["olga"]
     assert add(superusers_client, provider, second).status_code == 302
     assert members_of(provider) == ["olga", "second"]
@@ -86,7 +86,7 @@ def test_operations_can_create_and_revoke_an_invitation(operations_client, suppo
             assert "jane@" not in client.get(address).content.decode()
     button = reverse("admin:identity_invitation_do", args=[sent.pk, "revoke"])
     assert supports_client.get(button).status_code == 403
-    assert "was revoked" in text_of(confirm(operations_client, button))
+    assert "was revoked" in messages_of(send_form(operations_client, button))
     assert Invitation.objects.get().state == "revoked"
     assert list(AccountHistory.objects.values_list("action", flat=True)) == ["invitation.revoked", "invitation.created"]
 

@@ -10,7 +10,7 @@ from credit.console.notices import days_left
 from credit.models import Clock, ReviewRequest
 from credit.notices import services
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, send_form, text_of
+from tests.backoffice.pages import messages_of, send_form, text_of
 from tests.credit.notices.world import World
 
 pytestmark = pytest.mark.django_db
@@ -116,7 +116,7 @@ def test_reviewer_can_record_a_notice_delivery_by_post(world, reviewers):
     for wrong in ({"channel": "email"}, {"at": "2020-01-01 10:00:00"}, {"reference": ""}):
         send_form(reviewers, button, **fields | wrong)
         assert world.notice.status == "ready"
-    assert "The delivery is recorded." in text_of(confirm(reviewers, button, **fields))
+    assert "The delivery is recorded." in messages_of(send_form(reviewers, button, **fields))
     assert (world.notice.status, world.notice.deliveries.get().evidence) == ("delivered", {"reference": "RR 123"})
     assert "RR 123" in page(reviewers, "notice_change", world.notice.pk)
     assert not world.application.clocks.filter(stopped_at=None).exists()
@@ -126,7 +126,7 @@ def test_unissued_notice_shows_the_missing_data_and_cannot_be_delivered(world, r
     world.reopen(7)
     world.reject(8)
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])
-    assert "The notice is not created yet." in text_of(reviewers.get(button, follow=True))
+    assert "The notice is not created yet." in messages_of(reviewers.get(button))
     world.offer.provider.address = ""
     world.offer.provider.save()
     world.issue(9)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from identity.accounts import codes as kept_codes
 from identity.models import RecoveryCode
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.pages import messages_of, send_form, text_of
 from tests.factories import PASSWORD
 from tests.second_factors import SECRET, authenticator_of, code_of, recovery_codes_of, wrong_code
 
@@ -72,8 +72,8 @@ def test_superuser_can_reset_a_lost_second_factor(superuser, reviewer, device, s
     recovery_codes_of(reviewer)
     address = reverse("admin:identity_user_do", args=[reviewer.pk, "reset-second-factor"])
     assert backoffice_client(staff_of("Operations")).post(address, {"seen": "x"}).status_code == 403
-    assert "must add a new second factor" in text_of(
-        confirm(backoffice_client(superuser), address, reason="The telephone is lost.")
+    assert "must add a new second factor" in messages_of(
+        send_form(backoffice_client(superuser), address, reason="The telephone is lost.")
     )
     assert not Authenticator.objects.exists()
     assert not RecoveryCode.objects.exists()

@@ -16,7 +16,7 @@ from identity.access.tokens import start_family
 from identity.models import AccountHistory, TokenFamily
 from identity.oidc.models import StaffIdentity
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, links_of, seen_value, text_of
+from tests.backoffice.pages import confirm, links_of, messages_of, seen_value, send_form, text_of
 from tests.backoffice.test_searches import apply_with
 from tests.factories import PASSWORD, ProviderFactory, UserFactory
 from tests.second_factors import authenticator_of
@@ -43,8 +43,8 @@ def actions_of(person):
 
 
 def test_support_can_mail_a_link_for_a_new_password(supports_client, person):
-    assert "The mail to the address of the account waits to be sent." in text_of(
-        confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
+    assert "The mail to the address of the account waits to be sent." in messages_of(
+        send_form(supports_client, help_of(person, "mail-reset"), **BECAUSE)
     )
     sent = OutgoingMail.objects.get()
     assert (sent.template, sent.recipient) == ("forgotten_password", "jane@example.org")
@@ -100,7 +100,7 @@ def test_account_with_a_generated_user_name_is_titled_by_its_name_or_address(rev
 def test_mail_for_a_new_password_counts_toward_the_limit_of_the_address(supports_client, person, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
-    assert "hourly limit of mails" in text_of(confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE))
+    assert "hourly limit of mails" in messages_of(send_form(supports_client, help_of(person, "mail-reset"), **BECAUSE))
     assert OutgoingMail.objects.count() == 1
 
 
@@ -116,8 +116,8 @@ def test_support_can_end_all_sessions_of_an_account(supports_client, person):
     browser.post("/account/login", {"login": "jane", "password": PASSWORD})
     assert browser.get("/account/").status_code == 200
     start_family(user=person, second_factor=False, now=timezone.now())
-    assert "All sessions of the account ended." in text_of(
-        confirm(supports_client, help_of(person, "end-sessions"), **BECAUSE)
+    assert "All sessions of the account ended." in messages_of(
+        send_form(supports_client, help_of(person, "end-sessions"), **BECAUSE)
     )
     assert browser.get("/account/").status_code == 302
     assert not TokenFamily.objects.filter(user=person, revoked_at__isnull=True).exists()

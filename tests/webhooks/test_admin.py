@@ -10,7 +10,7 @@ from django.utils import timezone
 from config.backoffice.html import time_in_words
 from config.webhooks.models import Delivery, Endpoint, Event
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.backoffice.pages import confirm, send_form, text_of
+from tests.backoffice.pages import confirm, messages_of, send_form, text_of
 
 pytestmark = pytest.mark.django_db
 ENDPOINTS, DELIVERIES = "/admin/webhooks/endpoint/", "/admin/webhooks/delivery/"
@@ -136,9 +136,9 @@ def given_up(failed):
 def test_all_failed_deliveries_of_an_endpoint_are_sent_again_once(operations, failed, receiver, work):
     endpoint, place = given_up(failed), button_of(Endpoint.objects.get(), "resend-failed")
     assert "again: 1." in text_of(operations.get(place))
-    assert "Deliveries sent again: 1." in text_of(confirm(operations, place))
+    assert "Deliveries sent again: 1." in messages_of(send_form(operations, place))
     assert Delivery.objects.filter(endpoint=endpoint, is_redelivery=True).count() == 1
-    assert "No delivery has failed." in text_of(operations.get(place, follow=True))
+    assert "No delivery has failed." in messages_of(operations.get(place))
     work()
     assert receiver.ids == [str(failed.event_id)] * 2
 
@@ -147,10 +147,10 @@ def test_selected_deliveries_are_sent_again(operations, support, failed):
     sent = {"action": "send_again", "_selected_action": [str(failed.pk)]}
     support.post(DELIVERIES, sent)
     assert Delivery.objects.count() == 1
-    assert "Deliveries sent again: 1." in text_of(operations.post(DELIVERIES, sent, follow=True))
+    assert "Deliveries sent again: 1." in messages_of(operations.post(DELIVERIES, sent))
     assert Delivery.objects.filter(is_redelivery=True).count() == 1
     Endpoint.objects.update(status="disabled", disabled_reason="disabled_by_operator")
-    assert "the endpoint is disabled: 1." in text_of(operations.post(DELIVERIES, sent, follow=True))
+    assert "the endpoint is disabled: 1." in messages_of(operations.post(DELIVERIES, sent))
 
 
 def test_support_can_view_but_not_change_webhooks(support, failed):
