@@ -78,18 +78,17 @@ def test_retry_after_an_unclear_stripe_response_charges_once(db, double, api, us
     assert pay(api, user, key).content == final.content
 
 
-def test_stripe_timeout_leaves_the_payment_outcome_unknown(db, double, api, user, key, monkeypatch):
+def test_stripe_timeout_or_outage_leaves_the_payment_outcome_unknown(
+    double, stripe_settings, api, user, key, monkeypatch
+):
     monkeypatch.setattr(adapter, "READ_TIMEOUT_SECONDS", 0.2)
     double.plan, double.hang_seconds = ["hang-after"], 0.6
     assert_error(pay(api, user, key), 502, "E5002")
     assert pay(api, user, key).status_code == 200
     assert len(double.charges) == 1
-
-
-def test_unreachable_stripe_leaves_the_payment_outcome_unknown(db, stripe_settings, api, user, key):
     stripe_settings.STRIPE_BASE_URL = "http://127.0.0.1:9"
-    assert_error(pay(api, user, key), 502, "E5002")
-    assert only_payment().status == "Unknown"
+    assert_error(pay(api, user), 502, "E5002")
+    assert Payment.objects.latest("pk").status == "Unknown"
 
 
 def test_failing_stripe_charge_is_sent_at_most_twice(db, double, api, user, key):
@@ -204,19 +203,14 @@ def test_two_gateway_timeouts_do_not_fail_an_in_flight_charge(double, api, user,
 
 def test_two_gateway_timeouts_without_a_charge_eventually_fail_the_payment(double, api, user, key):
     double.plan = ["504-before", "504-before"]
-    for _ in range(3):
+    process(api, user, key=key, payment_method_id="pm_1")
+    pass_time(70)  # The time starts at the last request.
+    for _ in range(2):
         assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
+    assert only_payment().status == "Unknown"
     pass_time(70)
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5001")
     assert (only_payment().failure, double.request_counts[only_payment().processor_key]) == ("not_charged", 2)
-
-
-def test_in_flight_time_starts_at_the_last_request_to_stripe(double, api, user, key):
-    double.plan = ["504-before", "504-before"]
-    process(api, user, key=key, payment_method_id="pm_1")
-    pass_time(70)
-    assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
-    assert only_payment().status == "Unknown"
 
 
 def test_decline_of_an_expired_lease_holder_is_ignored_and_a_charge_completes_the_payment(double, api, user):
