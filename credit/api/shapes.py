@@ -22,36 +22,73 @@ def _ref(name: str) -> Schema:
 
 
 _INTEGER, _NUMBER, _TEXT = ["integer", "null"], ["number", "null"], ["string", "null"]
+_NOT_OF_LINE, _NO_SCORE = "Null for a line of credit.", "Null or absent without a score."
+_ONLY_EU = "Absent unless the offer's `jurisdiction` is `eu`."
 _LOAN: dict[str, Schema] = {
-    "amount_cents": _of(_INTEGER, "The amount of the loan, or the limit of a line of credit."),
-    "rate_percent": _of(_NUMBER, "The note rate a year, in percent."),
-    "term_months": _of(_INTEGER, "The number of monthly payments. Null for a line of credit."),
-    "fee_cents": _of(_INTEGER, "The fee."),
+    "amount_cents": _of(
+        _INTEGER,
+        "The amount of the loan, or the limit of a line of credit. Null only in an offer's information form that "
+        "assumes a ceiling.",
+    ),
+    "rate_percent": _of("number", "The note rate a year, in percent."),
+    "term_months": _of(_INTEGER, f"The number of monthly payments. {_NOT_OF_LINE}"),
+    "fee_cents": _of("integer", "The fee. 0 if there is none."),
     "first_payment_on": _of(_TEXT, "The date of the first payment. Null if it depends on the start.", format="date"),
 }
+# A value that is null or absent in a request has its default.
+_LOAN_REQUEST: dict[str, Schema] = {
+    "amount_cents": _of(
+        _INTEGER, "The amount of the loan, or the limit of a line of credit. Default: the amount of the application."
+    ),
+    "rate_percent": _of(
+        _NUMBER, "The note rate a year, in percent. Default: the offer's lowest rate, or its highest without a lowest."
+    ),
+    "term_months": _of(
+        _INTEGER, "The number of monthly payments. Default: the term of the application, or null for a line of credit."
+    ),
+    "fee_cents": _of(_INTEGER, "The fee. Default: 0."),
+    "first_payment_on": _of(
+        _TEXT, "The date of the first payment. Null or absent if it depends on the start.", format="date"
+    ),
+}
+_EU_REJECTION = (
+    "Required for a rejection or a counteroffer about an offer with `jurisdiction` `eu`. Otherwise it can be null or "
+    "absent."
+)
 _REPORT: dict[str, Schema] = {
     "agency": _of("string", "The name of the agency.", maxLength=TEXT_MAX),
     "address": _of("string", "The address of the agency.", maxLength=TEXT_MAX),
     "phone": _of("string", "The phone number of the agency.", maxLength=TEXT_MAX),
-    "score": _of(_INTEGER, "The score. It requires `range`, `date`, and `factors`."),
+    "score": _of(
+        _INTEGER, "The score. It requires `range`, `date`, and `factors`. Null or absent if the report has none."
+    ),
     "range": _of(
         ["array", "null"],
-        "The lowest and the highest possible score.",
+        f"The lowest and the highest possible score. {_NO_SCORE}",
         items={"type": "integer"},
         minItems=2,
         maxItems=2,
     ),
-    "date": _of(_TEXT, "The date of the score.", format="date"),
+    "date": _of(_TEXT, f"The date of the score. {_NO_SCORE}", format="date"),
     "factors": _of(
-        ["array", "null"], f"Up to {FACTORS_MAX} key factors, and one about inquiries.", items={"type": "string"}
+        ["array", "null"],
+        f"Up to {FACTORS_MAX} key factors, and one about inquiries. {_NO_SCORE}",
+        items={"type": "string"},
     ),
-    "ranks_above_percent": _of(_INTEGER, "The percentage of consumers with a lower score."),
-    "applicant": _of("integer", "The number of the report's applicant, from 1."),
-    "result": _of(_TEXT, "The result of the query of a database."),
+    "ranks_above_percent": _of(
+        _INTEGER,
+        "The percentage of consumers with a lower score. Required with a score if the offer's `risk_based_pricing` is "
+        "`score_disclosure`, unless the application is rejected. Otherwise it can be null or absent.",
+    ),
+    "applicant": _of("integer", "The number of the report's applicant: 1 or 2. Absent means 1."),
+    "result": _of(_TEXT, f"The result of the query of a database. {_EU_REJECTION}"),
     "categories": _of(
-        ["array", "null"], "The categories of the report's data.", items={"type": "string"}, maxItems=CATEGORIES_MAX
+        ["array", "null"],
+        f"The categories of the report's data. {_EU_REJECTION}",
+        items={"type": "string"},
+        maxItems=CATEGORIES_MAX,
     ),
-    "supplier": _of(_TEXT, "The company that supplied the report."),
+    "supplier": _of(_TEXT, "The company that supplied the report. Null or absent if none."),
 }
 _OTHER_REASON = _of(
     "object",
@@ -62,26 +99,50 @@ _OTHER_REASON = _of(
         "text": _of("string", "The specific factor in words.", maxLength=OTHER_TEXT_MAX),
     },
 )
+_PROOF: dict[str, Schema] = {
+    "hash": _of("string", "The SHA-256 of the record, in hex."),
+    "index": _of("integer", "The index of the entry in the log, from 0."),
+    "entry": _of("string", "The entry in the log, in hex."),
+    "commitment": _of("string", "The commitment to the record's metadata, in hex."),
+    "leaf_hash": _of("string", "The hash of the leaf, in hex."),
+    "tree_size": _of("integer", "The size of the tree, in entries."),
+    "root": _of("string", "The root of the tree, in hex."),
+    "audit_path": _of("array", "The hashes from the leaf to the root, in hex.", items={"type": "string"}),
+    "checkpoint": _of("string", "The signed checkpoint of the tree."),
+    "block_number": _of("integer", "The number of the record's block."),
+    "timestamp": _of("string", "When the ledger wrote the block (UTC)."),
+}
 COMPONENTS: dict[str, Schema] = {
-    "LoanTermsRequest": _of("object", "The terms of a loan.", properties=_LOAN, additionalProperties=False),
+    "LoanTermsRequest": _of(
+        "object",
+        "The terms of a loan. Null or absent values have their default.",
+        properties=_LOAN_REQUEST,
+        additionalProperties=False,
+    ),
     "LoanTerms": _of(
         "object",
-        "The terms and the cost of a loan. The SHA-256 of this object as canonical JSON is `terms_sha256`.",
+        "The terms and the cost of a loan. The SHA-256 of this object as canonical JSON is `terms_sha256`. A proposed "
+        "counteroffer has only the fields from `amount_cents` to `first_payment_on`.",
         properties={
             "application_id": _of("string", "The application's id.", format="uuid"),
             "kind": _of("string", "`approval` or `counteroffer`."),
             **_LOAN,
-            "payment_cents": _of(_INTEGER, "Each monthly payment except for the last."),
-            "final_payment_cents": _of(_INTEGER, "The last payment."),
-            "total_of_payments_cents": _of(_INTEGER, "The sum of all payments."),
-            "finance_charge_cents": _of(_INTEGER, "The cost of the loan: interest and fee."),
-            "amount_financed_cents": _of(_INTEGER, "The amount without the fee."),
-            "apr_percent": _of(_NUMBER, "The annual percentage rate."),
-            "method": _of(_TEXT, "The method of the annual percentage rate, such as `us_appendix_j`."),
-            "currency": _of("string", "The currency. Only under Directive (EU) 2023/2225."),
-            "total_credit_cents": _of(_INTEGER, "The total amount of credit. Only under Directive (EU) 2023/2225."),
-            "total_cost_cents": _of(_INTEGER, "The total cost of the credit. Only under Directive (EU) 2023/2225."),
-            "total_payable_cents": _of(_INTEGER, "The total amount payable. Only under Directive (EU) 2023/2225."),
+            "payment_cents": _of(_INTEGER, f"Each monthly payment except for the last. {_NOT_OF_LINE}"),
+            "final_payment_cents": _of(_INTEGER, f"The last payment. {_NOT_OF_LINE}"),
+            "total_of_payments_cents": _of(_INTEGER, f"The sum of all payments. {_NOT_OF_LINE}"),
+            "finance_charge_cents": _of(_INTEGER, f"The cost of the loan: interest and fee. {_NOT_OF_LINE}"),
+            "amount_financed_cents": _of(_INTEGER, f"The amount without the fee. {_NOT_OF_LINE}"),
+            "apr_percent": _of(_NUMBER, f"The annual percentage rate. {_NOT_OF_LINE}"),
+            "method": _of(
+                _TEXT,
+                "The method of the annual percentage rate: `us_appendix_j` or `eu_annex_iii`. Null for a line of "
+                "credit of an offer with `jurisdiction` `us`.",
+            ),
+            "currency": _of("string", f"The ISO 4217 code of the currency. {_ONLY_EU}"),
+            "fee_financed": _of("boolean", f"Whether the lender deducts the fee from the payout. {_ONLY_EU}"),
+            "total_credit_cents": _of("integer", f"The total amount of credit. {_ONLY_EU}"),
+            "total_cost_cents": _of(_INTEGER, f"The total cost of the credit. {_NOT_OF_LINE} {_ONLY_EU}"),
+            "total_payable_cents": _of(_INTEGER, f"The total amount payable. {_NOT_OF_LINE} {_ONLY_EU}"),
         },
     ),
     "ConsumerReport": _of(
@@ -94,11 +155,21 @@ COMPONENTS: dict[str, Schema] = {
         "object",
         "Data about a decision.",
         properties={
-            "reasons": _of(["array", "null"], "The principal reasons of a rejection.", items=_ref("PrincipalReason")),
-            "terms": {"description": "The approved loan.", "anyOf": [_ref("LoanTermsRequest"), {"type": "null"}]},
-            "report_ids": _of(["array", "null"], "The ids of the used reports.", items={"type": "string"}),
+            "reasons": _of(
+                ["array", "null"],
+                "The principal reasons of a rejection. Null or absent if none.",
+                items=_ref("PrincipalReason"),
+            ),
+            "terms": {
+                "description": "The loan of an approval. Null or absent for the defaults.",
+                "anyOf": [_ref("LoanTermsRequest"), {"type": "null"}],
+            },
+            "report_ids": _of(
+                ["array", "null"], "The ids of the used reports. Null or absent if none.", items={"type": "string"}
+            ),
             "consumer_report": {
-                "description": f"A report, or up to {REPORTS_MAX} reports for each applicant, that are not stored.",
+                "description": f"A report, or up to {REPORTS_MAX} reports for each applicant, that are not stored. "
+                "Null or absent if none.",
                 "anyOf": [
                     _ref("ConsumerReport"),
                     {"type": "array", "items": _ref("ConsumerReport")},
@@ -114,19 +185,8 @@ COMPONENTS: dict[str, Schema] = {
     "InclusionProof": _of(
         "object",
         "A proof that the ledger contains a record (RFC 9162).",
-        properties={
-            "hash": _of("string", "The SHA-256 of the record, in hex."),
-            "index": _of("integer", "The index of the entry in the log, from 0."),
-            "entry": _of("string", "The entry in the log, in hex."),
-            "commitment": _of("string", "The commitment to the record's metadata, in hex."),
-            "leaf_hash": _of("string", "The hash of the leaf, in hex."),
-            "tree_size": _of("integer", "The size of the tree, in entries."),
-            "root": _of("string", "The root of the tree, in hex."),
-            "audit_path": _of("array", "The hashes from the leaf to the root, in hex.", items={"type": "string"}),
-            "checkpoint": _of("string", "The signed checkpoint of the tree."),
-            "block_number": _of("integer", "The number of the record's block."),
-            "timestamp": _of("string", "When the ledger wrote the block (UTC)."),
-        },
+        required=[*_PROOF],
+        properties=_PROOF,
     ),
 }
 LOAN_TERMS, LOAN_TERMS_REQUEST, PROOF = _ref("LoanTerms"), _ref("LoanTermsRequest"), _ref("InclusionProof")
@@ -142,9 +202,9 @@ EVIDENCE = _of(
     "object",
     "The evidence of a delivery.",
     properties={
-        "reference": _of("string", "The reference that you recorded."),
-        "mail": _of("string", "The id of the mail."),
-        "opened_with": _of("string", "The credential that opened the notice."),
+        "reference": _of("string", "The reference that you recorded. Only for `post` and `provider`."),
+        "mail": _of("string", "The id of the mail. Only for `email`."),
+        "opened_with": _of("string", "The credential that opened the notice. Only for `portal`."),
     },
 )
 SCALAR: Schema = {"type": ["number", "string", "boolean"]}

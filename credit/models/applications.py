@@ -87,7 +87,9 @@ class Application(DecisionRules):
     applicant_index = models.TextField(null=True, editable=False)  # noqa: DJ001  null without applicants
     notes = models.TextField(null=True, help_text="Human-readable notes. Null if there are none.")  # noqa: DJ001
     share: Any = JsonTextField(
-        default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."
+        default=list,
+        help_text="The data that the applicant shares with the lender: `bank`, `identity`. Empty if none, and after "
+        "the applicant ended the sharing.",
     )
     submitted_at = models.DateTimeField(
         null=True, help_text="When the application was first submitted (UTC). Null before then."
@@ -105,7 +107,9 @@ class Application(DecisionRules):
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)
     accepted_at = models.DateTimeField(
-        null=True, help_text="When the applicant accepted the approval or the counteroffer (UTC). Null before then."
+        null=True,
+        help_text="When the applicant accepted the approval or the counteroffer (UTC). Null before then, and after a "
+        "reopening.",
     )
     # These columns are for accepted agreements under Directive (EU) 2023/2225. Reopening an application clears them.
     told_of_right_at = models.DateTimeField(

@@ -134,8 +134,8 @@ class Notice(lifecycle.StatefulModel):
 
     applicant = models.PositiveSmallIntegerField(
         null=True,
-        help_text="The number of the applicant, if the notice is for only one applicant. Null for a notice "
-        "about the application.",
+        help_text="The number of the applicant, if the notice is for only one applicant. Null for a notice about the "
+        "application, and for the first applicant's `withdrawal_reminder`.",
     )
     kind = models.CharField(
         max_length=24,

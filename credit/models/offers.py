@@ -186,7 +186,7 @@ class Offer(models.Model):
     name_key = models.CharField(  # noqa: DJ001  null if inactive, or if an older offer has a name that looks the same
         max_length=64, null=True, unique=True, editable=False
     )
-    description = models.TextField(blank=True, default="", help_text="The description of the offer.")
+    description = models.TextField(blank=True, default="", help_text="The description of the offer. Empty if none.")
     product_type = models.CharField(max_length=255, help_text="The kind of credit, such as `personal_loan`.")
     apr_min_percent = models.FloatField(
         null=True, help_text="The lowest rate per year: 7.5 is 7.5 %. Null if it is not set."

@@ -43,7 +43,9 @@ class ScoringModel(models.Model):
         help_text="The id of the model's lender, as a string. In applications it is an integer.",
     )
     name = models.CharField(max_length=255, help_text="The name of the model.")
-    description = models.TextField(blank=True, default="", help_text="The purpose of the model, in its owner's words.")
+    description = models.TextField(
+        blank=True, default="", help_text="The purpose of the model, in its owner's words. Empty if none."
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     created_at = models.DateTimeField(help_text="When the model was created (UTC).")
 

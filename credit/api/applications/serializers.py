@@ -214,7 +214,7 @@ class AcceptanceRequestSerializer(serializers.RequestSerializer):
     precontract_sha256 = serializers.IdField(
         **serializers.NULLABLE,
         help_text="The `sha256` of the European information form that the applicant received. Required for a loan or "
-        "a line of credit under Directive (EU) 2023/2225.",
+        "a line of credit under Directive (EU) 2023/2225. Otherwise null or absent.",
     )
 
 
@@ -244,7 +244,8 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
         "to accept.",
     )
     accepted_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the applicant accepted the terms (UTC). Null before then."
+        allow_null=True,
+        help_text="When the applicant accepted the terms (UTC). Null before then, and after a reopening.",
     )
 
 
@@ -282,13 +283,14 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
 
     pending_decision = PendingDecisionSerializer(
         required=False,
-        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). The applicant never gets it.",
+        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). Absent if none, and for the "
+        "applicant.",
     )
     warnings = serializers.ListField(
         child=serializers.TextField(),
         required=False,
         help_text="A warning if the score's outcome is `refer`, and the rejection contains none of the score's "
-        "reasons. Only in the response to a reviewer's status change.",
+        "reasons. Only in the response to a reviewer's status change, and only with a warning.",
     )
 
     class Meta(ApplicationSerializer.Meta):
@@ -367,5 +369,6 @@ class TransitionsPageSerializer(serializers.ResponseSerializer):
     )
     pending_decision = PendingDecisionSerializer(
         required=False,
-        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). The applicant never gets it.",
+        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). Absent if none, and for the "
+        "applicant.",
     )

@@ -18,7 +18,8 @@ class NoticeRowSerializer(serializers.ModelResponseSerializer):
     waits_for = serializers.TextField(
         source="waiting_reason",
         allow_null=True,
-        help_text="The human-readable reason why the notice is not created yet. Null if nothing is missing.",
+        help_text="The human-readable reason why the notice is not created yet. Null if nothing is missing, and before "
+        "the first attempt.",
     )
 
     class Meta:

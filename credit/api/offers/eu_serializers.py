@@ -127,7 +127,7 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
         **serializers.NULLABLE,
         help_text="The lender's terms in words, which applicants read before they accept. The agreement of an offer "
         "outside the directive contains them. With `ccd2` and `ccd2_small`, they are the explanations that Article 12 "
-        "requires.",
+        "requires. Null if none.",
     )
     texts = TextsField(
         **serializers.NULLABLE,

@@ -307,7 +307,7 @@ class MatchRequestSerializer(serializers.RequestSerializer):
         **serializers.NULLABLE,
         help_text="The requested amount, in the currency's minor unit. Null for any amount.",
     )
-    currency = CurrencyField(**serializers.NULLABLE, help_text=_CURRENCY)
+    currency = CurrencyField(**serializers.NULLABLE, help_text=f"{_CURRENCY} Null means the default.")
     facts = SaidFactsField(
         default=dict,
         help_text="A flat object with facts below `application_data`, such as `application_data.monthly_income_cents`. "

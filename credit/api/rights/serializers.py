@@ -194,7 +194,7 @@ class CorrectionRequestSerializer(serializers.RequestSerializer):
         required=False,
         **serializers.NULLABLE,
         help_text="The id of an uploaded file of the application that shows the correct value. Required for facts that "
-        "are not below `application_data`.",
+        "are not below `application_data`. Otherwise it can be null or absent.",
     )
 
 

@@ -299,11 +299,17 @@ class ScorePageSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="The total of the score. Null for the applicant if the model reads `person.…`."
     )
     range = serializers.ListField(
-        child=serializers.Int64Field(), allow_null=True, help_text="The lowest and the highest possible score."
+        child=serializers.Int64Field(),
+        allow_null=True,
+        help_text="The lowest and the highest possible score. Null while it is `waiting`.",
     )
-    scored_at = serializers.DateTimeField(allow_null=True, help_text="When the score was computed (UTC).")
+    scored_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the score was computed (UTC). Null while it is `waiting`."
+    )
     model_id = serializers.Int64Field(help_text="The scoring model's id.")
-    version = serializers.Int32Field(allow_null=True, help_text="The number of the version that computed the score.")
+    version = serializers.Int32Field(
+        allow_null=True, help_text="The number of the version that computed the score. Null while it is `waiting`."
+    )
     outcome = serializers.OneOfField(
         OUTCOMES,
         allow_null=True,

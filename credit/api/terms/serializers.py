@@ -83,7 +83,7 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     terms = serializers.FreeField(
         shape=shapes.LOAN_TERMS,
         help_text="The loan with its cost, for a start on the day of the counteroffer. Without its cost while the "
-        "status is `proposed`.",
+        "status is `proposed`, and for a line of credit.",
     )
     terms_sha256 = serializers.TextField(
         allow_null=True,
@@ -325,7 +325,10 @@ class OfferFormSerializer(serializers.ResponseSerializer):
 
     language = serializers.TextField(help_text="The language of the form.")
     terms = serializers.FreeField(
-        shape=shapes.LOAN_TERMS, help_text="The credit that the form is about, with its figures."
+        shape=shapes.LOAN_TERMS,
+        help_text="The credit that the form is about, with its figures, without `application_id` and `kind`. For a "
+        "line of credit, also without the fields from `payment_cents` to `amount_financed_cents`. `amount_cents` is "
+        "null if the form assumes a ceiling.",
     )
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = InstalmentSerializer(many=True, help_text="All payments, in order. Empty for a line of credit.")
