@@ -17,7 +17,7 @@ from config.core.erasure import kept_rows
 from config.core.errors import NotFound
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.log_in import gave_second_factor
-from config.core.privacy import CONSENT, CONTRACT, LEGAL_OBLIGATION, LEGITIMATE_INTEREST, register
+from config.core.privacy import CONSENT, CONTRACT, LEGAL_OBLIGATION, LEGITIMATE_INTEREST, Table, register
 from identity.access import consents as kinds
 from identity.access.models import User
 from identity.access.scopes import SCOPES
@@ -67,23 +67,23 @@ _DONE = {
 
 
 def _data_we_hold() -> list[dict[str, str]]:
-    """Return the declarations of the register, one per purpose, by ground, in the language of the page.
+    """Return the declarations of the register, one per ground and purpose, in the language of the page.
 
-    `law` is the citation of the ground (GDPR Article 13(1)(c)).
+    A line has each source, recipient, and retention of its tables. `law` is the citation of the ground (GDPR Article
+    13(1)(c)).
     """
-    tables = {
-        table.purpose: table
-        for table in register().values()
-        if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values())
-    }
+    tables: dict[tuple[str, str], list[Table]] = {}
+    for table in register().values():
+        if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values()):
+            tables.setdefault((table.ground, table.purpose), []).append(table)
     names = ("purpose", "source", "recipients", "retention")
     lines = [
         {
-            "ground": str(_GROUNDS[table.ground]),
-            "law": gettext(table.ground).partition(": ")[2],
-            **{name: gettext(getattr(table, name)) for name in names},
+            "ground": str(_GROUNDS[ground]),
+            "law": gettext(ground).partition(": ")[2],
+            **{name: "; ".join(dict.fromkeys(gettext(getattr(each, name)) for each in same)) for name in names},
         }
-        for table in tables.values()
+        for (ground, _purpose), same in tables.items()
     ]
     return sorted(lines, key=itemgetter("ground", *names))
 
