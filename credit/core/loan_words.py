@@ -103,8 +103,15 @@ def display(name: str, value: Any, currency: str | None = None) -> str:
     if name == "apr_percent":
         value = Decimal(str(value)).quantize(TENTH if currency else HUNDREDTH, ROUND_HALF_UP)
     if name.endswith("_percent"):
-        return percent_in_words(number_in_words(value) if currency else value)
+        return percent_in_words(number_in_words(value) if currency else two_places(value))
     return str(value)
+
+
+def two_places(percent: Any) -> Decimal:
+    """Return a percentage with two decimal places, or with more if it has more. US pages show 6.90%, as for APRs."""
+    number = Decimal(str(percent))
+    rounded = number.quantize(HUNDREDTH, ROUND_HALF_UP)
+    return rounded if rounded == number else number
 
 
 def months_in_words(months: int) -> str:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from config.core.currencies import number_in_words, percent_in_words
 from config.core.errors import ValidationFailed
 from credit.core.figures import Figures, money
+from credit.core.loan_words import two_places
 from credit.core.quotes import make_quote
 from credit.models import Offer
 from credit.my.content import Row
@@ -16,8 +17,8 @@ from credit.my.content import Row
 
 def rates_of(offer: Offer) -> dict[Decimal, str]:
     """Return the lowest and the highest rate of an offer, each with its text. Equal rates are a single rate."""
-    show = number_in_words if offer.conventions.is_eu else "{:g}".format
     rates = (rate for rate in (offer.apr_min_percent, offer.apr_max_percent) if rate is not None)
+    show = number_in_words if offer.conventions.is_eu else two_places
     return {Decimal(str(rate)): percent_in_words(show(float(rate))) for rate in rates}
 
 

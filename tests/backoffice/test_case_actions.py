@@ -203,5 +203,5 @@ class TestProposal:
             f"/admin/credit/proposal/{proposal.pk}/change/",
         ):
             text = text_of(colleague.get(address))
-            for row in ("Amount $6,000.00", "Interest rate 8%", "Monthly payment $521.93", "Proposed by rita"):
+            for row in ("Amount $6,000.00", "Interest rate 8.00%", "Monthly payment $521.93", "Proposed by rita"):
                 assert row in text, address

@@ -19,7 +19,7 @@ class TestEstimate:
         full_offer = listed(application_schema=SCHEMA)
         answer, page = send(f"/my/apply/{full_offer.pk}", user, "estimate", **TYPED)
         assert answer.status_code == 200
-        assert "At 6.9% a year" in page
+        assert "At 6.90% a year" in page
         quote = make_quote(
             full_offer, amount_cents=800_050, term_months=24, apr_percent=None, fee_cents=0, first_payment_on=None,
             method=None, today=timezone.now().date(),

@@ -64,7 +64,7 @@ class TestVisibility:
         OfferFactory(provider=ProviderFactory(id="abc"), name="Unreachable loan")
         page = list_of()
         assert names_in(page) == ["Car loan"]
-        for words in ("$1,000.00 \u2013 $40,000.00", "6.9% \u2013 17.5%", "12, 24, 36, 60", "For a car."):
+        for words in ("$1,000.00 \u2013 $40,000.00", "6.90% \u2013 17.50%", "12, 24, 36, 60", "For a car."):
             assert words in page
         assert 'href="/account/login?next=/my/apply"' in page
         user.first_name, user.email = "Zenobia", "zenobia@example.test"
@@ -222,7 +222,7 @@ class TestCosts:
         assert costs_in(page) == []
 
     @pytest.mark.parametrize(("language", "read", "words"), [
-        ("es", spanish, "Mostrar los costos"), ("de", german, "Kosten anzeigen"),
+        ("es", spanish, "Mostrar cuánto cuesta"), ("de", german, "Kosten anzeigen"),
     ])  # fmt: skip
     def test_list_is_available_in_spanish_and_german(self, language, read, words):
         offer = listed(name="Solar", description="")

@@ -125,7 +125,7 @@ class TestPage:
         application = applied(offer, status="approved")
         figures = re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', terms_page(application))
         assert ("Amount", "$1,000.00 \u2013 $40,000.00") in figures
-        assert ("Annual percentage rate", "6.9% \u2013 17.5%") in figures
+        assert ("Annual percentage rate", "6.90% \u2013 17.50%") in figures
         assert ("Amount", "$10,000.00") in figures
         assert ("Number of months", "24") in figures
 
@@ -173,7 +173,7 @@ class TestAcceptance:
         assert approve(lender, approved, {**TERMS, "rate_percent": 9.5}).status_code == 200
         page = decide(approved, "accept", terms_sha256=old)
         assert "The terms have changed. Check them again before you accept." in page
-        assert "$12,000.00 at 9.5% for 36 months" in page
+        assert "$12,000.00 at 9.50% for 36 months" in page
         assert "Accept this loan" in page
         assert approved.accepted_at is None
 
@@ -254,7 +254,7 @@ class TestCounteroffers:
         counteroffer = Counteroffer.objects.get()
         assert "The lender offers other terms" in page_of(application)
         page = terms_page(application)
-        assert "$6,000.00 at 8% for 24 months" in page
+        assert "$6,000.00 at 8.00% for 24 months" in page
         assert f"Decide by {deadlines.in_words(counteroffer.expires_at, 'UTC')}." in page
         assert "If you decline, the lender continues with your application." in page
         fields = dict(re.findall(r'name="(terms_sha256|counteroffer_id)" value="([^"]+)"', page))

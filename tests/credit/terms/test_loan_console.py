@@ -143,7 +143,7 @@ def test_reviewer_can_create_view_and_withdraw_a_counteroffer(console, applicati
     assert "The counteroffer was sent to the applicant." in text_of(response)
     shown = text_of(console.get(page_of(application)))
     assert "to accept by" in shown
-    assert "$6,000.00 at 8% for 12 months" in shown
+    assert "$6,000.00 at 8.00% for 12 months" in shown
     queue = console.get(reverse("admin:credit_application_changelist"), {"queue": "counteroffers"})
     assert application.pk.hex[-8:].upper() in text_of(queue)
     assert acceptance_of(client_of(application.consumer), application)["acceptable"] is True
@@ -204,7 +204,7 @@ def test_counteroffer_form_states_the_requested_loan_and_has_no_figures(console,
     assert not {*REQUESTED} & {*page.context["form"].initial}
     assert page.context["figures"] == []
     assert page.context["form"].fields["reason"].widget.is_hidden  # The application has no score.
-    for text in ("$10,000.00, as requested.", "6.9%, as for an approval.", "24 months, as requested."):
+    for text in ("$10,000.00, as requested.", "6.90%, as for an approval.", "24 months, as requested."):
         assert f"If empty: {text}" in text_of(page)
 
 
@@ -276,7 +276,7 @@ def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings)
     send_form(first, move_of(application, "counteroffer"), **fields)
     proposal = Proposal.objects.get()
     address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
-    assert "Amount $6,000.00 Interest rate 8%" in text_of(second.get(address))
+    assert "Amount $6,000.00 Interest rate 8.00%" in text_of(second.get(address))
     send_form(second, address)
     assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
     assert accept_terms(client_of(application.consumer), application).status_code == 200

@@ -284,7 +284,7 @@ def test_back_office_pages_of_a_review_fit_1280_and_1024_pixels(waiting_applicat
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.press("#id_amount", "Tab")
     wait_until(lambda: page.inner_text("#terms") != before)
-    assert "$5,000.00 at 9.9% for 24 months" in page.inner_text("#terms")
+    assert "$5,000.00 at 9.90% for 24 months" in page.inner_text("#terms")
     visit.check_page("decision-widths", 1280, 1024)
     page.fill("#id_rate_percent", "3")
     with page.expect_response(lambda response: response.request.method == "POST"):
