@@ -33,7 +33,7 @@ TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE, *OPTIONAL_TEXTS)
 # An EU offer requires these fields of the lender in addition to the fields for notices.
 LENDER_FIELDS = {
     "phone": "telephone number",
-    "email": "e-mail address",
+    "email": "email address",
     "register_number": "registration number",
     "supervisor": "supervisory authority",
     "redress": "body for complaints out of court",

@@ -176,6 +176,10 @@ class ForgottenPasswordKeyForm(_ShortRules, ResetPasswordKeyForm):  # type: igno
 
 
 class PasswordForm(_ShortRules, ChangePasswordForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["oldpassword"].label = gettext("Current password")
+
     def clean_oldpassword(self) -> str:
         """Count the attempt like a log-in, so that the holder of a stolen session can't guess the password."""
         password = self.cleaned_data["oldpassword"]

@@ -58,7 +58,7 @@ def test_every_page_of_an_application_is_available_in_spanish(committed):
     world.counter(0)
     text = spanish(page_of(application))
     assert "El prestamista ofrece otras condiciones · " in text
-    assert "$5,000.00 al 9 % durante 24 meses" in text
+    assert "$5,000.00 al 9.00 % durante 24 meses" in text
     assert "Revise antes de aceptar" in spanish(terms_page(application))
     browser = browser_of(application.consumer)
     assert "Usted no ha aceptado este contrato." in spanish(agreement(browser, world.pk))

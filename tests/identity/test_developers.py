@@ -232,7 +232,7 @@ class TestWebhooks:
         Delivery.objects.update(attempts=[attempt])
         page = read_page(browser, path)
         assert "webhook.test" in page
-        assert '<strong class="standing bad">retrying</strong>' in page
+        assert '<strong class="standing bad">Retrying</strong>' in page
         assert "31 Jan, 12:00:00: HTTP 503 Service Unavailable, 12\N{NO-BREAK SPACE}ms" in page
         assert event_body(sent.event).decode() in page
         press_button(browser, path, "redeliver", delivery_id=str(sent.pk))

@@ -20,6 +20,7 @@ from credit.applications.services import load_for
 from credit.applications.withdrawal_right import Withdrawable
 from credit.core import errors
 from credit.core.applicants import language_of
+from credit.core.figures import reference_of
 from credit.core.machine import COUNTEROFFER
 from credit.models import Counteroffer, Precontract
 from credit.offers.services import load_offer
@@ -47,10 +48,15 @@ def agreement_page(request: HttpRequest | None, agreement: Agreement, *, is_own:
     has_items = agreement.members is not None
     language = language_of(agreement.borrower.applicants) if has_items else translation.get_language()
     with translation.override(language), timezone.override(UTC):
+        parties = parties_of(agreement.lender, agreement.borrower)
+        is_borrower = agreement.acceptance.principal_id == agreement.borrower.consumer_id
         page = {
             **in_words(agreement, agreement.borrower.offer_snapshot, members=agreement.members),
-            **parties_of(agreement.lender, agreement.borrower),
+            **parties,
             "agreement": agreement,
+            # The account belongs to the first borrower. The first line has the name.
+            "accepted_by": parties["borrowers"][0].partition("\n")[0] if is_borrower and parties["borrowers"] else "",
+            "reference": reference_of(agreement.borrower.pk),
             "is_own": is_own,
             "agreement_sha256": serializers.AgreementSerializer(agreement).data["agreement_sha256"],
             "provider_name": settings.PROVIDER_NAME,

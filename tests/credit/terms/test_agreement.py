@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 from config.core.json_text import canonical_json
 from credit.api.terms.views import agreement_page
 from credit.core.applicants import Applicants
-from credit.core.figures import money
+from credit.core.figures import money, reference_of
 from credit.export import rendered_agreements
 from credit.models import Offer, Provider
 from credit.terms import acceptance
@@ -74,6 +74,13 @@ def test_agreement_omits_a_lender_created_after_the_application(agreed, offer):
     offer.provider.name, offer.provider.created_at = "Late Bank", timezone.now()
     offer.provider.save()
     assert read(client_of(agreed.consumer), agreed).json()["lender"] == {"provider_id": offer.provider_id, "name": ""}
+
+
+def test_agreement_page_names_the_borrower_who_accepted_and_the_reference(agreed):
+    page = agreement_page(None, agreement_of(agreed)).content.decode()
+    assert f"<td><bdi>{PERSON['legal_name']}</bdi>, " in page
+    assert reference_of(agreed.pk) in page
+    assert page.index('href="#main"') < page.index('<main id="main"')
 
 
 def test_agreement_page_names_the_day_of_the_acceptance_once_in_every_time_zone(agreed):

@@ -141,7 +141,8 @@ def check_decision(browser_user):
     assert looks[0] == looks[1]
     assert browser_user.page.evaluate("document.activeElement.tagName") == "BODY"
     address = browser_user.page.url
-    for key in ("Enter", "Tab", "Enter"):  # the last Enter opens the first link of the page, which leads to /my
+    # The first link skips to the content. The last Enter opens the second link, which leads to /my.
+    for key in ("Enter", "Tab", "Tab", "Enter"):
         browser_user.page.keyboard.press(key)
         if key == "Enter":
             assert Application.objects.get().accepted_at is None
