@@ -64,22 +64,18 @@ def test_application_link_accepts_1500_bytes_of_prefill_and_rejects_more(user, t
     assert "at most 1,500 bytes" in assert_error(response, 400, "E1001")["message"]
 
 
-def test_application_link_without_a_log_in_shows_the_offer_without_the_answers(offer):
+def test_application_link_without_a_log_in_shows_the_offer_without_the_answers_and_stores_nothing(offer, user):
     path = link_to(offer)
+    for browser in (Client(), browser_of(user), Client(), browser_of(UserFactory())):
+        assert browser.get(path).status_code == 200
+        assert browser.head(path).status_code == 200
+    assert not Application.objects.exists()
     response = Client().get(path)
     page = response.content.decode()
     assert response.status_code == 200
     assert offer.name in page
     assert not any(value in page for value in ("Ada &lt;", "ada@example.test", "54000.00"))
     assert f"/account/login?next={path.replace('=', '%3D').replace(':', '%3A')}" in page.replace("/login/?", "/login?")
-
-
-def test_opening_an_application_link_repeatedly_stores_nothing(offer, user):
-    path = link_to(offer)
-    for browser in (Client(), browser_of(user), Client(), browser_of(UserFactory())):
-        assert browser.get(path).status_code == 200
-        assert browser.head(path).status_code == 200
-    assert not Application.objects.exists()
 
 
 def test_altered_application_link_returns_410_and_expired_link_is_rejected(offer, user, monkeypatch):

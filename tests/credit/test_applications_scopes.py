@@ -28,6 +28,12 @@ def any_policy(request, settings):
     settings.REVIEW_POLICY = request.param
 
 
+@pytest.fixture(params=[("open", app_of), ("reviewed", key_of), ("four_eyes", app_of)])
+def limited_under_policy(request, settings):
+    settings.REVIEW_POLICY, limited = request.param
+    return limited
+
+
 def apply_body(user, **changes):
     return {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 7, "application_data": {}, **changes}
 
@@ -52,8 +58,8 @@ def test_scoped_key_can_make_every_applicant_transition(user, any_policy):
         assert move(key, application, to).status_code == 200, (start, to)
 
 
-def test_transitions_of_a_credential_without_the_writing_scope_are_all_blocked(user, limited, any_policy):
-    readers, writers = limited(user, READING), limited(user, READING, WRITING)
+def test_transitions_of_a_credential_without_the_writing_scope_are_all_blocked(user, limited_under_policy):
+    readers, writers = limited_under_policy(user, READING), limited_under_policy(user, READING, WRITING)
     for start, to in OWN_MOVES:
         path = f"{PATH}/{ApplicationFactory(consumer=user, status=start).pk}/transitions"
         shown = {entry["to"]: entry for entry in readers.read(path).json()["transitions"]}
@@ -94,12 +100,12 @@ def test_scoped_credential_cannot_create_a_decided_application(user, limited, se
     assert Application.objects.count() == len(INITIAL_STATUSES)
 
 
-def test_reviewers_scoped_credential_reads_only_applications_of_the_reviewer(limited, any_policy):
+def test_reviewers_scoped_credential_reads_only_applications_of_the_reviewer(limited_under_policy):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
     text = f"{PATH}/{application.id}"
     assert client_of(reviewer).read(text).status_code == 200
-    app = limited(reviewer, READING, WRITING)
+    app = limited_under_policy(reviewer, READING, WRITING)
     for path in (text, f"{text}/history", f"{text}/transitions", f"{text}/proof"):
         assert_error(app.read(path), 404, "E4002")
     for to in MACHINE.moves_from("under_review"):
@@ -108,9 +114,9 @@ def test_reviewers_scoped_credential_reads_only_applications_of_the_reviewer(lim
     assert app.read(PATH).json() == []
 
 
-def test_lenders_scoped_credential_can_read_but_not_decide_applications(limited, any_policy):
+def test_lenders_scoped_credential_can_read_but_not_decide_applications(limited_under_policy):
     offer = OfferFactory()
-    app = limited(offer.provider.owner, READING, WRITING)
+    app = limited_under_policy(offer.provider.owner, READING, WRITING)
     for start in STATUSES[1:]:
         application = ApplicationFactory(offer_id=offer.pk, provider_id=int(offer.provider_id), status=start)
         path = f"{PATH}/{application.id}"

@@ -48,10 +48,13 @@ def test_uploaded_files_are_listed_with_type_size_and_hash_in_order_of_upload(ap
     }  # fmt: skip
 
 
-def test_reviewers_can_list_document_files_and_cannot_upload(reviewers_api, api, application):
+def test_only_the_applicant_can_upload_and_only_to_documents_of_the_application(reviewers_api, api, user, application):
     send_file(api, application)
     assert reviewers_api.read(path_of(application)).json()["total"] == 1
     assert_error(send_file(reviewers_api, application), 404, "E4002")
+    crossed = path_of(application, RequestedDocument.objects.get(application=with_documents(user)))
+    assert_error(api.send(crossed, raw=form(part()), content_type=FORM), 404, "E4001")
+    assert_error(api.read(crossed), 404, "E4001")
 
 
 def test_file_of_ten_mebibytes_is_accepted_and_one_byte_more_is_rejected(api, application):
@@ -270,26 +273,16 @@ def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, applic
     assert StoredFile.objects.get().is_kept is False
 
 
-def test_upload_to_a_document_of_another_application_returns_404(api, user, application):
-    other = with_documents(user)
-    crossed = path_of(application, RequestedDocument.objects.get(application=other))
-    assert_error(api.send(crossed, raw=form(part()), content_type=FORM), 404, "E4001")
-    assert_error(api.read(crossed), 404, "E4001")
-
-
-def test_app_can_upload_on_behalf_of_its_user(user, application):
-    writing = app_of(user, "applications:read", "applications:write")
-    assert send_file(writing, application).status_code == 201
-    assert writing.read(path_of(application)).json()["total"] == 1
-    assert_error(send_file(app_of(user, "applications:read"), application), 403, "E2005")
-    assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
-
-
-def test_upload_is_allowed_with_an_api_key_but_not_with_a_signed_request(user, application):
+def test_app_and_api_key_can_upload_on_behalf_of_a_user_and_a_signed_request_cannot(user, application):
     issued = issue(user)
     assert send_file(ApiClient(api_key=issued.key), application).status_code == 201
     answer = signed_call(issued, "POST", f"/v1{path_of(application)}", form(part()), content_type=FORM)
     assert_error(answer, 400, "E1002")
+    writing = app_of(user, "applications:read", "applications:write")
+    assert send_file(writing, application).status_code == 201
+    assert writing.read(path_of(application)).json()["total"] == 2
+    assert_error(send_file(app_of(user, "applications:read"), application), 403, "E2005")
+    assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
 
 
 def test_upload_retry_with_another_boundary_is_replayed_and_another_file_rejected(api, application, key):
@@ -343,7 +336,7 @@ def test_concurrent_uploads_do_not_exceed_the_quota(user, monkeypatch):
         documents.add_file(*ids, second, actor=actor, now=now)
 
 
-def test_prune_deletes_the_files_of_a_withdrawn_draft(api, user, monkeypatch):
+def test_prune_deletes_the_files_of_a_withdrawn_draft_when_its_hold_ends(api, user, monkeypatch):
     monkeypatch.setattr(documents, "ACCOUNT_BYTES_MAX", 2 * len(PDF))
     draft, sent = with_documents(user, status="draft"), with_documents(user, submitted_at=timezone.now())
     for application in (draft, sent):
@@ -353,20 +346,6 @@ def test_prune_deletes_the_files_of_a_withdrawn_draft(api, user, monkeypatch):
         assert moved.status_code == 200
     assert_error(send_file(api, with_documents(user, status="draft")), 400, "E3016")
     stored = [DocumentFile.objects.get(document__application=application).stored for application in (draft, sent)]
-    assert prune(now=timezone.now())["draft_document_files"] == 1
-    assert [storage().exists(file.name) for file in stored] == [False, True]
-    file = DocumentFile.objects.get(document__application=draft)
-    assert_error(api.read(f"{path_of(draft)}/{file.pk}"), 404, "E4001")
-    assert StoredFile.objects.get(file=file).key == ""
-    assert send_file(api, with_documents(user, status="draft")).status_code == 201
-    assert prune(now=timezone.now())["draft_document_files"] == 0
-
-
-def test_prune_retains_the_files_of_a_withdrawn_draft_until_its_hold_ends(api, user):
-    draft = with_documents(user, status="draft")
-    assert send_file(api, draft).status_code == 201
-    withdrawn = api.replace(f"/applications/{draft.pk}/status", {"status": "withdrawn", "updated_by": "me"})
-    assert withdrawn.status_code == 200
     deleted = []
     for is_on in (True, False):
         RetentionHold.objects.create(
@@ -374,3 +353,9 @@ def test_prune_retains_the_files_of_a_withdrawn_draft_until_its_hold_ends(api, u
         )
         deleted.append(prune(now=timezone.now())["draft_document_files"])
     assert deleted == [0, 1]
+    assert [storage().exists(file.name) for file in stored] == [False, True]
+    file = DocumentFile.objects.get(document__application=draft)
+    assert_error(api.read(f"{path_of(draft)}/{file.pk}"), 404, "E4001")
+    assert StoredFile.objects.get(file=file).key == ""
+    assert send_file(api, with_documents(user, status="draft")).status_code == 201
+    assert prune(now=timezone.now())["draft_document_files"] == 0

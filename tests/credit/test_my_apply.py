@@ -286,12 +286,11 @@ class TestApplying:
             send(f"/my/apply/{full_offer.pk}", user, **{**TYPED, **change})
             assert Application.objects.count() == count
 
-    def test_application_form_without_a_csrf_token_stores_nothing(self, full_offer, user):
+    def test_application_form_without_a_csrf_token_or_above_the_write_rate_limit_stores_nothing(
+        self, full_offer, user, settings
+    ):
         browser = browser_of(user, enforce_csrf_checks=True)
         assert browser.post(f"/my/apply/{full_offer.pk}", {**TYPED, "do": "save"}).status_code == 403
-        assert not Application.objects.exists()
-
-    def test_saving_the_application_form_uses_the_write_rate_limit(self, full_offer, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED)
         assert "You sent too many requests." in page
@@ -314,9 +313,15 @@ class TestApplying:
 
 
 class TestEditing:
-    def test_editing_a_draft_preserves_data_without_a_form_field(self, full_offer, user):
+    def test_only_the_applicant_can_edit_a_draft_and_data_without_a_form_field_remains(self, full_offer, user):
         data = {"channel": "shop", "persons": 1}
         draft = applied(full_offer, consumer=user, status="draft", submitted_at=None, data=data)
+        for other in (UserFactory(), full_offer.provider.owner):
+            browser = browser_of(other)
+            assert browser.get(f"/my/applications/{draft.pk}/edit").status_code == 404
+            assert browser.post(f"/my/applications/{draft.pk}/edit", {**TYPED, "do": "save"}).status_code == 404
+        draft.refresh_from_db()
+        assert draft.application_data == data
         send(f"/my/applications/{draft.pk}/edit", user, "save", **TYPED)
         draft.refresh_from_db()
         assert draft.application_data == {"channel": "shop", **DATA}
@@ -380,15 +385,6 @@ class TestEditing:
         for draft in (*drafts, ApplicationFactory(consumer=user, offer_id=999)):
             assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 302
             assert "/edit" not in page_of(draft)
-
-    def test_edit_page_of_a_draft_returns_404_for_another_account(self, full_offer, user):
-        draft = applied(full_offer, consumer=user, status="draft", submitted_at=None)
-        for other in (UserFactory(), full_offer.provider.owner):
-            browser = browser_of(other)
-            assert browser.get(f"/my/applications/{draft.pk}/edit").status_code == 404
-            assert browser.post(f"/my/applications/{draft.pk}/edit", {**TYPED, "do": "save"}).status_code == 404
-        draft.refresh_from_db()
-        assert draft.application_data == {"amount_cents": 1_000_000, "term_months": 24}
 
 
 def test_every_application_form_page_is_available_in_spanish(user):

@@ -51,13 +51,16 @@ def after(application, days):
     return deadlines.in_words(application.updated_at + timedelta(days=days), ZONE)
 
 
-def test_draft_expires_unless_the_applicant_sends_it():
+def test_draft_and_requested_documents_expire_unless_the_applicant_acts():
     _, application = sent("draft", submitted_at=None)
     assert steps_of(application) == {
         "Next step": "Check the application, then send it to the lender.",
         "Who acts": "You",
         "Deadline": after(application, 30),
     }
+    application = written(with_documents(UserFactory()), living_in("OR"))
+    steps = steps_of(application)
+    assert (steps["Who acts"], steps["Deadline"]) == ("You", after(application, 30))
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review"])
@@ -74,14 +77,12 @@ def test_lender_decides_by_the_deadline_of_its_notice(status):
     assert steps_of(application)["Deadline"] == f"{words}. It has passed: contact the lender."
 
 
-def test_requested_documents_are_due_before_the_expiry():
-    application = written(with_documents(UserFactory()), living_in("OR"))
-    steps = steps_of(application)
-    assert (steps["Who acts"], steps["Deadline"]) == ("You", after(application, 30))
-
-
-def test_approved_terms_are_accepted_by_their_expiry():
+def test_approved_and_other_terms_are_accepted_by_their_expiry():
     offer, application = sent()
+    assert counter(lender_of(offer), application).status_code == 201
+    steps, offered = steps_of(application), application.counteroffers.get()
+    assert (steps["Who acts"], steps["Deadline"]) == ("You", deadlines.in_words(offered.expires_at, ZONE))
+    offer, application = sent(offer=offer)
     assert approve(lender_of(offer), application).status_code == 200
     application.refresh_from_db()
     assert steps_of(application) == {
@@ -90,14 +91,6 @@ def test_approved_terms_are_accepted_by_their_expiry():
         "Deadline": after(application, 30),
         "Contact": "Cedar Bank +15035550100",
     }
-
-
-def test_counteroffer_is_accepted_by_its_expiry():
-    offer, application = sent()
-    assert counter(lender_of(offer), application).status_code == 201
-    steps = steps_of(application)
-    offered = application.counteroffers.get()
-    assert (steps["Who acts"], steps["Deadline"]) == ("You", deadlines.in_words(offered.expires_at, ZONE))
 
 
 def test_approval_whose_first_payment_has_passed_waits_for_the_lender(monkeypatch):
@@ -152,17 +145,15 @@ def test_rejected_applicant_can_act_without_a_deadline_until_a_reviewer_answers(
     assert steps["Deadline"] == deadlines.in_words(request.due_at, ZONE)
 
 
-@pytest.mark.parametrize("status", ["withdrawn", "expired"])
-def test_ended_application_has_neither_actor_nor_deadline(status):
-    _, application = sent(status)
-    assert {*steps_of(application)} == {"Next step", "Contact"}
+def test_ended_application_has_neither_actor_nor_deadline():
+    offer = listed()
+    for status in ("withdrawn", "expired"):
+        assert {*steps_of(sent(status, offer=offer)[1])} == {"Next step", "Contact"}
 
 
-@pytest.mark.parametrize(
-    ("language", "names"), [("es", "Siguiente paso Quién actúa"), ("de", "Nächster Schritt Wer handelt")]
-)
-def test_section_is_in_the_language_of_the_applicant(language, names):
-    _, application = sent(language=language)
-    steps = steps_of(application)
-    assert " ".join([*steps][:2]) == names
-    assert not re.search(r"\b(the|within|Usually)\b", " ".join([*steps, *steps.values()]))
+def test_section_is_in_the_language_of_the_applicant():
+    offer = listed()
+    for language, names in (("es", "Siguiente paso Quién actúa"), ("de", "Nächster Schritt Wer handelt")):
+        steps = steps_of(sent(language=language, offer=offer)[1])
+        assert " ".join([*steps][:2]) == names
+        assert not re.search(r"\b(the|within|Usually)\b", " ".join([*steps, *steps.values()]))

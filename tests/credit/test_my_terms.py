@@ -94,14 +94,18 @@ class TestPage:
         assert "class" not in buttons[0]
         assert "autofocus" not in "".join(forms)
 
-    def test_terms_page_returns_404_for_another_account(self, approved):
+    def test_terms_page_rejects_other_accounts_and_decisions_without_a_csrf_token(self, approved):
         for user in (UserFactory(), approved.provider_owner(str(approved.provider_id), timezone.now()).get().owner):
             browser = browser_of(user)
             assert browser.get(path_of(approved)).status_code == 404
             assert browser.post(path_of(approved), {"do": "decline"}).status_code == 404
             assert browser.get(f"/my/applications/{approved.pk}/agreement").status_code == 404
+        browser = browser_of(approved.consumer, enforce_csrf_checks=True)
+        for do in ("accept", "decline"):
+            fields = {"do": do, "terms_sha256": approved.loan_terms.terms_sha256}
+            assert browser.post(path_of(approved), fields).status_code == 403
         approved.refresh_from_db()
-        assert approved.status == "approved"
+        assert (approved.status, approved.accepted_at) == ("approved", None)
 
     def test_terms_page_of_a_line_of_credit_shows_a_limit_without_payments(self):
         application = applied(listed(**LINE))
@@ -186,14 +190,6 @@ class TestAcceptance:
         assert "Accept this loan" in page
         assert approved.accepted_at is None
         assert "You accepted this loan." in decide(approved, "accept", **fields)
-
-    def test_terms_decision_without_a_csrf_token_is_rejected(self, approved):
-        browser = browser_of(approved.consumer, enforce_csrf_checks=True)
-        for do in ("accept", "decline"):
-            fields = {"do": do, "terms_sha256": approved.loan_terms.terms_sha256}
-            assert browser.post(path_of(approved), fields).status_code == 403
-        approved.refresh_from_db()
-        assert (approved.status, approved.accepted_at) == ("approved", None)
 
     def test_terms_decisions_use_the_write_rate_limit(self, committed, approved, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}

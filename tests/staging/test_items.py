@@ -72,12 +72,9 @@ def test_new_staged_item_is_undecided_and_has_only_known_payload_fields(api, use
     }  # fmt: skip
     assert api.read(f"/staging/items/{item['id']}").json() == item
     assert events_of(user) == [("staging.item.staged", {"item_id": item["id"], "kind": "note", "status": "staged"})]
-
-
-def test_text_of_a_staged_payload_is_stored_byte_for_byte(api):
     text = "\u202eright to left, \u200b, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd|\n"
     item = api.send("/staging/items", {"kind": "note", "payload": {"text": text}}).json()
-    assert item["source"] is None
+    assert (item["source"], item["payload"]) == (None, {"text": text})
     assert api.read(f"/staging/items/{item['id']}").json()["payload"] == {"text": text}
 
 
