@@ -22,9 +22,8 @@ from identity.providers.sandbox import Sandbox
 from staging.models import StagedItem
 from tests.hostile_answers import HOSTILE, REMOVED, alterations, try_each
 from tests.identity.banking import age, start
-from tests.identity.issuer_double import KEY
+from tests.identity.issuer_double import JANE, KEY, invited, start_log_in
 from tests.identity.plaid_double import DoubleItem, account, booking
-from tests.identity.test_staff_oidc import JANE, invited, issuer, start_log_in  # noqa: F401  issuer is a fixture
 from tests.properties import share_of
 
 pytestmark = pytest.mark.django_db
@@ -238,7 +237,7 @@ OIDC_PATHS = ["/tenant/.well-known/openid-configuration", "/tenant/keys", "/tena
 
 @pytest.mark.filterwarnings("ignore:The RSA key is")
 @pytest.mark.parametrize("path", OIDC_PATHS)
-def test_altered_response_of_an_issuer_is_a_log_in_or_a_page(issuer, path):  # noqa: F811
+def test_altered_response_of_an_issuer_is_a_log_in_or_a_page(issuer, path):
     issuer.person.pop("groups")
     issuer.userinfo = {"groups": ["idp-support"], "website": "x"}
 
@@ -253,7 +252,7 @@ def test_altered_response_of_an_issuer_is_a_log_in_or_a_page(issuer, path):  # n
     assert try_each(issuer, path, log_in, TRIES // 4) > 0
 
 
-def issuer_response(issuer, response):  # noqa: F811
+def issuer_response(issuer, response):
     browser = Client()
     alter, issuer.alter = issuer.alter, None
     browser, back = start_log_in(issuer, browser)
@@ -272,7 +271,7 @@ def sign_unchecked(claims):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_altered_claim_of_an_issuer_is_a_log_in_or_a_page(issuer, claim):  # noqa: F811
+def test_altered_claim_of_an_issuer_is_a_log_in_or_a_page(issuer, claim):
     invited()
     issuer.sign = sign_unchecked
     for value in (REMOVED, *HOSTILE, "1700000000"):
@@ -285,7 +284,7 @@ def test_altered_claim_of_an_issuer_is_a_log_in_or_a_page(issuer, claim):  # noq
         assert response.status_code in {200, 400, 503}, repr(value)
 
 
-def test_id_token_without_a_subject_is_a_refused_log_in_with_userinfo(issuer):  # noqa: F811
+def test_id_token_without_a_subject_is_a_refused_log_in_with_userinfo(issuer):
     issuer.userinfo, issuer.claim_changes = {"website": "x"}, {"groups": None, "sub": None}
     browser, back = start_log_in(issuer)
     assert browser.get(back).status_code == 403
