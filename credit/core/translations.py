@@ -5,7 +5,7 @@ without a translation is displayed in the offer's language, with this language a
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -232,6 +232,17 @@ def free_text(text: str, terms: Mapping[str, Any] | None, metadata: Any = None) 
     language = metadata.get("language") if isinstance(metadata, dict) else None
     is_tag = isinstance(language, str) and len(language) <= LANGUAGE_MAX_LENGTH and re.fullmatch(LANGUAGE, language)
     return Text.of(text, str(language) if is_tag else language_of_terms(terms or {}))
+
+
+def languages_of(texts: Iterable[str]) -> dict[str, str]:
+    """Return the languages of the texts of a lender, by text, to store them with the texts."""
+    return {str(text): text.lang for text in texts if isinstance(text, Text)}
+
+
+def with_languages(texts: Iterable[str], content: Mapping[str, Any]) -> list[str]:
+    """Return stored texts with the languages that were stored with them, which older content does not have."""
+    languages = content.get("languages", {})
+    return [Text.of(text, languages[text]) if text in languages else text for text in texts]
 
 
 def text_to_search(terms: Mapping[str, Any]) -> str:

@@ -30,6 +30,7 @@ from credit.core.jurisdictions import Conventions
 from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, named_reasons
 from credit.core.report_summary import LATEST
 from credit.core.risk_based_pricing import SCORE_DISCLOSURE, is_best_rate
+from credit.core.translations import document_title, in_language
 from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
 from credit.models.scoring import Score
@@ -333,10 +334,16 @@ class DecisionRules(StatefulModel):
         return to in states.JUDGEMENTS and self.proposed_decision not in {None, to}
 
     def missing_titles(self) -> list[str]:
-        """Return the titles of the missing documents and of the other unmet requirements of the pinned offer."""
-        requested = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
-        due = self.due(OfferRequirements.by(self.offer_snapshot))
-        return list(dict.fromkeys([*requested, *(item.title for item in due)]))
+        """Return the titles of the missing documents and of the other unmet requirements of the pinned offer.
+
+        The titles are in the active language if the offer has them in this language.
+        """
+        offer = self.offer_snapshot
+        names = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
+        due = self.due(OfferRequirements.by(offer and in_language(offer)))
+        titles = [item.title for item in due if item.type != "document"]
+        documents = [*names, *(item.title for item in due if item.type == "document")]
+        return list(dict.fromkeys([*(document_title(offer, name) for name in documents), *titles]))
 
     def due(self, requirements: OfferRequirements) -> list[Due]:
         """Return the offer's requirements that the application doesn't meet. A required document costs a query."""

@@ -30,6 +30,7 @@ from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.core.rights import ALONE, DUTIES, NONE, WORSE, outcome_of, way_of
 from credit.core.risk_based_pricing import blocks_for
+from credit.core.translations import free_text, languages_of, with_languages
 from credit.models import Notice
 from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, WITHDRAWAL_REMINDER
 from identity.access.consents import LENDER_SHARING, Consent
@@ -97,14 +98,16 @@ def gather(notice: Notice) -> dict[str, Any] | str:
     is_denial = notice.kind == ADVERSE_ACTION or (
         notice.kind == COUNTEROFFER and offered is not None and offered.with_denial
     )
-    missing = application.missing_titles() if _is_incomplete(notice) else []
+    applicant = notice.applicant or FIRST
+    language = language_of(application.applicants, number=applicant)
+    with translation.override(language):
+        missing = application.missing_titles() if _is_incomplete(notice) else []
     if _is_incomplete(notice) and not missing:
         return Notice.MISSING
     reports = reports_of(metadata)
     persons = _addressed(notice, list(application.applicants or ()), has_reports=bool(reports))
     if not persons and not (notice.is_for_account and application.consumer.email):
         return Notice.ADDRESS
-    applicant = notice.applicant or FIRST
     reports = [report for report in reports if report["applicant"] == applicant]
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
     if not notice.is_for_account:
@@ -113,7 +116,7 @@ def gather(notice: Notice) -> dict[str, Any] | str:
     elif is_denial and not reasons:
         return Notice.REASONS
     terms = offered.loan_terms if offered is not None else application.loan_terms
-    respond_by, language = None, language_of(application.applicants, number=applicant)
+    respond_by = None
     # An incomplete application expires after the deadline.
     if notice.kind == INCOMPLETE and move is not None:
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
@@ -155,6 +158,7 @@ def gather(notice: Notice) -> dict[str, Any] | str:
         },
         "until": None if offered is None else rfc3339(offered.expires_at),
         "missing": missing,
+        "languages": languages_of([*missing, *reasons]),
         "respond_by": respond_by,
         "zone": deadlines.zone_of(application.applicants),
         "request_review": f"{settings.APP_URL}/my",
@@ -211,7 +215,11 @@ def _reasons(notice: Notice, metadata: Any) -> list[str]:
     score = None if reasons or notice.kind != ADVERSE_ACTION else notice.application.decision_score
     if score is not None and score.outcome == "decline":
         reasons = reasons_of({"reasons": score.reasons})
-    return [text_of(reason) for reason in reasons]
+    terms = notice.application.offer_snapshot
+    return [
+        text_of(reason) if isinstance(reason, str) else free_text(text_of(reason), terms, metadata)
+        for reason in reasons
+    ]
 
 
 def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list[Any]:
@@ -239,6 +247,8 @@ def render(content: dict[str, Any], profile: str) -> str:
         blocks = [[f"notices/{profile}/{block}.html", f"notices/{block}.html"] for block in content["blocks"]]
         context = {
             **content,
+            "missing": with_languages(content["missing"], content),
+            "reasons": with_languages(content["reasons"], content),
             "profile": profile,
             "templates": blocks,
             "reference": reference_of(UUID(content["application_id"])),

@@ -2,8 +2,9 @@
 
 from django import template
 
-from credit.core.translations import marked, marked_lines
+from credit.core.translations import marked, marked_lines, worded
 
 register = template.Library()
 register.filter("marked", marked)
+register.filter("worded", worded)
 register.filter("marked_lines", marked_lines)

@@ -136,7 +136,7 @@ def test_missing_translation_of_a_lender_is_found(demo):
 def test_documents_of_a_translated_offer_have_no_english_text_in_spanish():
     offer = provider_offer(**translated(required_documents=None))
     pages = [documents_in(language, offer) for language in ("en", "es")]
-    assert [len(each) for each in pages] == [5, 5]
+    assert [len(each) for each in pages] == [6, 6]
     for english, spanish in zip(*pages, strict=True):
         assert untranslated(english, spanish) == []
 
@@ -150,9 +150,12 @@ def documents_in(language, offer):
     world.submit(0)
     world.request_documents(0, "Estimate of the work")
     pages.append(browser.get(here))
+    world.issue(0)
+    assert ("Presupuesto de la obra" in world.notice.html) == (language == "es")
+    notice = browser.get(f"{here}/notices/{world.notice.pk}")
     world.supply(0)
     world.approve(0)
     pages += [browser.get(f"{here}/accept"), browser.get(f"{here}/agreement")]
     world.take_up(0)
     pages.append(browser.get(f"{here}/agreement"))
-    return [page.content.decode() for page in pages]
+    return [page.content.decode() for page in [notice, *pages]]
