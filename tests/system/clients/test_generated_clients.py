@@ -67,9 +67,8 @@ def run(*command, cwd, may_fail=False, **environment):
     return printed
 
 
-@pytest.fixture(scope="module")
-def python_clients(documents):
-    """Generates a Python client for each service; contains the output of openapi-python-client by service."""
+def generate_python_clients(documents):
+    """Generate a Python client for each service; return the output of openapi-python-client by service."""
     (documents / "config.json").write_text(json.dumps({"content_type_overrides": {ZIP: "application/octet-stream"}}))
     return {
         name: run(
@@ -80,13 +79,10 @@ def python_clients(documents):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SERVICES)
-def test_the_generated_python_client_has_all_operations_and_no_warnings(documents, python_clients, name):
-    assert "warning" not in python_clients[name].lower(), python_clients[name]
+def operations_of(documents, name):
+    """Return the operation IDs of a service's document."""
     document = json.loads((documents / f"{name}.json").read_text())
-    operations = {operation["operationId"] for path in document["paths"].values() for operation in path.values()}
-    written = {file.stem for file in (documents / PACKAGES[name] / "api").rglob("*.py")} - {"__init__"}
-    assert written == operations
+    return [operation["operationId"] for path in document["paths"].values() for operation in path.values()]
 
 
 @pytest.fixture(scope="module")
@@ -100,15 +96,18 @@ def server(migrated, tmp_path_factory):
         yield f"http://127.0.0.1:{port}", key
 
 
-@pytest.mark.usefixtures("python_clients")
-def test_twelve_requests_through_the_python_client_succeed(documents, server):
+def test_generated_python_clients_have_all_operations_and_send_twelve_requests(documents, server):
+    for name, printed in generate_python_clients(documents).items():
+        assert "warning" not in printed.lower(), printed
+        written = {file.stem for file in (documents / PACKAGES[name] / "api").rglob("*.py")} - {"__init__"}
+        assert written == set(operations_of(documents, name))
     environment = {"cwd": documents, "PYTHONPATH": str(documents)}
     assert CALLS in run(sys.executable, HERE / "golden.py", *server, **environment)
 
 
 @pytest.mark.nightly  # mypy needs a minute; the twelve requests are the short form
-@pytest.mark.usefixtures("python_clients")
 def test_generated_python_clients_pass_strict_type_checks(documents):
+    generate_python_clients(documents)
     printed = run(sys.executable, "-m", "mypy", "--strict", *PACKAGES.values(), cwd=documents, may_fail=True)
     errors = [line for line in printed.splitlines() if ": error: " in line]
     assert "source files" in printed
@@ -117,35 +116,23 @@ def test_generated_python_clients_pass_strict_type_checks(documents):
     assert [line for line in errors if not line.startswith(generic)] == []
 
 
-@pytest.fixture(scope="module")
-def typescript_clients(documents, needs_npm):
-    """Generates two TypeScript clients for each service; contains the output of the generators by service."""
-    printed = {}
+@pytest.mark.usefixtures("needs_npm")
+def test_generated_typescript_clients_have_all_operations_compile_and_send_twelve_requests(documents, server):
+    generated, scripts = [], ("golden-sdk.ts", "golden-fetch.ts")
     for name in SERVICES:
-        printed[name] = run(TOOLS / "openapi-ts", "-i", f"{name}.json", "-o", f"sdk-{name}", cwd=documents)
-        printed[name] += run(TOOLS / "openapi-typescript", f"{name}.json", "-o", f"paths-{name}.ts", cwd=documents)
-    return printed
-
-
-def test_typescript_generators_write_all_operations_without_warnings(documents, typescript_clients):
-    for name, printed in typescript_clients.items():
+        printed = run(TOOLS / "openapi-ts", "-i", f"{name}.json", "-o", f"sdk-{name}", cwd=documents)
+        printed += run(TOOLS / "openapi-typescript", f"{name}.json", "-o", f"paths-{name}.ts", cwd=documents)
         assert "warn" not in printed.lower(), printed
-        document = json.loads((documents / f"{name}.json").read_text())
-        sdk = (documents / f"sdk-{name}" / "sdk.gen.ts").read_text()
-        types = (documents / f"paths-{name}.ts").read_text()
-        operations = [item["operationId"] for path in document["paths"].values() for item in path.values()]
+        generated += [f"sdk-{name}/index.ts", f"paths-{name}.ts"]
+        sdk, types = (documents / f"sdk-{name}" / "sdk.gen.ts").read_text(), (documents / generated[-1]).read_text()
+        operations = operations_of(documents, name)
         assert sdk.count("export const ") == len(operations)
-        webhooks = [item["post"]["operationId"] for item in document.get("webhooks", {}).values()]
-        assert [operation for operation in operations + webhooks if f"{operation}: {{" not in types] == []
-
-
-def test_twelve_requests_through_each_typescript_client_succeed(documents, typescript_clients, server):
-    """Also compiles the output of both generators in strict mode."""
-    scripts = ("golden-sdk.ts", "golden-fetch.ts")
+        webhooks = json.loads((documents / f"{name}.json").read_text()).get("webhooks", {})
+        operations += [item["post"]["operationId"] for item in webhooks.values()]
+        assert [operation for operation in operations if f"{operation}: {{" not in types] == []
     for script in scripts:
         shutil.copyfile(HERE / script, documents / script)
     (documents / "package.json").write_text('{"type": "module"}')
-    generated = [file for name in SERVICES for file in (f"sdk-{name}/index.ts", f"paths-{name}.ts")]
     run(TOOLS / "tsc", *STRICT, *generated, *scripts, cwd=documents)
     for script in scripts:
         assert CALLS in run(TOOLS / "tsx", script, *server, cwd=documents)
