@@ -13,11 +13,16 @@ from tests.processes import PATIENCE_SECONDS, run_python
 from tests.system.server import body_of, environment_of, exchange, gunicorn, manage, request, status_of
 
 pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
+ERASE = """
+from django.core.management import call_command
+from identity.access.models import User
+call_command("erase_subject", str(User.objects.create_user("erased").pk))
+"""
 
 
 @pytest.fixture(scope="module")
 def place(cluster_with_account, tmp_path_factory):
-    """The database URL and the secrets of a platform whose ledger has an entry, and so has a guard file."""
+    """The database URL and the secrets of a platform with an erasure, whose ledger has an entry and a guard file."""
     with cluster(data=cluster_with_account.data) as server:
         address = server.address("platform", "postgres")
         folder = cluster_with_account.secrets(tmp_path_factory.mktemp("rehearsal"))
@@ -25,6 +30,8 @@ def place(cluster_with_account, tmp_path_factory):
             report = json.dumps({"user_id": "ada", "report_type": "decision", "report_data": "the first"}).encode()
             answer = exchange(ledger, request("POST", "/anchor", report, "Content-Type: application/json"))
             assert status_of(answer) == 200
+        done = run_python(environment_of(address, folder), "manage.py", "shell", "-v", "0", "-c", ERASE)
+        assert done.returncode == 0, done.stderr
         yield address, folder
 
 
@@ -34,7 +41,7 @@ def rehearse(address, folder):
     return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
 
 
-def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, cluster_with_account):
+def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes_and_erasures(place, cluster_with_account):
     address, folder = place
     me, key = cluster_with_account.account
     body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}).encode()
@@ -70,24 +77,9 @@ def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, cl
     assert rows["applications"]["acknowledged after the dump began"] > 0
     assert rows["ledger entries"]["restored"] == figures["ledger verified"]["entries"] >= before
     assert figures["DATABASE_URL dump"]["bytes"] > 10_000
+    assert figures["erasures"] == {"listed": 1, "to apply again": 0}
     with psycopg.connect(address) as session:
         assert session.execute("SELECT count(*) FROM pg_database WHERE datname LIKE '%rehearsal'").fetchone()[0] == 0
-
-
-ERASE = """
-from django.core.management import call_command
-from identity.access.models import User
-call_command("erase_subject", str(User.objects.create_user("erased").pk))
-"""
-
-
-def test_a_restore_rehearsal_counts_listed_erasures(place):
-    address, folder = place
-    done = run_python(environment_of(address, folder), "manage.py", "shell", "-v", "0", "-c", ERASE)
-    assert done.returncode == 0, done.stderr
-    figures, errors = rehearse(address, folder)
-    assert figures is not None, errors
-    assert figures["erasures"] == {"listed": 1, "to apply again": 0}
 
 
 def check(address, folder, manifest, **environment):
