@@ -167,6 +167,11 @@ COMPONENTS: dict[str, Schema] = {
             "report_ids": _of(
                 ["array", "null"], "The ids of the used reports. Null or absent if none.", items={"type": "string"}
             ),
+            "language": _of(
+                _TEXT,
+                "The language of `reason` and of reasons in your own words, such as `es`. Null or absent for the "
+                "language of the offer.",
+            ),
             "consumer_report": {
                 "description": f"A report, or up to {REPORTS_MAX} reports for each applicant, that are not stored. "
                 "Null or absent if none.",

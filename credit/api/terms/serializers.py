@@ -170,7 +170,7 @@ class AgreementMemberSerializer(serializers.JsonPartSerializer):
     """An item of the agreement in words."""
 
     name = serializers.TextField(help_text="The item's name, such as `withdrawal`.")
-    title = serializers.TextField(help_text="The item's title, in the first borrower's language.")
+    title = serializers.TextField(help_text="The item's title, in the first borrower's language, or in English.")
     text = serializers.TextField(
         allow_null=True, help_text="The item's text. Null if it was missing at the acceptance."
     )
