@@ -22,7 +22,8 @@ from credit.terms import loans, withdrawals
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.eu.offers import eu_offer
-from tests.credit.support import key_of
+from tests.credit.notices.test_pages import read as read_page
+from tests.credit.support import key_of, move
 from tests.credit.terms.lending import applied
 from tests.factories import UserFactory
 
@@ -99,25 +100,21 @@ def test_withdrawal_by_a_borrower_ends_the_agreement_for_all_borrowers(recent):
     assert recipients == [("ada@example.test", "en"), ("ben@example.test", "es")]
     events = Event.objects.filter(type="application.contract_withdrawn")
     assert {event.account_id for event in events} == {application.consumer_id, lender_of_row(application).pk}
+    answer = move(client_of(lender_of_row(application)), application, "under_review", reason="A mistake.")
+    assert assert_error(answer, 400, "E3001")["details"]["allowed"] == []
 
 
-def test_withdrawal_after_the_period_is_rejected_with_the_last_day():
+def test_only_a_declaration_that_the_lender_received_in_time_is_accepted_after_the_period():
     application = concluded(at=timezone.now() - timedelta(days=40))
-    answer = declare(client_of(application.consumer), application)
-    assert_error(answer, 400, "E3019")
-    details = answer.json()["details"]
-    assert details["last_day"] in answer.json()["message"]
+    error = assert_error(declare(client_of(application.consumer), application), 400, "E3019")
+    assert error["details"]["last_day"] in error["message"]
     assert not ContractWithdrawal.objects.exists()
-
-
-def test_lender_can_record_a_withdrawal_declaration_sent_in_time():
-    application = concluded(at=timezone.now() - timedelta(days=40))
-    lender = client_of(lender_of_row(application))
+    lender = lender_of_row(application)
     sent_at = (timezone.now() - timedelta(days=35)).replace(microsecond=0)
-    body = declare(lender, application, declared_at=sent_at.isoformat(), channel="post").json()
+    body = declare(client_of(lender), application, declared_at=sent_at.isoformat(), channel="post").json()
     assert datetime.fromisoformat(body["declared_at"]) == sent_at
     row = ContractWithdrawal.objects.get()
-    assert (row.channel, row.principal) == ("post", lender_of_row(application))
+    assert (row.channel, row.principal) == ("post", lender)
 
 
 def lender_of_row(application):
@@ -155,13 +152,6 @@ def test_agreement_outside_the_directive_has_no_right_of_withdrawal():
     client = client_of(application.consumer)
     assert_error(read(client, application), 404, "E4001")
     assert_error(declare(client, application), 404, "E4001")
-
-
-def test_application_with_a_withdrawn_agreement_cannot_be_reopened(recent):
-    declare(client_of(recent.consumer), recent)
-    body = {"status": "under_review", "updated_by": "x", "reason": "A mistake."}
-    answer = client_of(lender_of_row(recent)).replace(f"/applications/{recent.pk}/status", body)
-    assert assert_error(answer, 400, "E3001")["details"]["allowed"] == []
 
 
 def test_withdrawal_page_declares_the_withdrawal_and_shows_the_amounts_due(recent, client):
@@ -226,7 +216,8 @@ def test_withdrawal_page_shows_a_declaration_that_the_lender_recorded(recent, cl
 
 
 @pytest.mark.parametrize("is_kept_back", [True, False])
-def test_withdrawal_page_shows_the_paid_out_amount(client, is_kept_back):
+def test_withdrawal_page_shows_the_paid_out_amount_and_the_amounts_due(client, is_kept_back):
+    """Test the amounts that Directive (EU) 2023/2225, Art. 26(5) requires: interest per day, and the fee."""
     application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": is_kept_back})
     client.force_login(application.consumer)
     page = client.get(f"/my/applications/{application.pk}/withdrawal").content.decode()
@@ -234,6 +225,12 @@ def test_withdrawal_page_shows_the_paid_out_amount(client, is_kept_back):
     assert (less in page) is is_kept_back
     assert ("The lender returns its fee." in page) is not is_kept_back
     assert "3.89" in page
+    body = declare(client_of(application.consumer), application).json()
+    assert (body["interest_a_day_cents"], body["fee_back_cents"]) == (389, 30_000)
+    text = read_page(client.get(f"/my/applications/{application.pk}/withdrawal").content.decode())[0]
+    assert "Interest of each day 3.89" in text
+    assert ("Fee that the lender returns 300.00" in text) is not is_kept_back
+    assert "compensation" not in text
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from credit.notices import services
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.eu.offers import CONTACT, EU_TERMS
-from tests.credit.eu.test_contract_withdrawal import concluded, declare
 from tests.credit.eu.test_precontract import path_of
 from tests.credit.notices.test_pages import read
 from tests.credit.notices.test_table import FOUND, REPORT
@@ -164,20 +163,6 @@ def test_review_of_an_automatic_approval_can_be_requested_and_answered(settings)
     text = text_of(world, day=4)
     assert "reviewed the assessment of your creditworthiness and the decision" in text
     assert "A person who had no part in the first decision" in text
-
-
-def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):
-    """Test the amounts that Directive (EU) 2023/2225, Art. 26(5) requires: interest per day, and the fee."""
-    # The fee is paid separately.
-    application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})
-    body = declare(client_of(application.consumer), application).json()
-    assert (body["interest_a_day_cents"], body["fee_back_cents"]) == (389, 30_000)
-
-    client.force_login(application.consumer)
-    text = read(client.get(f"/my/applications/{application.pk}/withdrawal").content.decode())[0]
-    for words in ("Interest of each day 3.89", "Fee that the lender returns 300.00", "The lender returns its fee."):
-        assert words in text
-    assert "compensation" not in text
 
 
 def test_acceptance_without_the_terms_hash_is_rejected(client):
