@@ -12,12 +12,13 @@ from credit.anchoring.verify_decision import verify
 from credit.core.card import Card
 from credit.core.reasons import key_of
 from credit.scoring.certificate import certificate_of
-from tests.api import assert_error
+from tests.api import assert_error, client_of
 from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle, recorded
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.making import make_model, make_version
 from tests.credit.scoring.pairs import card as random_card
 from tests.credit.scoring.pairs import with_rules
+from tests.factories import UserFactory
 from tests.properties import share_of
 
 VERSIONS = "/scoring/models/{}/versions"
@@ -135,12 +136,9 @@ class TestPublication:
         }  # fmt: skip
         record = json.loads(version.publication_record(version.history.get()))
         assert record["certificate_sha256"] == version.certificate_sha256
-
-    def test_certificate_of_another_lender_returns_404(self, api):
-        version = make_version(make_model(), role="champion")
+        stranger = client_of(UserFactory())
         for part in ("certificate", "instructions"):
-            place = f"{VERSIONS.format(version.model_id)}/1/{part}"
-            assert_error(api.read(place), 404, "E4011")
+            assert_error(stranger.read(f"{place}/{part}"), 404, "E4011")
 
 
 @pytest.mark.django_db
