@@ -99,19 +99,21 @@ class TestRequestedReconsideration:
         assert ReviewRequest.objects.get().outcome == "withdrawn"
         assert not Clock.running(began.pk, Clock.KINDS).exists()
 
-    def test_application_under_review_without_a_counteroffer_cannot_be_reconsidered(self, world):
-        world.reopen(2.5)
-        assert_error(request_review(world), 400, "E3004")
-
-    def test_approval_of_the_requested_loan_cannot_be_reconsidered(self):
-        world = recent()
-        world.move(2, "approved", metadata={"terms": {"amount_cents": 1_000_000, "rate_percent": 9, "term_months": 24}})
-        assert_error(request_review(world), 400, "E3004")
-        assert offers_reconsideration(world) is False
-
-    def test_only_the_consumer_can_request_a_review(self, world):
+    def test_only_the_consumer_can_request_a_review_of_a_decision_against_them(self, world):
         assert_error(client_of(world.lender.user).send(path(world), SAID), 404, "E4002")
         assert_error(client_of(World(world.offer).consumer.user).send(path(world), SAID), 404, "E4002")
+        world.reopen(2.5)
+        approved, declined, incomplete = (recent(world.offer) for _ in range(3))
+        whole = {"amount_cents": 1_000_000, "rate_percent": 9, "term_months": 24}
+        approved.move(2, "approved", metadata={"terms": whole})
+        declined.counter(2)
+        declined.decline(2.5)
+        incomplete.request_documents(0.1)
+        incomplete.expire(40)
+        assert incomplete.application.status == "expired"
+        for refused in (world, approved, declined, incomplete):
+            assert_error(request_review(refused), 400, "E3004")
+        assert offers_reconsideration(approved) is offers_reconsideration(incomplete) is False
 
 
 class TestReconsiderationOfCounteroffers:
@@ -133,12 +135,6 @@ class TestReconsiderationOfCounteroffers:
         decide(world, "rejected", world.other)
         assert ReviewRequest.objects.get().outcome == "rejected"
 
-    def test_declined_counteroffer_cannot_be_reconsidered(self):
-        world = recent()
-        world.counter(2)
-        world.decline(2.5)
-        assert_error(request_review(world), 400, "E3004")
-
     def test_new_counteroffer_answers_the_review_request(self):
         world = recent()
         world.counter(2)
@@ -159,14 +155,6 @@ class TestReconsiderationOfCounteroffers:
             assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
             assert_error(request_review(world), 400, "E3004")
             world = recent(world.offer)
-
-    def test_application_that_expired_incomplete_cannot_be_reconsidered(self):
-        world = recent()
-        world.request_documents(0.1)
-        world.expire(40)
-        assert world.application.status == "expired"
-        assert_error(request_review(world), 400, "E3004")
-        assert offers_reconsideration(world) is False
 
 
 class TestAnsweredReconsideration:
