@@ -39,14 +39,6 @@ def console(db):
     return backoffice_client(staff_of("Reviewer"))
 
 
-def test_approval_form_is_prefilled_with_the_requested_loan_and_its_cost(console, application):
-    page = console.get(move_of(application, "approved"))
-    fields = page.context["form"].initial
-    assert (fields["amount"], fields["rate_percent"], fields["term_months"]) == (10_000, 6.9, 24)
-    assert "Annual percentage rate" in text_of(page)
-    assert "$447.27" in text_of(page)
-
-
 def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, data={"amount_cents": 1_000_000})
@@ -60,9 +52,14 @@ def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
     assert "10,769.17" in page
 
 
-def test_compute_button_of_the_approval_form_shows_the_cost_without_deciding(console, application):
+def test_approval_form_shows_the_cost_of_the_requested_or_entered_loan_without_deciding(console, application):
     address = move_of(application, "approved")
-    fields = {"seen": seen_value(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
+    page = console.get(address)
+    form = page.context["form"].initial
+    assert (form["amount"], form["rate_percent"], form["term_months"]) == (10_000, 6.9, 24)
+    assert "Annual percentage rate" in text_of(page)
+    assert "$447.27" in text_of(page)
+    fields = {"seen": seen_value(page), "amount": "20000", "rate_percent": "8", "term_months": "36"}
     page = console.post(address, {**fields, "preview": "Compute"})
     assert page.status_code == 200
     assert "$626.73" in text_of(page)
@@ -101,8 +98,8 @@ def test_amount_field_rejects_ambiguous_amounts_with_an_example(typed):
         FigureField(decimal_places=2, sign="$").clean(typed)
 
 
-def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console):
-    address = move_of(applied(listed(), data={"amount_cents": 1_000_000}), "approved")
+def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console, offer):
+    address = move_of(applied(offer, data={"amount_cents": 1_000_000}), "approved")
     for fields, field, message in (
         ({"amount": "9000"}, "term_months", "Neither the application nor the offer contains it."),
         ({"term_months": "24", "amount": "8,5"}, "amount", "Enter a number such as 8,000.50"),
@@ -119,12 +116,9 @@ def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console):
         assert "metadata" not in text_of(page)
         assert "cents" not in text_of(page)
     assert not LoanTerms.objects.exists()
-
-
-def test_approval_form_lists_missing_terms(console):
-    page = console.get(move_of(applied(listed(), data={}), "approved"))
-    assert "Term in months Neither the application nor the offer contains it." in text_of(page)
-    assert "Amount in dollars Neither the application nor the offer contains it." in text_of(page)
+    page = text_of(console.get(move_of(applied(offer, data={}), "approved")))
+    for field in ("Term in months", "Amount in dollars"):
+        assert f"{field} Neither the application nor the offer contains it." in page
 
 
 def test_back_office_approval_for_an_unlisted_offer_requires_no_loan(console):
@@ -250,15 +244,22 @@ class TestAgainstTheScore:
         assert Counteroffer.objects.count() == 1
         assert "against the score's proposal: A smaller loan is affordable." in text_of(console.get(page_of(scored)))
 
-    def test_second_reviewer_reads_the_reason_against_the_score(self, console, scored, settings):
+    def test_second_reviewer_reads_the_reason_against_the_score_and_confirms(self, scored, settings):
         settings.REVIEW_POLICY = "four_eyes"
+        first, second = (backoffice_client(staff_of("Reviewer", username=name)) for name in ("one", "two"))
         fields = {"amount": "8000", "rate_percent": "8", "reason": "It is affordable."}
-        confirm(console, move_of(scored, "counteroffer"), **fields, **BECAUSE, expires_on=until())
+        confirm(first, move_of(scored, "counteroffer"), **fields, **BECAUSE, expires_on=until())
         proposal = Proposal.objects.get()
         address = reverse("admin:credit_application_proposal", args=[scored.pk, proposal.pk, "confirm"])
-        page = text_of(backoffice_client(staff_of("Reviewer")).get(address))
-        assert "Reason It is affordable." in page
-        assert "The score proposes a different decision." in page
+        page = text_of(second.get(address))
+        for words in (
+            "Reason It is affordable.", "The score proposes a different decision.",
+            "Credit limit $8,000.00 Interest rate 8.00%",
+        ):  # fmt: skip
+            assert words in page
+        send_form(second, address)
+        assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
+        assert accept_terms(client_of(scored.consumer), scored).status_code == 200
 
 
 def test_application_page_hides_the_decision_clock_after_the_acceptance(console, application):
@@ -267,16 +268,3 @@ def test_application_page_hides_the_decision_clock_after_the_acceptance(console,
     assert "0 min of 30 days" in text_of(console.get(page_of(application)))
     accept_terms(client_of(application.consumer), application)
     assert "0 min of 30 days" not in text_of(console.get(page_of(application)))
-
-
-def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings):
-    settings.REVIEW_POLICY = "four_eyes"
-    first, second = (backoffice_client(staff_of("Reviewer", username=name)) for name in ("one", "two"))
-    fields = {**OFFERED, **BECAUSE, "expires_on": until()}
-    send_form(first, move_of(application, "counteroffer"), **fields)
-    proposal = Proposal.objects.get()
-    address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
-    assert "Amount $6,000.00 Interest rate 8.00%" in text_of(second.get(address))
-    send_form(second, address)
-    assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
-    assert accept_terms(client_of(application.consumer), application).status_code == 200
