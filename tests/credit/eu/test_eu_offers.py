@@ -59,7 +59,7 @@ INVALID_EXAMPLES = {
 def test_eu_offer_error_contains_the_invalid_field():
     lender = eu_lender()
     renovation = {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}
-    texts = {"colour": "blue", "default": "a\u200bb", **dict.fromkeys(REQUIRED_TEXTS, "")}
+    texts = [("colour", "blue"), ("default", "a\u200bb"), *((name, "") for name in REQUIRED_TEXTS)]
     for field, terms in (
         *((field, {field: value}) for field, values in INVALID.items() for value in values),
         *(
@@ -67,7 +67,7 @@ def test_eu_offer_error_contains_the_invalid_field():
             for name, values in INVALID_EXAMPLES.items()
             for value in values
         ),
-        *((f"texts.{name}", {"texts": {**TEXTS, name: text}}) for name, text in texts.items()),
+        *((f"texts.{name}", {"texts": {**TEXTS, name: text}}) for name, text in texts),
         ("regime_reason", {"regime": "ccd2_small"}), ("regime_reason", {"regime": "none"}),
         ("example.fee_cents", {"example": DEAR}), ("loan_amount_max_cents", renovation),
     ):  # fmt: skip

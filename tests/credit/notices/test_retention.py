@@ -48,7 +48,8 @@ def request_of(world, *, requested_at, **fields):
 
 def score(world, day):
     world.application.scores.create(
-        version=ModelVersionFactory(), user=world.consumer.user, purpose="shadow", facts_sha256="0" * 64, points=[],
+        version=ModelVersionFactory(model__provider=world.offer.provider), user=world.consumer.user,
+        purpose="shadow", facts_sha256="0" * 64, points=[],
         total=1, outcome="refer", reasons=[], missing=[], created_at=world.at(day),
     )  # fmt: skip
 

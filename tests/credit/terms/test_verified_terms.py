@@ -57,7 +57,7 @@ def checked(recorded_terms, application_id="a"):
 
 
 @given(loans, st.dates(date(1999, 1, 1), date(2099, 12, 31)), st.none() | st.integers(1, 365))
-@examples(200)
+@examples(400)
 def test_verifier_computes_the_same_terms_for_random_loans(loan, today, days):
     first = None if days is None else today + timedelta(days)
     fee = min(loan.fee_cents, loan.amount_cents - 1)
