@@ -123,6 +123,7 @@ EXCEPTIONS = {
     "ResetPasswordForm.clean_email": "a form that looks up no address takes the same time for each",
     "ResetPasswordForm.save": "the mail worker looks up the address",
     "ChangePasswordForm.clean_oldpassword": "the old password is guessed at within the limits of a log-in",
+    "PasswordResetFromKeyView.form_valid": "the browser is marked as known once the password is reset",
     "ActivateTOTPForm.clean_code": "the code that adds an app is spent",
     "EmailVerificationStage.handle": "an operator's account without an address has none to confirm",
     "ChangeList.get_ordering_field": "`get_changelist` is documented, for lists that do what Django's does not",
