@@ -21,7 +21,6 @@ from tests.bench.faults.traffic import Caller, RecordedResponse
 MOVES = {"submitted": "draft", "under_review": "submitted|approved|rejected", "approved": "under_review"}
 SHARED, OPERATIONS = 3, 4  # applications that a group shares, and the maximum number of operations on each
 RETRY_SECONDS = 45.0
-PAUSE_SECONDS = 0.02
 REPEATED, ANCHORED = 0.05, 0.1  # the share of repeated writes among acknowledged writes, and of turns with an anchor
 _UNKNOWN = {0, 409, 429, 500, 502, 503, 504}
 
@@ -79,7 +78,7 @@ class GroupCaller(threading.Thread):
                 self._work_on(random.choice(list(self._shared)))
             if self._anchors and random.random() < ANCHORED:
                 self._anchor()
-            self._crowd.over.wait(PAUSE_SECONDS)
+            self._crowd.over.wait(self._crowd.pause_seconds)
         for caller in (*self._callers, *self._ledgers):
             caller.close()
 
@@ -176,10 +175,11 @@ class Crowd:
     """Groups of callers that send requests during the block."""
 
     def __init__(
-        self, ports: list[int], ledger_ports: list[int], *, user_id: str, api_key: str, groups: int = 3, size: int = 3
-    ) -> None:
+        self, ports: list[int], ledger_ports: list[int], *, user_id: str, api_key: str, groups: int = 3, size: int = 3,
+        pause_seconds: float = 0.02,
+    ) -> None:  # fmt: skip
         self.ports, self.ledger_ports = ports, ledger_ports
-        self.user_id, self.api_key = user_id, api_key
+        self.user_id, self.api_key, self.pause_seconds = user_id, api_key, pause_seconds
         self.records, self.over = Records(), threading.Event()
         self._callers: list[GroupCaller] = []
         for _ in range(groups):

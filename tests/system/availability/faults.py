@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.bench.faults.disk import fill
 from tests.bench.faults.stand import WORKERS, Stand, stand
@@ -130,7 +131,7 @@ class Scene:
     platforms: list[Server]
     ledgers: list[Server]
 
-    def crowd(self, **options: int) -> Crowd:
+    def crowd(self, **options: Any) -> Crowd:
         return Crowd(
             [platform.port for platform in self.platforms], [ledger.port for ledger in self.ledgers],
             user_id=self.services.user_id, api_key=self.services.api_key, **options,
@@ -254,13 +255,13 @@ def judge(scene: Scene, outcome: Outcome, records: Records) -> None:
     outcome.ledger_ok = json.loads(scene.services.manage("verify_ledger", "--json"))["ok"]
 
 
-def run(plan: Plan, *, groups: int = 3) -> Outcome:
-    """Run the faults of a plan while groups of callers write; return the checked outcome."""
+def run(plan: Plan, **options: Any) -> Outcome:
+    """Run the faults of a plan while a crowd with these options writes; return the checked outcome."""
     outcome = Outcome()
     with start_scene() as scene:
         servers = (*scene.platforms, *scene.ledgers)
         before = [set(server.processes()) for server in servers]
-        with scene.crowd(groups=groups) as records:
+        with scene.crowd(**options) as records:
             time.sleep(1.0)
             play(scene, plan(scene.rig), outcome, records)
             time.sleep(1.0)

@@ -12,7 +12,8 @@ SHORT_FORM = ("switch-over", "cable of the primary pulled for 4 s", "machine of 
 
 def test_writes_are_neither_lost_nor_repeated_during_faults_of_database_nodes():
     outcome = faults.run(
-        plan=lambda rig: [item for item in map(KINDS.get, SHORT_FORM) if faults.is_possible(item, rig)]
+        plan=lambda rig: [item for item in map(KINDS.get, SHORT_FORM) if faults.is_possible(item, rig)],
+        pause_seconds=0.1,  # other tests use the cores, too
     )
     assert outcome.not_linearizable == []
     assert outcome.histories > 10
