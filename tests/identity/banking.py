@@ -9,19 +9,16 @@ CREATE = "/kyc/create"
 
 
 def start(api, body=None, **options):
-    """Start a verification; return the response body."""
     response = api.send(CREATE, {} if body is None else body, **options)
     assert response.status_code == 200, response.content
     return response.json()
 
 
 def read(api, verification_id):
-    """Return the response of GET /kyc/status for a verification."""
     return api.read(f"/kyc/status/{verification_id}")
 
 
 def row_of(shown):
-    """Return the stored record of a verification, given its response body."""
     return KycVerification.objects.get(pk=shown["verification_id"])
 
 
@@ -38,7 +35,6 @@ def submit_outcome(shown, outcome, client=None):
 
 
 def page_of(shown):
-    """Return the path of a verification's hosted page."""
     return shown["hosted_url"].partition("127.0.0.1:8000")[2]
 
 

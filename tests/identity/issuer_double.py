@@ -121,13 +121,11 @@ class IssuerDouble(HttpDouble):
 
 
 def with_changed(address, **changes):
-    """Return a URL with changed query parameters."""
     parts = urlsplit(address)
     return f"{parts.path}?{urlencode({**dict(parse_qsl(parts.query)), **changes})}"
 
 
 def invited():
-    """Invite `EMAIL` to the staff."""
     return invite(actor=Actor.system("test"), email=EMAIL, role="staff", group=SUPPORT, now=timezone.now())
 
 
@@ -147,5 +145,4 @@ def log_in(issuer, browser=None, **person):
 
 
 def is_in(browser):
-    """Return whether the browser can open the back office."""
     return browser.get("/admin/").status_code == 200

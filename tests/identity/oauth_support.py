@@ -65,7 +65,6 @@ def redirected_with(response):
 
 
 def code_for(user, client, **changes):
-    """Return a new authorization code."""
     browser = browser_of(user)
     return redirected_with(answer(browser, open_consent_page(browser, client, **changes)))["code"]
 
@@ -80,7 +79,6 @@ def exchange(code, client, secret, **changes):
 
 
 def refresh(token, client, secret, **changes):
-    """Use a refresh token at the token endpoint."""
     body = {
         "grant_type": "refresh_token", "refresh_token": token, "client_id": client.client_id, "client_secret": secret,
         **changes,

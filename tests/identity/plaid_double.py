@@ -72,7 +72,6 @@ def plaid_error(code, kind="INVALID_INPUT", status=400):
 
 
 def account(number, *, item="item", current=100.0, available=99.5, **changes):
-    """Return an account in Plaid's format."""
     return {
         "account_id": f"{item}-account-{number}", "name": f"Account {number}", "official_name": None, "mask": "0000",
         "type": "depository", "subtype": "checking",
@@ -83,7 +82,6 @@ def account(number, *, item="item", current=100.0, available=99.5, **changes):
 
 
 def booking(number, *, amount=12.34, day="2026-03-01", **changes):
-    """Return a transaction in Plaid's format."""
     return {
         "transaction_id": f"transaction-{number}", "account_id": "item-account-1", "amount": amount, "date": day,
         "iso_currency_code": "USD", "unofficial_currency_code": None, "pending": False, "name": f"SHOP {number}",
@@ -131,7 +129,6 @@ class PlaidDouble(HttpDouble):
         self.faults.setdefault(path, []).extend(faults)
 
     def requests_at(self, path):
-        """Return the bodies of the requests at `path`."""
         return [exchange.document for exchange in self.exchanges if exchange.path == path]
 
     def settle(self, reference, status, **steps):

@@ -12,7 +12,6 @@ from tests.api import ApiClient
 
 
 def issue(user, *, scopes=None, **options):
-    """Create an API key of `user`."""
     name = f"test {uuid4()}" if user.api_keys.exists() else "test"
     return create_api_key(owner=user, name=name, scopes=scopes, now=timezone.now(), **options)
 

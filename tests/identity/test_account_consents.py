@@ -36,7 +36,6 @@ FIELDS = {"id", "kind", "name", "application_reference", "scope", "text_sha256",
 
 
 def newest(api):
-    """Return the newest consent that the API lists."""
     return api.read(PATH).json()["consents"][0]
 
 
@@ -127,7 +126,6 @@ def test_ended_sharing_consent_stops_future_sharing_with_the_lender(api, user):
 
 
 def page_of(user):
-    """Return the text of the page that lists the user's consents."""
     browser = Client()
     browser.force_login(user)
     return browser.get("/account/privacy").content.decode()

@@ -22,12 +22,10 @@ KEY = "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
 
 @pytest.fixture
 def pair(user):
-    """Return the tokens of a log-in of `user`."""
     return tokens.start_family(user=user, now=timezone.now())
 
 
 def refresh(text, **options):
-    """Use a refresh token."""
     return ApiClient().send(PATH, {"refresh_token": text}, **options)
 
 

@@ -40,7 +40,6 @@ def _one_window(monkeypatch):
 
 
 def log_in(client, username, password=PASSWORD):
-    """Request tokens."""
     return client.send(PATH, {"username": username, "password": password})
 
 

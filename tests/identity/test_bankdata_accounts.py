@@ -108,7 +108,6 @@ def test_bank_items_of_another_vendor_are_ignored(plaid, api, user, settings):
 
 
 def link_two(plaid, api, user):
-    """Link two items of Plaid's double; return both."""
     items = [plaid.offer(f"public-double-{n}", DoubleItem(f"item-{n}", [account(n, item=f"item-{n}")])) for n in (1, 2)]
     for number in (1, 2):
         exchange(api, user, f"public-double-{number}")

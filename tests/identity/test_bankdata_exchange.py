@@ -81,7 +81,6 @@ def booked(days_ago):
 
 
 def bookings_of(user):
-    """Return the ids of the bookings that wait for the user's approval."""
     staged = StagedItem.objects.filter(user=user, kind="bank_transaction", status="staged").order_by("id")
     return [item.payload["transaction_id"] for item in staged]
 

@@ -24,7 +24,6 @@ pytestmark = pytest.mark.django_db
 
 
 def run_for_people(name, *arguments):
-    """Run a command without --json; return its output."""
     out = io.StringIO()
     call_command(name, *arguments, stdout=out)
     return out.getvalue()

@@ -16,12 +16,10 @@ pytestmark = pytest.mark.django_db
 
 
 def with_key(key):
-    """Call `/auth/me` with an API key."""
     return ApiClient(api_key=key).read("/auth/me")
 
 
 def with_authorization(header):
-    """Call `/auth/me` with an Authorization header."""
     return ApiClient().read("/auth/me", Authorization=header)
 
 

@@ -30,7 +30,6 @@ def line_of(user, **columns):
 
 
 def rows_of(page):
-    """Return the ids of the requests in the list."""
     return re.findall(r'href="/developers/requests/([0-9a-f-]{36})"', page)
 
 

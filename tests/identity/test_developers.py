@@ -50,7 +50,6 @@ def text_of(answer, status=200):
 
 
 def press_button(browser, path, do, status=200, **fields):
-    """Press a button; return the next page."""
     return text_of(browser.post(f"/developers{path}", {"do": do, **fields}, follow=True), status)
 
 

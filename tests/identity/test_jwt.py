@@ -24,7 +24,6 @@ UNKNOWN = "0192b3c4-0000-7000-8000-000000000000"
 
 @pytest.fixture
 def claims(user):
-    """Return the claims of a valid token."""
     return jwt.decode(bearer_of(user), options={"verify_signature": False})
 
 
@@ -37,7 +36,6 @@ def signed(claims, *, key=None, algorithm="ES256", headers=None):
 
 
 def call_with_token(token):
-    """Call the platform with a token."""
     return ApiClient(bearer=token).read("/auth/me")
 
 

@@ -29,7 +29,6 @@ def move_of(row, to):
 
 @pytest.fixture
 def pending(api):
-    """Return a verification that waits for a reviewer."""
     shown = start(api)
     submit_outcome(shown, "review")
     return row_of(shown)

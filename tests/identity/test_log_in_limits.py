@@ -71,7 +71,6 @@ def log_in(door, address=HERE, *, username="boss", password=PASSWORD, **headers)
 
 
 def answer_of(door, address=HERE, *, username="boss", password=PASSWORD, **headers):
-    """Try to log in; return the response."""
     body = {"username": username, "password": password}
     if door == PAGE:
         return Client(REMOTE_ADDR=address, headers=headers).post(door, {"login": username, "password": password})
@@ -79,7 +78,6 @@ def answer_of(door, address=HERE, *, username="boss", password=PASSWORD, **heade
 
 
 def fail(times, address=HERE):
-    """Fail this many log-ins."""
     for _ in range(times):
         with suppress(InvalidToken, RateLimited), login_attempt("boss", address):
             raise InvalidToken

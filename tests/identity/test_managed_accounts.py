@@ -82,7 +82,6 @@ def claimed(shop, username="jane"):
 
 
 def claim_account(username):
-    """Claim an account with the mailed link."""
     return Client().post(f"/account/claim/{token_of('claim')}", {"username": username, **PASSWORDS})
 
 

@@ -33,7 +33,6 @@ from tests.second_factors import authenticator_of
 
 @pytest.fixture
 def registered(db):
-    """Return a confidential client and its secret."""
     return make_client()
 
 
@@ -96,7 +95,6 @@ def test_the_consent_page_is_in_the_browsers_language(browser, db, language, wor
 
 
 def page_text(page):
-    """Return the visible text of a page, without the markup."""
     return " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
 
 
@@ -232,7 +230,6 @@ def test_a_consent_form_from_another_site_is_rejected(browser, registered):
 
 
 def revoke_access(browser, page, client):
-    """Press the button that revokes a client's access."""
     fields = {"client_id": client.client_id, "csrfmiddlewaretoken": str(page.context["csrf_token"])}
     return browser.post("/oauth/grants", fields)
 

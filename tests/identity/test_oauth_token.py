@@ -21,7 +21,6 @@ from tests.races import run_concurrently
 
 @pytest.fixture
 def registered(db):
-    """Return a confidential client and its secret."""
     return make_client()
 
 

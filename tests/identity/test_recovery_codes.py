@@ -44,7 +44,6 @@ def in_production(monkeypatch):
 
 
 def all_columns():
-    """Return every value of every table as text."""
     return "".join(serialize("json", model._base_manager.all()) for model in apps.get_models() if model._meta.managed)
 
 

@@ -25,13 +25,11 @@ FIRST_KEY, OTHER_KEY = "0196b2c4-0000-7000-8000-000000000001", "0196b2c4-0000-70
 
 @pytest.fixture
 def issued(user):
-    """Return a key of `user` with its secret."""
     return issue(user)
 
 
 @pytest.fixture
 def body(user):
-    """Return the bytes of a valid offer."""
     return json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
 
 

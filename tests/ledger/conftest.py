@@ -29,11 +29,9 @@ class LedgerClient(Client):
     """Django's test client, with helpers for JSON and anchoring."""
 
     def post_json(self, path, document, **headers):
-        """POST a document as JSON."""
         return self.post(path, json.dumps(document), content_type="application/json", headers=headers)
 
     def anchor(self, data, *, user="42", kind="credit_report", **headers):
-        """Anchor a report; return the response."""
         body = {"user_id": user, "report_type": kind, "report_data": data}
         return self.post_json("/anchor", body, **headers)
 

@@ -223,7 +223,6 @@ def _full_disk_after(writes):
 
 @pytest.fixture
 def head():
-    """Return the newest head of a log with two blocks."""
     seal_reports(["a"])
     seal_reports(["b", "c"])
     return log.read_head()

@@ -39,7 +39,6 @@ def extends(old, new, proof, old_root, new_root):
 
 
 def flipped(digest, bit):
-    """Return a hash with one flipped bit."""
     return (int.from_bytes(digest, "big") ^ 1 << bit).to_bytes(len(digest), "big")
 
 

@@ -40,7 +40,6 @@ def packed(lock=LOCK, commit=COMMIT, folder=NAMES.stem):
 
 
 def sbom(*packages):
-    """Return an SBOM of the packages."""
     return json.dumps(
         {"bomFormat": "CycloneDX", "components": [{"name": n, "version": v} for n, v in packages]}
     ).encode()
@@ -82,12 +81,10 @@ def changed(name, change, *, sums=True):
 
 
 def without(name):
-    """Return a release without one file."""
     return {item: content for item, content in files_of().items() if item != name}
 
 
 def flipped(content):
-    """Flip one bit in the middle."""
     middle = len(content) // 2
     return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
 

@@ -25,7 +25,6 @@ def verify(file, **options):
 
 @pytest.fixture
 def file(tmp_path):
-    """Return a decision bundle in a file."""
     file = tmp_path / "bundle.json"
     file.write_text(json.dumps(bundle()))
     return file

@@ -4,7 +4,6 @@ from ledger.merkle import Frontier
 
 
 def tree_root(leaves):
-    """Return the root over leaf hashes."""
     frontier = Frontier()
     for leaf in leaves:
         frontier.push(leaf)

@@ -44,7 +44,6 @@ class Cosigner:
 
 
 def cosigner(number=1):
-    """Return the key of the witness with this number."""
     return Cosigner(f"witness.example/w{number}", Ed25519PrivateKey.from_private_bytes(bytes([100 + number]) * 32))
 
 

@@ -4,16 +4,13 @@ from payments.cards.models import Payment
 
 
 def order(user, **changes):
-    """Return a body of POST /payments/process."""
     body = {"user_id": user.pk, "amount_cents": 10_000, "payment_method_id": "pm_sandbox_ok", **changes}
     return {name: value for name, value in body.items() if value is not ...}
 
 
 def process(api, user, *, key=None, **changes):
-    """Send POST /payments/process; return the response."""
     return api.send("/payments/process", order(user, **changes), key=key)
 
 
 def only_payment():
-    """Return the only stored payment."""
     return Payment.objects.get()

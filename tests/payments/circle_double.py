@@ -18,7 +18,6 @@ UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 
 def circle_error(status, code, message):
-    """Return an error in Circle's format."""
     return Reply(status=status, content={"code": code, "message": message})
 
 
@@ -141,6 +140,5 @@ class CircleDouble(HttpDouble):
 
 
 def coin(amount, symbol="USDC", decimals=6):
-    """Return an entry of a wallet's balances."""
     token = {"id": str(uuid.uuid4()), "blockchain": "BASE", "symbol": symbol, "decimals": decimals, "isNative": False}
     return {"amount": amount, "token": token, "updateDate": "2026-01-01T00:00:00Z"}

@@ -16,19 +16,16 @@ TRANSACTION_MEMBERS = {
 
 
 def initiate(api, user, wallet, **changes):
-    """Initiate a payment; return the response."""
     body = {"user_id": str(user.pk), "wallet_id": str(wallet.pk), "to_address": OTHER_ADDRESS, "amount_usdc": AMOUNT}
     return api.send("/payments/crypto/initiate", {**body, **changes})
 
 
 def confirm(api, payment_id, signed, **changes):
-    """Confirm a payment; return the response."""
     body = {"payment_id": str(payment_id), "signed_transaction": signed}
     return api.send("/payments/crypto/confirm", {**body, **changes})
 
 
 def stored(payment_id):
-    """Return the payment as stored in the database."""
     return CryptoPayment.objects.get(pk=payment_id)
 
 
@@ -47,7 +44,6 @@ class Payer:
         self.wallet = connected(user, self.account.address, network=NETWORK)
 
     def initiate(self, **changes):
-        """Initiate a payment; return the response body."""
         response = initiate(self.api, self.user, self.wallet, **{"to_address": self.recipient, **changes})
         assert response.status_code == 200, response.content
         return response.json()
@@ -66,16 +62,13 @@ class Payer:
         return "0x" + bytes(signed.raw_transaction).hex()
 
     def confirm(self, payment, signed, **changes):
-        """Confirm a payment; return the response."""
         return confirm(self.api, payment["payment_id"], signed, **changes)
 
     def pay(self, **changes):
-        """Initiate, sign and confirm; return the bodies of both responses."""
         payment = self.initiate(**changes)
         response = self.confirm(payment, self.sign(payment["transaction"]))
         assert response.status_code == 200, response.content
         return {**payment, **response.json()}
 
     def balances(self):
-        """Return the token balances of the payer and the recipient."""
         return self.chain.balance(self.account.address), self.chain.balance(self.recipient)

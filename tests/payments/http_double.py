@@ -22,7 +22,6 @@ class Received:
 
     @property
     def body(self):
-        """Return the body parsed as JSON."""
         return json.loads(self.data) if self.data else None
 
 
@@ -88,7 +87,6 @@ class HttpDouble:
 
     @property
     def url(self):
-        """Return the base URL of the server."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, request: Received) -> Reply:

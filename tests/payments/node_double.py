@@ -21,7 +21,6 @@ class NodeDouble(HttpDouble):
 
     @property
     def called_methods(self):
-        """Return the called methods, in order."""
         return [request.body["method"] for request in self.received]
 
     def answer(self, request):

@@ -23,7 +23,6 @@ class StripeDescription:
         self.description = json.loads(DESCRIPTION.read_text())
 
     def request_errors(self, method, path, query, headers, body):
-        """Return the errors of a request."""
         operation = self._operation(method, path)
         if method == "GET":
             known = {parameter["name"] for parameter in operation.get("parameters", [])}
@@ -35,7 +34,6 @@ class StripeDescription:
         return self._errors(OAS30WriteValidator, schema, document)
 
     def response_errors(self, method, path, status, document):
-        """Return the errors of a response."""
         responses = self._operation(method, path)["responses"]
         schema = responses.get(str(status), responses["default"])["content"]["application/json"]["schema"]
         return self._errors(OAS30ReadValidator, schema, document)

@@ -136,7 +136,6 @@ class StripeDouble(HttpDouble):
                 self._make(form, key, "ok")
 
     def event(self, kind, intent, *, identifier="evt_1"):
-        """Return an event as Stripe sends it."""
         content = {"id": identifier, "object": "event", "type": kind, "data": {"object": intent}}
         return json.dumps(content).encode()
 

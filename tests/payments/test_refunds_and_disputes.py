@@ -25,7 +25,6 @@ def _secret(settings):
 
 @pytest.fixture
 def payment(api, user):
-    """Return a completed payment of 100.00."""
     process(api, user)
     return only_payment()
 
@@ -45,12 +44,10 @@ def emit(anonymous, payment):
 
 
 def charge(refunded, **members):
-    """Return the fields of a charge with this amount refunded."""
     return {"id": "ch_1", "object": "charge", "amount": AMOUNT, "amount_refunded": refunded, **members}
 
 
 def refund(name, amount, status):
-    """Return the fields of a refund."""
     return {"id": name, "object": "refund", "amount": amount, "status": status}
 
 

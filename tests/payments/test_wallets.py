@@ -229,7 +229,6 @@ def submitted_payment(api, user):
 
 
 def page(client, model, pk=None):
-    """Return the list of a model, or the page of a record."""
     address = f"/admin/payments/{model}/" + (f"{pk}/change/" if pk else "")
     return client.get(address)
 

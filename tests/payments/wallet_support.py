@@ -22,12 +22,10 @@ def connected(user, address=ADDRESS, *, network=NETWORK, label=None):
 
 
 def custodial(user, *, network=NETWORK, label=None):
-    """Return a connected wallet at the custody vendor."""
     return wallets.connect_custodial(owner=user, network=network, label=label, now=timezone.now())
 
 
 def stored(wallet):
-    """Return the wallet as stored in the database."""
     return Wallet.objects.get(pk=getattr(wallet, "pk", wallet))
 
 
