@@ -22,7 +22,9 @@ from tests.bench.report import Line, counts
 from tests.bench.server import Server
 from tests.processes import wait_until
 
-CALLERS, KEYLESS = 4, 4
+# The callers of the quick form pause, because tests run at the same time.
+CALLERS: dict[str, Any] = {"callers": 4, "keyless": 4}
+QUICK_CALLERS = {**CALLERS, "pause_seconds": 0.02}
 
 
 def run(quick: bool, data: Path | None = None) -> Iterator[Line]:
@@ -30,13 +32,14 @@ def run(quick: bool, data: Path | None = None) -> Iterator[Line]:
     if nginx_program() is None:
         print("    nginx is not installed, so no server is restarted behind it.", flush=True)
         return
+    callers = QUICK_CALLERS if quick else CALLERS
     with cluster(data=data) as own, stand(own) as services:
-        yield from _reload(services, 1 if quick else 4)
-        yield from _stop(services)
+        yield from _reload(services, 1 if quick else 4, callers)
+        yield from _stop(services, callers)
         # The rotation also restarts the servers in turn.
         if not quick:
             yield from _restart_in_turn(services, 4)
-        yield from _rotate(services, 1 if quick else 2)
+        yield from _rotate(services, 1 if quick else 2, callers)
 
 
 def _lines(work: str, traffic: Traffic, **figures: int) -> Iterator[Line]:
@@ -54,12 +57,12 @@ def _lines(work: str, traffic: Traffic, **figures: int) -> Iterator[Line]:
     yield from counts(work, {"failed requests": len(print_first(failed)), **traffic.judge()}, goal=0.0)
 
 
-def _reload(services: Stand, times: int) -> Iterator[Line]:
+def _reload(services: Stand, times: int, callers: dict[str, Any]) -> Iterator[Line]:
     """Send SIGHUP under load; four callers pause for longer than the idle timeout of an old worker's connections."""
     with (
         services.serve() as server,
         nginx(server.port) as port,
-        Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic,
+        Traffic(services, port, **callers) as traffic,
         Traffic(services, port, callers=4, pause_seconds=2.5, responses=traffic.responses),
     ):
         for _ in range(times):
@@ -69,13 +72,13 @@ def _reload(services: Stand, times: int) -> Iterator[Line]:
     yield from _lines("reload (SIGHUP)", traffic, reloads=times)
 
 
-def _stop(services: Stand) -> Iterator[Line]:
+def _stop(services: Stand, callers: dict[str, Any]) -> Iterator[Line]:
     """Send SIGTERM to one of two servers; nginx then sends every request to the other server."""
     with (
         services.serve() as stopped,
         services.serve() as other,
         nginx(stopped.port, other.port) as port,
-        Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic,
+        Traffic(services, port, **callers) as traffic,
     ):
         time.sleep(2.0)
         os.kill(stopped.group, signal.SIGTERM)
@@ -88,7 +91,7 @@ def _restart_in_turn(services: Stand, times: int) -> Iterator[Line]:
     with contextlib.ExitStack() as stack:
         first, second = stack.enter_context(services.serve()), stack.enter_context(services.serve())
         port = stack.enter_context(nginx(first.port, second.port))
-        with Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic:
+        with Traffic(services, port, **CALLERS) as traffic:
             for _ in range(times):
                 for server in (first, second):
                     time.sleep(1.0)
@@ -97,12 +100,12 @@ def _restart_in_turn(services: Stand, times: int) -> Iterator[Line]:
     yield from _lines("restart in turn behind nginx", traffic, restarts=2 * times)
 
 
-def _rotate(services: Stand, times: int) -> Iterator[Line]:
+def _rotate(services: Stand, times: int, callers: dict[str, Any]) -> Iterator[Line]:
     """Replace the encryption key as in docs/operate/keys.md: every server is restarted three times."""
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(services.serve()) for _ in range(2)]
         port = stack.enter_context(nginx(*(server.port for server in servers)))
-        with Traffic(services, port, callers=CALLERS, keyless=KEYLESS) as traffic:
+        with Traffic(services, port, **callers) as traffic:
             endpoint = _encrypted(services, port, "", {"url": "https://receiver.example/"})["id"]
             for _ in range(times):
                 old, new = services.environment["FIELD_ENCRYPTION_KEYS"], Fernet.generate_key().decode()

@@ -13,7 +13,7 @@ import psycopg
 from psycopg import sql
 
 from tests.bench.faults.cluster import Cluster, cluster
-from tests.bench.faults.deploy import CALLERS, KEYLESS, restart
+from tests.bench.faults.deploy import QUICK_CALLERS, restart
 from tests.bench.faults.stand import Stand
 from tests.bench.faults.traffic import Traffic, print_first
 from tests.bench.proxy import nginx
@@ -58,7 +58,7 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Result:
         stand = _stand(own, var, old)
         first, second = stack.enter_context(stand.serve()), stack.enter_context(stand.serve())
         port = stack.enter_context(nginx(first.port, second.port))
-        with Callers(stand, port, callers=CALLERS, keyless=KEYLESS) as callers:
+        with Callers(stand, port, **QUICK_CALLERS) as callers:
             time.sleep(1.0)  # the old program on the old tables
             with _measure_locks(own, result):
                 began = time.monotonic()
