@@ -70,7 +70,8 @@ FAMILIES = (
                 "notice_id": said(UUID, "The notice's id. Absent if there is no notice yet."),
                 "kind": said(
                     TEXT,
-                    "`adverse_action`, `approval`, `counteroffer`, `incomplete`, `pricing`, or `withdrawal_reminder`.",
+                    "`adverse_action`, `approval`, `counteroffer`, `incomplete`, `pricing`, or `withdrawal_reminder`. "
+                    "Absent if there is no notice yet.",
                 ),
                 "clock": said(
                     TEXT,
