@@ -50,7 +50,9 @@ TABLES = {
         personal("name", erase=REPLACE, masked=False, keep=APPLICATION),
         personal("reason", erase=REPLACE, keep=APPLICATION),
         about_staff("changed_by"),
-        none("id", "application", "status", "requested_at", "received_at", "accepted_at"),
+        none(
+            "id", "application", "status", "requested_at", "received_at", "accepted_at", "language", "reason_language",
+        ),
         source=THE_LENDER,
         purpose="applications for credit",
     ),
@@ -118,7 +120,8 @@ TABLES = {
     "credit.Correction": _legal_record(
         personal("claimed", "statement", "reason", keep=APPLICATION),
         about_staff("closed_by"),
-        none("id", "application", "fact", "file", "requested_at", "due_at", "outcome", "closed_at", "score"),
+        none("id", "application", "fact", "file", "requested_at", "due_at", "outcome", "closed_at", "score",
+             "reason_language"),
         purpose="corrections of wrong data",
     ),
     "credit.ScoringModel": table(

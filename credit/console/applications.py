@@ -328,7 +328,8 @@ class ApplicationAdmin(
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
         super().make_transition(record, to, actor=actor, reason=reason, metadata=metadata)
         if to == states.PENDING_DOCUMENTS:
-            request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
+            language = metadata.get("language")
+            request_documents(record, metadata["documents"], by=actor.user, now=timezone.now(), language=language)
 
     @property
     def retained_fields(self) -> tuple[str, ...]:

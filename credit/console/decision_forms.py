@@ -5,7 +5,6 @@ from datetime import UTC, datetime, time
 from typing import Any, ClassVar
 
 from django import forms
-from django.utils.translation import get_language_info
 
 from config.backoffice.bases import TransitionForm
 from config.backoffice.forms import ReasonField, TemplateSelect
@@ -21,7 +20,7 @@ from credit.console.forms import (
     loan_fields,
     terms_of,
 )
-from credit.core.applicants import LANGUAGES
+from credit.console.text_language import add_language, chosen_in
 from credit.core.figures import money
 from credit.core.loan_words import display, months_in_words
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
@@ -57,21 +56,8 @@ class ApplicationTransitionForm(TransitionForm):
                 "those that the score read.",
             )  # fmt: skip
         if not self.fields["reason"].widget.is_hidden:
-            self.add_language()
+            add_language(self)
         self.insert_templates()
-
-    def add_language(self) -> None:
-        """Add a choice of the text's language if the applicant reads another language than that of the offer."""
-        reads, writes = self.initial.get("reads"), self.initial.get("writes")
-        if reads is None or reads == writes:
-            return
-        self.fields["language"] = forms.ChoiceField(
-            choices=[(code, get_language_info(code)["name"]) for code in LANGUAGES],
-            initial=writes,
-            required=False,
-            label="Language of your text",
-            help_text=f"The applicant reads {get_language_info(reads)['name']}. Write in this language if you can.",
-        )
 
     def add_fields(self) -> None:
         self.offer_templates({ReplyTemplate.REASON, self.reason_use}, "reason", label="Common reason")
@@ -120,12 +106,11 @@ class ApplicationTransitionForm(TransitionForm):
 
     def metadata(self) -> Any:
         reports = self.cleaned_data.get("report_ids")
-        language = self.cleaned_data.get("language")
-        is_other = language and language != self.initial.get("writes")
+        language = chosen_in(self)
         return {
             **self.members(),
             **({"report_ids": reports} if reports else {}),
-            **({"language": language} if is_other else {}),
+            **({"language": language} if language else {}),
         } or None
 
 

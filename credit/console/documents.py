@@ -21,6 +21,8 @@ from config.backoffice.timeline import TimelineEntry
 from config.core.casework import DataAccess
 from config.core.errors import ApiError, ValidationFailed
 from credit.api.documents.views import accessed, answer_with
+from credit.console.text_language import hint_of, language_choices, languages_between
+from credit.core.applicants import LANGUAGES
 from credit.documents.requests import mark_document
 from credit.models import Application, RequestedDocument
 from credit.models.documents import DocumentFile
@@ -47,7 +49,15 @@ class Checklist(ReviewAdmin):
             for row in checklist_of(record)
         ]
         opens_files = self.may_open_files(request, record)
-        return {**super().page_of(request, record), "documents": documents, "opens_files": opens_files}
+        between = languages_between(record)
+        return {
+            **super().page_of(request, record),
+            "documents": documents,
+            "opens_files": opens_files,
+            "language_hint": hint_of(between),
+            "language_choices": language_choices(),
+            "writes": between["writes"],
+        }
 
     def may_open_files(self, request: HttpRequest, record: Any) -> bool:
         """Return whether the viewer can open files, as a reviewer or as a member of the lender.
@@ -74,11 +84,19 @@ class Checklist(ReviewAdmin):
         """Mark a document (POST: `status`, `reason`). Paper requires a reason, which becomes a note on the case."""
         if request.method == "POST":
             status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
+            chosen = request.POST.get("language", "")
+            language = chosen if chosen in LANGUAGES else None
             try:
                 with transaction.atomic():
                     _check_evidence(record, document_id, status, reason)
                     marked = mark_document(
-                        record, document_id, status, by=request.user, now=timezone.now(), reason=reason
+                        record,
+                        document_id,
+                        status,
+                        by=request.user,
+                        now=timezone.now(),
+                        reason=reason,
+                        language=language,
                     )
                     if status == RequestedDocument.RECEIVED:
                         self.add_note(request, record, f"“{marked.name}” received on paper: {reason}")

@@ -26,6 +26,7 @@ from credit.console.names import legal_names, person_cell
 from credit.console.notices import days_left
 from credit.console.records import OfApplication
 from credit.console.score_words import value_in_words
+from credit.console.text_language import add_language, chosen_in, languages_between
 from credit.core.facts import Known, name_of, path_of, pointer_of, read_facts
 from credit.core.figures import money, reference_of
 from credit.core.machine import DRAFT, FROZEN, JUDGEMENTS
@@ -52,10 +53,14 @@ class AnswerForm(SeenForm):
     )
     reason = forms.CharField(widget=forms.Textarea, max_length=STATEMENT_MAX, help_text="The applicant can read it.")
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        add_language(self)
+
 
 def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
     answer = {name: form.cleaned_data[name] for name in ("status", "reason")}
-    about = {**answer, "actor": actor_of(request), "now": timezone.now()}
+    about = {**answer, "language": chosen_in(form), "actor": actor_of(request), "now": timezone.now()}
     with transaction.atomic():
         answered = answer_correction(str(correction.application_id), str(correction.pk), **about)
     if answered.score is None:
@@ -115,6 +120,7 @@ class CorrectionAdmin(OfApplication):
             permission=REVIEW_PERMISSION,
             run=_answer,
             form=AnswerForm,
+            initial=lambda correction: languages_between(correction.application),
             beside=_case_of,
             refusal=lambda correction: "The correction is already answered." if correction.closed_at else "",
             seen=lambda correction: correction.status,

@@ -26,14 +26,13 @@ from credit.console.forms import (
     set_errors,
     terms_of,
 )
+from credit.console.text_language import languages_between
 from credit.console.withdrawals import WithdrawalConsole, period_rows
-from credit.core.applicants import language_of
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
 from credit.core.eu_credit import follows_directive
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
-from credit.core.translations import language_of_terms
 from credit.models import Application, LoanTerms
 from credit.review.services import takes_two
 from credit.terms import counteroffers
@@ -59,8 +58,7 @@ class LoanConsole(WithdrawalConsole):
         """
         initial = {**super().initial_of(record, to), "currency": record.shown_currency}
         initial["against_score"] = record.goes_against_score(to)
-        initial["reads"] = record.consumer.language or language_of(record.readable_applicants)
-        initial["writes"] = language_of_terms(record.offer_snapshot or {})
+        initial |= languages_between(record)
         if to == COUNTEROFFER:
             initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
         if to in {REJECTED, COUNTEROFFER} and (score := record.decision_score) and score.outcome != APPROVE:

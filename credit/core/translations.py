@@ -219,12 +219,15 @@ def _texts_of(words: Mapping[str, str], language: str) -> dict[str, Text]:
     return {value: Text.of(text, language) for value, text in words.items()}
 
 
-def document_title(terms: Mapping[str, Any] | None, title: str) -> Text:
-    """Return the title of a document for readers of the active language. It can be in the checklist only."""
+def document_title(terms: Mapping[str, Any] | None, title: str, language: str | None = None) -> Text:
+    """Return the title of a document for readers of the active language.
+
+    A reviewer can request a document that the offer does not have. `language` is the language of its title.
+    """
     offered = terms or {}
     reader = (get_language() or DEFAULT)[:2]
     titles = ((offered.get("translations") or {}).get(reader) or {}).get("required_documents", {})
-    return Text.of(titles[title], reader) if title in titles else Text.of(title, language_of_terms(offered))
+    return Text.of(titles[title], reader) if title in titles else Text.of(title, language or language_of_terms(offered))
 
 
 def free_text(text: str, terms: Mapping[str, Any] | None, metadata: Any = None) -> Text:

@@ -18,15 +18,19 @@ from credit.models.documents import DOCUMENTS_MAX
 REASON_MAX_LENGTH = 1_000
 
 
-def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
+def request_documents(
+    application: Application, names: Iterable[str], *, by: Any, now: datetime, language: str | None = None
+) -> None:
     """Add documents to the checklist. A document whose title is equal or similar to a listed title is requested again.
+
+    `language` is the language of the titles, or None for the language of the offer.
 
     Requires a transaction that has locked the application. Raises ValidationFailed if the checklist would exceed
     DOCUMENTS_MAX documents.
     """
     columns = {
-        "status": RequestedDocument.REQUESTED, "reason": "", "requested_at": now, "received_at": None,
-        "accepted_at": None,
+        "status": RequestedDocument.REQUESTED, "reason": "", "reason_language": None, "language": language,
+        "requested_at": now, "received_at": None, "accepted_at": None,
     }  # fmt: skip
     listed = {skeleton(name): name for name in application.requested_documents.values_list("name", flat=True)}
     for name in dict.fromkeys(listed.setdefault(skeleton(name), name) for name in names):
@@ -61,9 +65,16 @@ def move_to_pending_documents(
 
 
 def mark_document(
-    application: Application, document_id: Any, status: str, *, by: Any, now: datetime, reason: str = ""
+    application: Application,
+    document_id: Any,
+    status: str,
+    *,
+    by: Any,
+    now: datetime,
+    reason: str = "",
+    language: str | None = None,
 ) -> RequestedDocument:
-    """Mark a document as received or accepted, or request it again with an optional `reason`.
+    """Mark a document as received or accepted, or request it again with an optional `reason` in `language`.
 
     Raises NotFound if the document is not on the checklist, and ValidationFailed if the reason has more than
     REASON_MAX_LENGTH characters.
@@ -77,12 +88,22 @@ def mark_document(
         document.status, document.changed_by = status, by
         if status == RequestedDocument.REQUESTED:
             document.requested_at, document.received_at, document.accepted_at = now, None, None
-            document.reason = reason
+            document.reason, document.reason_language = reason, language
         elif status == RequestedDocument.RECEIVED:
             document.received_at = now
         else:
             # An accepted document is also marked as received.
             document.received_at, document.accepted_at = document.received_at or now, now
-        document.save(update_fields=["status", "reason", "changed_by", "requested_at", "received_at", "accepted_at"])
+        document.save(
+            update_fields=[
+                "status",
+                "reason",
+                "reason_language",
+                "changed_by",
+                "requested_at",
+                "received_at",
+                "accepted_at",
+            ]
+        )
         record_application_event("updated", application, now=now)
     return document

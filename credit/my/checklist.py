@@ -26,7 +26,8 @@ def describe(application: Application) -> dict[str, Any]:
     )
     terms = terms_of(application)
     for document in documents:
-        document.title, document.why = document_title(terms, document.name), free_text(document.reason, terms)
+        document.title = document_title(terms, document.name, document.language)
+        document.why = free_text(document.reason, terms, {"language": document.reason_language})
     missing = sum(document.status == RequestedDocument.REQUESTED for document in documents)
     days = IDLE_DAYS.get(application.status) if uploads else None
     due_by = "" if days is None else deadlines.in_words(application.updated_at + timedelta(days=days), zone)

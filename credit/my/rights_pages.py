@@ -57,7 +57,7 @@ class ExplanationPage(MyPage):
                     row,
                     _title(row.fact, application),
                     _in_words(row.fact, row.parsed_claim, application),
-                    free_text(row.reason or "", application.offer_snapshot),
+                    free_text(row.reason or "", application.offer_snapshot, {"language": row.reason_language}),
                 )
                 for row in corrections.corrections_of(str(application.pk), actor_on(request))
             ],

@@ -116,9 +116,18 @@ def corrections_of(application_id: str, actor: Actor) -> QuerySet[Correction]:
 
 
 def answer_correction(
-    application_id: str, correction_id: str, *, status: str, reason: str, actor: Actor, now: datetime
+    application_id: str,
+    correction_id: str,
+    *,
+    status: str,
+    reason: str,
+    actor: Actor,
+    now: datetime,
+    language: str | None = None,
 ) -> Correction:
     """Answer a correction: either correct the fact, which creates a new score with the claimed value, or refuse.
+
+    `language` is the language of the reason, or None for the language of the offer.
 
     Raises the errors of `load_for`, SecondFactorRequired, and NotFound. Raises RecordNotEditable if the correction is
     already answered. Raises ReviewerRequired if the actor is the applicant. With `four_eyes`, also raises it if no
@@ -143,11 +152,11 @@ def answer_correction(
         if not correction.close(status, by=actor.user, now=now):
             raise RecordNotEditable(f"The correction is already {correction.status}.")
         correction.refresh_from_db()
-        correction.reason = reason
+        correction.reason, correction.reason_language = reason, language
         if status == Correction.CORRECTED and settings.DECISIONING != "off":
             champion = champion_of(application)
             if champion is not None and correction.fact in champion.card.facts:
                 correction.score = assess(application, champion, now=now)
-        correction.save(update_fields=["reason", "score"])
+        correction.save(update_fields=["reason", "reason_language", "score"])
         record_application_event("correction_answered", application, now=now, correction_id=str(correction.pk))
     return correction

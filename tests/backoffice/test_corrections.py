@@ -13,6 +13,7 @@ from tests.backoffice.conftest import staff_of
 from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import confirm, messages_of, send_form, text_of
 from tests.backoffice.test_applications import make, page_of
+from tests.credit.test_my_pages import browser_of
 
 pytestmark = pytest.mark.django_db
 FACT = "application_data.monthly_income_cents"
@@ -124,3 +125,14 @@ class TestLitigationHold:
         )  # fmt: skip
         body = console_client(lender.people["reviewer"]).get(page_of(lender.application)).content.decode()
         assert "Case 28" not in body
+
+
+def test_answer_to_a_correction_has_the_language_of_its_text(reviewers_client, correction):
+    user = correction.application.consumer
+    type(user).objects.filter(pk=user.pk).update(language="es")
+    assert "The applicant reads Spanish." in text_of(reviewers_client.get(answer_page(correction)))
+    confirm(reviewers_client, answer_page(correction), status="refused", reason="No lo muestra.", language="es")
+    correction.refresh_from_db()
+    assert (correction.reason, correction.reason_language) == ("No lo muestra.", "es")
+    page = browser_of(user).get(f"/my/applications/{correction.application_id}/explanation").content.decode()
+    assert '<bdi class="hint">No lo muestra.</bdi>' in page

@@ -9,10 +9,11 @@ from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client
-from tests.backoffice.pages import links_of, messages_of, text_of
-from tests.backoffice.test_applications import page_of
+from tests.backoffice.pages import confirm, links_of, messages_of, text_of
+from tests.backoffice.test_applications import make, move_of, page_of
 from tests.credit.clamd_double import EICAR, clamd
 from tests.credit.document_support import PDF, PNG, send_file, with_documents
+from tests.credit.test_my_pages import browser_of
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -164,3 +165,33 @@ def test_document_received_on_paper_requires_a_reason_and_leaves_a_note(reviewer
     assert (note.author, note.text) == (reviewer, "“Payslip” received on paper: By post, folder 7.")
     mark(reviewers_client, application, status="accepted")
     assert RequestedDocument.objects.get().status == "accepted"
+
+
+def test_reason_of_a_repeated_document_request_has_its_language(reviewers_client, application):
+    upload_file(application)
+    document, user = RequestedDocument.objects.get(), application.consumer
+    type(user).objects.filter(pk=user.pk).update(language="es")
+    assert "The applicant reads Spanish." in text_of(reviewers_client.get(page_of(application)))
+    address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
+    english = '<span lang="en">Muy oscuro.</span>'
+    for language, stored, shown in (("es", "es", "Muy oscuro."), ("en", "en", english), ("x", None, english)):
+        reviewers_client.post(address, {"status": "requested", "reason": "Muy oscuro.", "language": language})
+        document.refresh_from_db()
+        assert document.reason_language == stored
+        page = browser_of(user).get(f"/my/applications/{application.pk}").content.decode()
+        assert f"<p><bdi>{shown}</bdi></p>" in page
+
+
+def test_titles_of_requested_documents_have_their_language(reviewers_client):
+    application = make("under_review")
+    user = application.consumer
+    type(user).objects.filter(pk=user.pk).update(language="es")
+    fields = {"documents": "Recibo de nómina", "reason": "Por favor.", "language": "es"}
+    confirm(reviewers_client, move_of(application, "pending_documents"), **fields)
+    assert RequestedDocument.objects.get().language == "es"
+    here = f"/my/applications/{application.pk}"
+    assert "<bdi>Recibo de nómina</bdi>" in browser_of(user).get(here).content.decode()
+    type(user).objects.filter(pk=user.pk).update(language="en")
+    page = browser_of(user).get(here).content.decode()
+    assert '<bdi><span lang="es">Recibo de nómina</span></bdi>' in page
+    assert '<bdi><span lang="es">Por favor.</span></bdi>' in page
