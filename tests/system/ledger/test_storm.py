@@ -12,7 +12,7 @@ from tests.databases import own_database_url
 from tests.ledger.conftest import SIGNING_KEY
 from tests.processes import temporary_database
 
-ROUNDS = int(os.environ.get("STORM_ROUNDS", "8"))
+ROUNDS = int(os.environ.get("STORM_ROUNDS", "4"))
 
 
 @pytest.mark.usefixtures("needs_postgresql")

@@ -8,7 +8,7 @@ from tests.databases import own_database_url
 from tests.system.payments.card_storm import Storm, violations
 
 pytestmark = [pytest.mark.usefixtures("needs_postgresql"), pytest.mark.timeout(1_200)]
-KEYS = int(os.environ.get("STORM_KEYS", "120"))
+KEYS = int(os.environ.get("STORM_KEYS", "60"))
 
 
 def test_no_card_is_charged_twice_or_unrecorded_when_servers_are_killed(tmp_path, template):

@@ -1,4 +1,4 @@
-"""Four workers deliver 1,024 events, although eight workers are killed.
+"""Four workers deliver 512 events, although four workers are killed.
 
 STORM_EVENTS sets the number of events, and STORM_KILLS the number of killed workers.
 """
@@ -20,7 +20,7 @@ from tests.processes import PATIENCE_SECONDS, ROOT, wait_until
 from tests.webhooks.receiver import Receiver
 
 WORKERS, ACCOUNTS = 4, 4
-EVENTS, KILLS = int(os.environ.get("STORM_EVENTS", "1024")), int(os.environ.get("STORM_KILLS", "8"))
+EVENTS, KILLS = int(os.environ.get("STORM_EVENTS", "512")), int(os.environ.get("STORM_KILLS", "4"))
 LEASE_SECONDS = 10  # longer than a worker on a busy machine needs for its claimed deliveries
 
 
