@@ -187,12 +187,13 @@ class DecisionRules(StatefulModel):
 
     @property
     def approves_worse(self) -> bool:
-        """Whether the amount or the term is below the request, or a score set a rate above the offer's lowest rate."""
+        """Whether the amount or the term is below the request, or with a score, the rate is above the lowest rate."""
         terms, requested = self.loan_terms, Figures(self.application_data)
         if terms is None:
             return False
         is_less: bool = terms.amount_cents < (requested.amount_cents or 0)
-        is_less = is_less or (terms.term_months or 0) < (requested.term_months or 0)
+        # A line of credit has no term, even if the application has one.
+        is_less = is_less or (terms.term_months is not None and terms.term_months < (requested.term_months or 0))
         lowest = (self.offer_snapshot or {}).get("apr_min_percent")
         is_dearer = lowest is not None and not is_best_rate(self.offer_snapshot, terms.rate_percent)
         return is_less or (is_dearer and self.decision_score is not None)

@@ -192,6 +192,9 @@ class TestLineOfCredit:
         nothing = ("term_months", "first_payment_on", "payment_cents", "apr_percent", "method", "amount_financed_cents")
         assert [shown["terms"][name] for name in nothing] == [None] * 6
         assert shown["schedule"] is None
+        # The application has a term, which a line of credit can't have.
+        explanation = client_of(application.consumer).read(f"/applications/{application.pk}/explanation").json()
+        assert explanation["outcome"] == "approval"
         assert accept_terms(client_of(application.consumer), application).status_code == 200
 
     def test_approval_of_a_line_of_credit_rejects_loan_terms(self):
