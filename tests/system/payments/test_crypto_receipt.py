@@ -4,7 +4,7 @@ from payments.chain.transactions import TRANSFER_TOPIC, transfer_call_data
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT
 from tests.payments.http_double import unused_address
-from tests.payments.test_crypto_confirm import HASH, read
+from tests.payments.test_crypto_confirm import HASH
 
 ENDINGS = ("", "/details")
 
@@ -27,6 +27,11 @@ def test_the_receipt_of_a_mined_payment_is_verified_with_its_transfer(payer):
     assert receipt["transactionHash"] == paid["tx_hash"]
     assert receipt["blockHash"] == mined["blockHash"]
     assert len(receipt["logs"]) == 1
+
+
+def read(api, tx_hash, ending=""):
+    """Request the receipt of a transaction, or with `/details` its details."""
+    return api.read(f"/payments/crypto/receipt/{tx_hash}{ending}")
 
 
 def is_verified(api, tx_hash):
