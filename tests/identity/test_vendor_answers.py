@@ -11,7 +11,6 @@ import pytest
 from django.test import Client
 
 from config.clients.provider import ProviderUnavailable
-from config.core.credentials import InvalidSignature
 from identity.bank.checking import check_open_banking
 from identity.bank.models import BankItem
 from identity.oidc import client as issuer_client
@@ -21,6 +20,7 @@ from identity.providers.models import SandboxVerification
 from identity.providers.sandbox import Sandbox
 from staging.models import StagedItem
 from tests.hostile_answers import HOSTILE, REMOVED, alterations, try_each
+from tests.identity.altered import Altered
 from tests.identity.banking import age, start
 from tests.identity.issuer_double import JANE, KEY, invited, start_log_in
 from tests.identity.plaid_double import DoubleItem, account, booking
@@ -96,19 +96,6 @@ def test_altered_webhook_key_of_plaid_is_a_documented_error(plaid, anonymous):
     assert try_each(plaid, "/webhook_verification_key/get", deliver, TRIES) > 0
 
 
-class Altered(Sandbox):
-    """An adapter whose method returns another value."""
-
-    name = "tests.identity.test_vendor_answers:Altered"[:32]
-    method, change = "", None
-
-    def __getattribute__(self, name):
-        value = object.__getattribute__(self, name)
-        if name != Altered.method:
-            return value
-        return lambda *arguments, **options: Altered.change(value(*arguments, **options))
-
-
 def changes_of(honest):
     """Yield changes of an adapter's result: another value, and each member removed or replaced."""
     for value in HOSTILE:
@@ -152,7 +139,7 @@ HONEST = {
 
 @pytest.fixture
 def adapter(settings):
-    settings.OPEN_BANKING = "tests.identity.test_vendor_answers:Altered"
+    settings.OPEN_BANKING = "tests.identity.altered:Altered"
     Altered.method = ""
     yield
     Altered.method = ""
@@ -211,17 +198,8 @@ def test_unexpected_exception_of_an_adapter_is_a_vendor_error_without_its_text(a
     assert "555-12-3456" not in caplog.text
 
 
-class OtherVendor(Sandbox):
-    """A vendor that signs its events in a header of its own, and has its own format."""
-
-    def verify_event(self, headers, body, *, now):
-        if headers.get("X-Other-Signature") != "good":
-            raise InvalidSignature("The event's signature does not match.")
-        return json.loads(body)["session"]
-
-
 def test_adapter_of_another_vendor_verifies_an_event_by_its_own_header(settings, api, anonymous):
-    settings.OPEN_BANKING = "tests.identity.test_vendor_answers:OtherVendor"
+    settings.OPEN_BANKING = "tests.identity.altered:Other"
     shown = start(api)
     session = SandboxVerification.objects.get()
     SandboxVerification.objects.update(progress="passed")
