@@ -213,14 +213,14 @@ def _wait_for_writers(connection: BaseDatabaseWrapper, tables: Sequence[str] | s
 
 
 def check_encryption_keys(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that the keys decrypt the newest stored value of each encrypted column."""
-    opened, closed = _open_the_newest()
+    """Check that the keys decrypt the last row of each encrypted column, in the order of primary keys."""
+    opened, closed = _open_the_last()
     return [_not_opened(closed)] if closed else [checks.Info(f"decrypted {opened} stored values")]
 
 
 def check_keys_open_anything(**_options: Any) -> list[checks.CheckMessage]:
     """Check that the keys decrypt at least one value, so that a damaged value does not prevent the start."""
-    opened, closed = _open_the_newest()
+    opened, closed = _open_the_last()
     return [_not_opened(closed)] if closed and not opened else []
 
 
@@ -235,15 +235,15 @@ def check_encryption_mode(**_options: Any) -> list[checks.CheckMessage]:
     return [checks.Info(text)]
 
 
-def _open_the_newest() -> tuple[int, list[str]]:
-    """Return the number of decrypted values, and the columns whose newest value could not be decrypted."""
+def _open_the_last() -> tuple[int, list[str]]:
+    """Return the number of decrypted values, and the columns whose last row could not be decrypted."""
     opened, closed = 0, []
     for model, encrypted in encrypted_fields():
         rows = model._default_manager.filter(**{f"{encrypted.name}__isnull": False}).order_by("-pk")
-        newest = rows.values_list("pk", encrypted.name).first()
-        if newest is None:
+        last = rows.values_list("pk", encrypted.name).first()
+        if last is None:
             continue
-        pk, value = newest
+        pk, value = last
         try:
             encrypted.open(value, pk)
         except UnreadableSecret:

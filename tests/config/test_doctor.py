@@ -73,10 +73,9 @@ def test_unreadable_values_of_some_records_fail_doctor_but_do_not_stop_a_server(
     signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     lose_the_key(issue(user).record)
     require_at_start()
-    issue(user)
+    readable = issue(user).record
     require_at_start()
-    for _ in range(2):
-        lose_the_key(issue(user).record)
+    readable.delete()  # the ids of keys are random, and `doctor` reads the last
     assert examine()[0] == 78
     assert "identity.ApiKey.secret" in why("encryption_keys")
     assert "SigningKey" not in why("encryption_keys")
