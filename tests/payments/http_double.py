@@ -51,6 +51,7 @@ class HttpDouble:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # otherwise each body waits 40 ms for the acknowledgment of its headers
 
             def _serve(self):
                 data = self.rfile.read(int(self.headers.get("Content-Length") or 0))

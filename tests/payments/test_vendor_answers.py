@@ -19,7 +19,7 @@ from tests.payments.test_wallet_circle import circle  # noqa: F401  a fixture
 from tests.payments.wallet_support import connected
 
 pytestmark = pytest.mark.django_db
-TRIES = 300
+TRIES = 150
 CODES = {"E5001", "E5002", "E5003", "E3009"}
 
 
