@@ -63,7 +63,7 @@ def test_an_invited_developer_verifies_a_webhook_within_ten_clicks(
     visitor.click("button", "Send a test")
     Worker().run(once=True)
     page.wait_for_selector("#outcome:has-text('The receiver accepted the event: HTTP 200 OK')")  # without a click
-    assert page.locator("#deliveries td strong").all_inner_texts() == [DELIVERED]
+    assert page.locator("#deliveries td strong").all_inner_texts() == [DELIVERED.capitalize()]
     (delivery,) = receiver.received
     signed = hmac.new(secret.encode(), delivery.body, hashlib.sha256).hexdigest()
     assert delivery.headers["X-Service-Signature"] == signed
