@@ -31,21 +31,19 @@ _TABLE_ROWS = 20
 
 def find_people(typed: str, viewer: Any) -> list[int]:
     """Return the account IDs of the newest matching applications that the viewer can see."""
-    found = _matching(typed, viewer)
-    return [] if found is None else list(found.values_list("consumer_id", flat=True)[:FOUND_MAX])
+    return list(_matching(typed, viewer).values_list("consumer_id", flat=True)[:FOUND_MAX])
 
 
 def find_applications(typed: str, viewer: Any) -> list[Any]:
     """Return the IDs of the newest matching applications that the viewer can see, at most FOUND_MAX."""
-    found = _matching(typed, viewer)
-    return [] if found is None else list(found.values_list("pk", flat=True)[:FOUND_MAX])
+    return list(_matching(typed, viewer).values_list("pk", flat=True)[:FOUND_MAX])
 
 
-def _matching(typed: str, viewer: Any) -> QuerySet[Application] | None:
-    """Return the matching applications that the viewer can see, newest first, or None if the text matches none."""
+def _matching(typed: str, viewer: Any) -> QuerySet[Application]:
+    """Return the matching applications that the viewer can see, newest first."""
     named = applicant_filter(typed)
     if named is None or not may(viewer, "credit.view_application"):
-        return None
+        return Application.objects.none()
     applications = narrowed(Application.objects.filter(named).order_by(), viewer)
     # PostgreSQL underestimates the cost of comparing names. To avoid sorting a few applications, it would read many. No
     # index has the order of `created_at`, so this order forces the sort.
