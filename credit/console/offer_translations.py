@@ -8,7 +8,6 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.text import capfirst
-from django.utils.translation import get_language_info
 
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import words
@@ -17,6 +16,7 @@ from config.backoffice.transitions import actor_of
 from config.core.errors import ValidationFailed
 from config.core.json_text import escaped
 from credit.api.offers.serializers import OfferRequestSerializer
+from credit.console.text_language import language_name
 from credit.core.applicants import LANGUAGES
 from credit.core.profile import members_of, title_of
 from credit.core.translations import Original, language_of_terms, originals_of
@@ -33,10 +33,6 @@ _SECTIONS = {
     "terms_text": "Agreement",
     "texts": "Information for applicants",
 }
-
-
-def language_name(language: str) -> str:
-    return str(get_language_info(language)["name"])
 
 
 def paths_of(texts: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:

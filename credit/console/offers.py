@@ -15,8 +15,9 @@ from config.backoffice.records import NamedRecords, RecordAction
 from config.core.currencies import percent_in_words
 from credit.console.names import lender_name
 from credit.console.offer_forms import CHANGE, DEACTIVATE, LAWS, MAKE
-from credit.console.offer_translations import TRANSLATE, language_name
+from credit.console.offer_translations import TRANSLATE
 from credit.console.offer_translations import in_brief as translations_in_brief
+from credit.console.text_language import language_name
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
 from credit.core.profile import title_of

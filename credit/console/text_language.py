@@ -20,15 +20,19 @@ def languages_between(application: Application) -> dict[str, str]:
     }
 
 
+def language_name(language: str) -> str:
+    return str(get_language_info(language)["name"])
+
+
 def language_choices() -> list[tuple[str, str]]:
-    return [(code, str(get_language_info(code)["name"])) for code in LANGUAGES]
+    return [(code, language_name(code)) for code in LANGUAGES]
 
 
 def hint_of(initial: Any) -> str:
     """Return which language the applicant reads, or "" if it is the language of the offer."""
     reads = initial.get("reads")
     is_other = reads is not None and reads != initial.get("writes")
-    return HINT.format(get_language_info(reads)["name"]) if is_other else ""
+    return HINT.format(language_name(reads)) if is_other else ""
 
 
 def add_language(form: forms.Form) -> None:

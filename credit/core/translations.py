@@ -52,6 +52,11 @@ class Text(str):
         return written
 
 
+def active_language() -> str:
+    """Return the code of the page's language, without a region."""
+    return (get_language() or DEFAULT)[:2]
+
+
 def originals_of(terms: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return the texts that a translation into `language` can contain, as `Original`, with its structure.
 
@@ -175,7 +180,7 @@ def in_language(terms: Mapping[str, Any], language: str | None = None) -> dict[s
     Each text is a `Text` with its own language. A field with choices has `choices`, their words by value as a string.
     The titles of documents remain, because they identify the documents: `document_title` translates them.
     """
-    reader, own = (language or get_language() or DEFAULT)[:2], language_of_terms(terms)
+    reader, own = (language or active_language())[:2], language_of_terms(terms)
     translations = terms.get("translations") or {}
     wanted, default = translations.get(reader) or {}, translations.get(own) or {}
     schema = terms.get("application_schema")
@@ -225,7 +230,7 @@ def document_title(terms: Mapping[str, Any] | None, title: str, language: str | 
     A reviewer can request a document that the offer does not have. `language` is the language of its title.
     """
     offered = terms or {}
-    reader = (get_language() or DEFAULT)[:2]
+    reader = active_language()
     titles = ((offered.get("translations") or {}).get(reader) or {}).get("required_documents", {})
     return Text.of(titles[title], reader) if title in titles else Text.of(title, language or language_of_terms(offered))
 
@@ -262,11 +267,16 @@ def worded(text: str) -> str:
 
 def marked(text: Any) -> str | SafeString:
     """Return a text as HTML. A text in another language than the page has its language as `lang`."""
-    lang = getattr(text, "lang", "")
-    if not lang or lang.lower().partition("-")[0] == (get_language() or DEFAULT)[:2]:
-        shown: str = text
-        return shown
-    return format_html('<span lang="{}">{}</span>', lang, text)
+    if lang := other_language(text):
+        return format_html('<span lang="{}">{}</span>', lang, text)
+    shown: str = text
+    return shown
+
+
+def other_language(text: Any) -> str:
+    """Return the language of a text, or "" if it is the page's or unknown."""
+    lang: str = getattr(text, "lang", "")
+    return "" if lang.lower().partition("-")[0] == active_language() else lang
 
 
 def marked_lines(text: str, terms: Mapping[str, Any] | None) -> SafeString:

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 from django.views.generic import ListView
 
@@ -21,6 +21,7 @@ from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import change_application, create_application
 from credit.core import machine as states
 from credit.core.figures import money
+from credit.core.translations import active_language
 from credit.models import Application, Offer, ProviderLogo
 from credit.my.comparison import ComparisonForm, compare, loan_from
 from credit.my.content import Row, offer_to_edit, offer_to_read
@@ -176,8 +177,7 @@ class _FormPage(MyPage):
 
 
 def _forms_of(request: HttpRequest, offer: Offer, typed: Any = None, **options: Any) -> ApplicationForms:
-    language = (get_language() or "")[:2]
-    return ApplicationForms(offer, typed, language=language, areas=areas_with_data(request.user), **options)
+    return ApplicationForms(offer, typed, language=active_language(), areas=areas_with_data(request.user), **options)
 
 
 def _has(draft: Application, changes: dict[str, Any]) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.utils.html import conditional_escape
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.core.currencies import to_minor_units, to_units
@@ -15,7 +15,7 @@ from credit.core import applicant_schema, profile
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
-from credit.core.translations import Text, marked
+from credit.core.translations import marked, other_language
 from credit.models import Offer
 from credit.my.content import choice_in_words, offer_to_read, title_of, value_in_words
 from credit.my.person_form import DraftForm, PersonForm
@@ -36,8 +36,8 @@ class ChoiceSelect(forms.Select):
 
     def create_option(self, name: str, value: Any, label: Any, *args: Any, **options: Any) -> dict[str, Any]:
         option: dict[str, Any] = super().create_option(name, value, label, *args, **options)
-        if isinstance(label, Text) and label.lang != (get_language() or "")[:2]:
-            option["attrs"]["lang"] = label.lang
+        if lang := other_language(label):
+            option["attrs"]["lang"] = lang
         return option
 
 

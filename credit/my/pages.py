@@ -17,7 +17,7 @@ from django.template.loader import render_to_string
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language, get_language_from_request, gettext, override
+from django.utils.translation import get_language_from_request, gettext, override
 from django.views.generic import ListView, View
 
 from config.api.rate_limits import consume
@@ -34,7 +34,7 @@ from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
-from credit.core.translations import fill, in_language
+from credit.core.translations import active_language, fill, in_language
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
@@ -331,7 +331,7 @@ class NoticePage(MyPage):
 
 def _chosen(parameters: Any) -> str:
     """Return the requested language of the consent text. The default is the page's language."""
-    wanted = parameters.get("language", (get_language() or "")[:2])
+    wanted = parameters.get("language", active_language())
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 

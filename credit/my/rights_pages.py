@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.api.rate_limits import consume
@@ -20,7 +20,7 @@ from config.core.json_text import day_of
 from credit.core.facts import APPLICANT, BANK, CORRECTED, path_of
 from credit.core.figures import date_in_words
 from credit.core.profile import members_of
-from credit.core.translations import free_text, in_language
+from credit.core.translations import active_language, free_text, in_language
 from credit.models import Application, DocumentFile
 from credit.my.content import Row, choice_in_words, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
@@ -41,7 +41,7 @@ class ExplanationPage(MyPage):
         self, request: HttpRequest, application: Application, typed: Mapping[str, str] | None = None
     ) -> HttpResponse:
         """Return the page. `typed` has the fields of a rejected report, which the form then contains."""
-        explanation = explain(application, (get_language() or "")[:2])
+        explanation = explain(application, active_language())
         inputs = [
             (title_of(each["name"], {}), each, _rows(each["facts"], application))
             for each in explanation["inputs"] or ()
