@@ -69,7 +69,7 @@ def clean_words(text: str) -> str:
     Letters of every script are accepted. Joiners are accepted where RFC 5892 (CONTEXTJ) allows them, as in Persian and
     Sinhala names. A joiner without an effect is removed if it follows a letter of a script with joiners. A zero-width
     space is removed in a script without spaces. Raises ValueError, with the reason, for a blank text, and for line
-    breaks, control, bidirectional, and other invisible characters.
+    breaks, control, and bidirectional characters. Variation selectors, which some names need, are accepted.
     """
     kept: list[str] = []
     for position, character in enumerate(text):

@@ -92,7 +92,7 @@ def _texts(schema: Mapping[str, Any], here: str) -> Iterator[Refusal]:
 
 
 def _unreadable(text: str) -> str | None:
-    """Return the error message for a text with bidirectional, control, or other invisible characters, or None."""
+    """Return the error message for a text with bidirectional or control characters, or None."""
     try:
         for line in text.splitlines():
             if line.strip():
