@@ -501,7 +501,8 @@ LOGGING = {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
         # 4xx responses matter only to the caller. 5xx responses are logged where the error occurs.
         "django.request": {"level": "CRITICAL"},
-        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        # These lines quote the path, the host, or the session of a request.
+        "django.security": {"level": "CRITICAL"},
         "platform": {"level": "INFO"},
         "platform.audit": {"handlers": ["audit"], "level": "INFO", "propagate": False},
     },

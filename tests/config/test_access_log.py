@@ -8,6 +8,7 @@ import re
 import pytest
 from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
+from django.test import Client
 from django.urls import get_resolver
 
 from config.checks import routes
@@ -77,6 +78,11 @@ class TestLine:
         assert ({line.route for line in lines()}, lines()[-1].status) == ({access.UNMATCHED}, 400)
         client.generic("ADA@EXAMPLE", "/v1/health")
         assert lines()[-1].method == access.OTHER_METHOD
+
+    def test_rejected_form_is_logged_without_its_path(self, lines, caplog, db):
+        response = Client(enforce_csrf_checks=True).post("/account/confirm/geheim", {"name": "ada"})
+        assert (response.status_code, lines()[-1].route) == (403, "/account/confirm/{key}")
+        assert "geheim" not in "".join(record.getMessage() for record in caplog.records)
 
     def test_access_log_line_of_a_page_contains_the_visitors_id(self, lines, client, db):
         staff = get_user_model().objects.create_user("rita", password="x", is_staff=True, is_superuser=True)
