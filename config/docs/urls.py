@@ -18,6 +18,7 @@ urlpatterns = [
     path("docs", views.front, name="front"),
     path("docs/", views.page),
     path("docs.md", views.markdown, {"name": "index"}),
+    path("docs/.md", views.markdown, {"name": "index"}),
     path("llms.txt", views.llms),
     path("docs/_sources/<names:name>.md", views.markdown),
     path("docs/<names:name>.md", views.markdown),

@@ -40,6 +40,7 @@ def test_every_page_is_available_as_markdown_with_working_links(built, client):
 def test_page_url_with_md_suffix_returns_the_page_as_markdown(built, client):
     for name in (*NAMES, "errors/E1001"):
         assert read(client, f"/docs/{name}.html.md") == read(client, f"/docs/{name}.md")
+    assert read(client, "/docs/.md") == read(client, "/docs.md") == read(client, "/docs/index.md")
     text = read(client, "/docs/operate/deploying.md")
     assert "The files are in `deploy/`." in text
     assert "](monitoring.md#health)" in text
