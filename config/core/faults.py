@@ -10,12 +10,17 @@ import os
 import random
 import signal
 
+from django.core.exceptions import ImproperlyConfigured
+
 _POINTS = {
     part.partition(":")[0]: part.partition(":")[2] or "kill"
     for part in os.environ.get("FAULT_POINT", "").split(",")
     if part
 }
-_CHANCE = float(os.environ.get("FAULT_CHANCE", "1"))
+try:
+    _CHANCE = float(os.environ.get("FAULT_CHANCE", "1"))
+except ValueError as error:
+    raise ImproperlyConfigured("FAULT_CHANCE must be a number from 0 to 1.") from error
 _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 

@@ -1,8 +1,11 @@
 """Test that one sentence names a wrong setting. `tests/system/config` tests the output of the processes."""
 
+import runpy
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from config.core import faults
 from tests.config.test_environments import read
 from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS
 
@@ -122,6 +125,12 @@ def test_invalid_environment_variable_error_in_production_omits_the_secret(envir
     assert "\n" not in said
     assert sentence in said
     assert "hunter2" not in said
+
+
+def test_malformed_fault_chance_is_rejected_with_its_name(monkeypatch):
+    monkeypatch.setenv("FAULT_CHANCE", "often")
+    with pytest.raises(ImproperlyConfigured, match="FAULT_CHANCE must be a number"):
+        runpy.run_path(faults.__file__)
 
 
 def test_settlement_token_address_is_accepted_in_any_case():
