@@ -35,14 +35,15 @@ def measures() -> list[tuple[str, Measure]]:
 
 
 def read_queue(
-    rows: "models.QuerySet[Any]", *, name: str, meaning: str, since: str, now: datetime
+    rows: "models.QuerySet[Any]", *, name: str, meaning: str, since: "str | models.Func", now: datetime
 ) -> tuple[Reading, Reading]:
     """Return two readings of a queue: its length, and the age in seconds of its oldest row (0 if empty).
 
-    The age is measured from the column `since`. Only the first COUNT_MAX + 1 rows are read, so an index should support
-    the order of the rows.
+    The age is measured from the column or expression `since`. Only the first COUNT_MAX + 1 rows are read, so an index
+    should support the order of the rows.
     """
-    first = rows.values(waiting=models.F(since))[: COUNT_MAX + 1]
+    waiting = models.F(since) if isinstance(since, str) else since
+    first = rows.values(waiting=waiting)[: COUNT_MAX + 1]
     oldest_and_count = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))
     age = max(0.0, (now - oldest_and_count["oldest"]).total_seconds()) if oldest_and_count["oldest"] else 0.0
     return (

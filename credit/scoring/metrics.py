@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.db.models.functions import Coalesce
+
 from config.ops.readings import Reading, read_queue
 from credit.core.machine import IN_REVIEW
 from credit.models import Application, Clock, DecisionAnchor, Notice
@@ -11,6 +13,15 @@ from credit.scoring.monitoring import newest_overrides
 
 # The number of proposals that the metric counts. It is enough to detect that reviewers stop following a model.
 PROPOSALS_LOOKED_AT = 1_000
+# The time of each kind of record for the ledger. Each record has one of these columns.
+_RECORDED_AT = (
+    "history__changed_at",
+    "acceptance__accepted_at",
+    "notice__made_at",
+    "withdrawal__received_at",
+    "publication__changed_at",
+    "record_key__valid_from",
+)
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
@@ -24,8 +35,8 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield from read_queue(
         DecisionAnchor.objects.using(using).filter(anchored_at__isnull=True).order_by("due_at"),
         name="anchors_pending",
-        meaning="Decisions that are not anchored yet.",
-        since="history__changed_at",
+        meaning="Records that are not anchored yet.",
+        since=Coalesce(*_RECORDED_AT),
         now=now,
     )
     proposals = newest_overrides(PROPOSALS_LOOKED_AT, using=using)

@@ -10,6 +10,7 @@ from config.core.ids import uuid7
 from config.ops.metrics import Scrape
 from config.ops.readings import COUNT_MAX, measures
 from config.webhooks.models import Delivery, Endpoint, Event
+from credit.anchoring import record_keys
 from payments.cards.models import UNKNOWN, Payment
 from tests.factories import UserFactory
 from tests.ledger.conftest import seal_reports
@@ -66,6 +67,13 @@ class TestMetricReadings:
         values = read()
         assert (values["platform_payments_unknown"], values["platform_payments_open"]) == (2, 3)
         assert 10_800 <= values["platform_payments_unknown_oldest_seconds"] < 11_100
+
+    def test_age_of_pending_anchors_includes_records_other_than_decisions(self, read, settings):
+        settings.ANCHOR_DECISIONS = True
+        record_keys.rotate(now=timezone.now() - timedelta(hours=2))
+        values = read()
+        assert values["platform_anchors_pending"] >= 1
+        assert 7000 <= values["platform_anchors_pending_oldest_seconds"] < 7500
 
     def test_metrics_contain_the_height_of_the_ledger(self, read, settings, tmp_path):
         settings.LEDGER_GUARD_FILE = tmp_path / "guard"
