@@ -69,7 +69,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
     publication_id = PublicationField(
         min_length=1,
         max_length=PUBLICATION_MAX_LENGTH,
-        help_text="An external id (a DOI, an arXiv id, or an ISBN, in any spelling), or a work identifier.",
+        help_text="An external id (a DOI, an arXiv id, or an ISBN, in any supported spelling), or a work identifier.",
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="URLs (http or https; the API never fetches them) or documents.")
@@ -137,7 +137,7 @@ class ClaimQuery(serializers.PageQuery):
         min_length=1,
         max_length=PUBLICATION_MAX_LENGTH,
         required=False,
-        help_text="The publication's id, in any spelling. The list then has only claims to this publication.",
+        help_text="The publication's id, in any supported spelling. The list then has only claims to this publication.",
     )
 
 
