@@ -285,15 +285,17 @@ class ReplyTemplateAdmin(LargeListAdmin):
         return self._may(request, "delete", obj)
 
     def _may(self, request: HttpRequest, verb: str, template: Any = None) -> bool:
-        console = console_of(request.user)
-        theirs = console is None or template is None or verb == "view" or console.decides_for(template.provider)
-        return theirs and may(request.user, f"backoffice.{verb}_replytemplate")
+        console, provider = console_of(request.user), "" if template is None else template.provider
+        writes = not provider if console is None else template is None or console.decides_for(provider)
+        return (verb == "view" or writes) and may(request.user, f"backoffice.{verb}_replytemplate")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Limit the choice of members to templates of the lenders for which they decide."""
+        """Limit members to templates of the lenders for which they decide, and staff to those of the platform."""
         console = console_of(request.user)
-        if db_field.name != "provider" or console is None:
+        if db_field.name != "provider":
             return super().formfield_for_dbfield(db_field, request, **options)
+        if console is None:
+            return forms.CharField(required=False, disabled=True, widget=forms.HiddenInput)
         own = [(seat.provider_id, seat.provider_id) for seat in console.seats if seat.decides]
         return forms.ChoiceField(choices=own, label="Lender")
 

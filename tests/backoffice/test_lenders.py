@@ -329,6 +329,19 @@ def test_notes_and_assignments_are_separate_for_lender_and_platform(own_lender, 
     assert ReplyTemplate.objects.get(name="x").provider == str(own_lender.number)
 
 
+def test_staff_write_only_reply_templates_of_the_platform(own_lender, clients):
+    client, add = clients["Reviewer"], "/admin/backoffice/replytemplate/add/"
+    theirs = ReplyTemplate.objects.get(provider=str(own_lender.number))
+    body = {"provider": str(own_lender.number), "use": "reason", "name": "x", "text": "x"}
+    assert client.post(add, body).status_code == 302
+    assert ReplyTemplate.objects.get(name="x").provider == ""
+    assert client.post(add, body).status_code == 200, "the name exists"
+    page = f"/admin/backoffice/replytemplate/{theirs.pk}/"
+    assert client.get(f"{page}change/").status_code == 200
+    assert client.post(f"{page}change/", body).status_code == 403
+    assert client.post(f"{page}delete/", {"post": "yes"}).status_code == 403
+
+
 def test_access_log_has_the_lender_of_a_member(own_lender, other_lender, clients):
     clients["A reader"].get(page_of(own_lender.application))
     clients["A reader"].get("/admin/credit/application/")
