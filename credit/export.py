@@ -1,7 +1,7 @@
 """Export the applications of an account: files, notices, agreements, and filtered values of database rows.
 
-The export excludes data of the second applicant and facts about other applications. An export for a partner also
-excludes reports.
+The export excludes facts about other applications and, except in agreements and files, data of the second applicant. An
+export for a partner also excludes reports.
 """
 
 import json
