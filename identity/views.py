@@ -138,7 +138,7 @@ class KeySetViewSet(ApiViewSet):
 
         The response is a JSON Web Key Set (RFC 7517).
 
-        The server publishes each key, except the first, one minute before it signs with the key.
+        A rotation publishes the new key at least one minute before the server signs with it.
         """
         return HttpResponse(
             render_json({"keys": signing_keys.public_keys(timezone.now())}),

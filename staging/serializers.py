@@ -53,7 +53,7 @@ class ItemFilter(serializers.FilterSet):
         serializers.StatusField(
             MACHINE.statuses,
             required=False,
-            help_text="Only items with this status. Default: items that are not decided.",
+            help_text="Only items with this status. Default: `staged`.",
         )
     )
     kind = serializers.QueryFilter(

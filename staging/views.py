@@ -29,7 +29,7 @@ class StagingViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[StagedItem]:
         """List your items.
 
-        The newest is first. Without `status`, the list has only items that are not decided.
+        The newest is first. Without `status`, the list has only items with the status `staged`.
         """
         own = StagedItem.objects.filter(user_id=request.user.pk).order_by("-id")
         return own if "status" in self.filter_values else own.filter(status=STAGED)
@@ -46,7 +46,7 @@ class StagingViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, item_id: str) -> StagedItem:
         """Get a staged item.
 
-        You can also get items that are already decided.
+        You can get your items in every status.
         """
         return get_by_uuid(StagedItem.objects.filter(user_id=request.user.pk), item_id, StagedItemNotFound)
 

@@ -223,7 +223,10 @@ class EndpointSchema(AutoSchema):
         if self.declared.parameters is not None:
             parameters.append(self.declared.parameters)
         if self.declared.idempotent:
-            meaning = "A UUID. If a request succeeds, a retry with the same key and request returns the same response."
+            meaning = (
+                "A UUID. If a request succeeds, a retry with the same key and request returns the same response until "
+                "the key expires."
+            )
             # The schema omits the format `uuid`, because generated Python would pass a UUID object to the header, which
             # requires a string.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}

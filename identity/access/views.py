@@ -40,8 +40,8 @@ class ApiKeyViewSet(ApiViewSet):
         """Create an API key.
 
         Only this response, and a retry with its Idempotency-Key, contain the key and its secret. If the account has a
-        second factor, you must have logged in with it. An account has at most 20 keys that are neither expired nor
-        revoked.
+        second factor, you must have logged in with it. If the account has 20 keys that are neither expired nor revoked,
+        the API returns 400 `E1001`.
         """
         return keys.create_own_key(actor_of(request), **body, now=timezone.now())
 

@@ -81,7 +81,7 @@ class AccountConsentViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> Any:
         """List your consents.
 
-        The newest is first. A consent without `ended_at` is in effect.
+        The newest is first. A consent whose `ended_at` is null is in effect.
         """
         return consents.consents_of(request.user)
 
@@ -110,7 +110,7 @@ class AccountErasureViewSet(ApiViewSet):
 
         The erasure starts after 14 days, and is due within 30 days of the request. A later obstacle delays it. You can
         cancel it before it starts. If the account has a second factor, you must have logged in with it. A second
-        request returns the first erasure.
+        request returns the first erasure, unless you canceled it.
 
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists the `reason` of each
         obstacle. `until` is the next deadline of an open application, and otherwise null.
@@ -123,7 +123,7 @@ class AccountErasureViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, **account: str) -> Erasure:
         """Get the erasure of your account.
 
-        If none is requested, `status` is `none`. `obstacles` lists the reasons that delay the erasure.
+        If none is requested, `status` is `none`. `obstacles` lists the reasons that prevent or delay the erasure.
         """
         return erasure.show_erasure(self.account_of(request, **account, also_erased=True)[1])
 
@@ -180,8 +180,8 @@ class AccountExportViewSet(ApiViewSet):
         """Request a copy of your data.
 
         The log-in must be at most 10 minutes old. If the account has a second factor, you must have logged in with it.
-        A worker writes the zip. Poll until `status` is `ready`. A second request within 24 hours returns the first
-        export, unless it failed.
+        A worker writes the zip. Poll until `status` is `ready` or `failed`. A second request within 24 hours returns
+        the first export, unless it failed.
         """
         actor, user = self.account_of(request, **account, is_copied=True)
         return exports.request_export(actor, user.pk, now=timezone.now())
@@ -198,7 +198,7 @@ class AccountExportViewSet(ApiViewSet):
         """Download the zip of an export.
 
         The log-in must be at most 10 minutes old. If the account has a second factor, you must have logged in with it.
-        The API deletes the zip after 7 days.
+        The zip is available for 7 days.
         """
         actor, user = self.account_of(request, **account, is_copied=True)
         return zip_response(actor, exports.load_export(actor, user.pk, export_id))

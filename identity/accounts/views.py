@@ -92,11 +92,12 @@ class ManagedAccountViewSet(ApiViewSet):
         If an account with this `external_id` exists, the API returns it with 200. If your access to it has ended, the
         API returns 403 `E2013`.
 
-        Requires a partner: an account that was invited as a partner, or that a superuser added to the group `Partner`.
-        If the request has `email`, the API sends the customer a link to claim the account. Until the customer claims
-        it, a repeated request sends a new link if the last link has expired or went to another address. Your account
-        can send 100 mails per hour to addresses that it enters. After that, the API returns 429 `E6001` with
-        `Retry-After`, and creates no account.
+        Requires the permission of the group `Partner`, to which an invitation or a superuser adds an account. If the
+        request has `email`, the API sends the customer a link to claim the account. Until the customer claims it, a
+        repeated request sends a new link if the last link has expired or went to another address. Your account can send
+        100 mails per hour to addresses that it enters. After that, the API returns 429 `E6001` with `Retry-After`, and
+        creates no account. An address gets at most 10 mails per hour. The API sends no further mail to it, without an
+        error.
         """
         account, is_new = managed.make_account(actor_of(request), **body, now=timezone.now())
         return account if is_new else Response(serializers.ManagedAccountSerializer.represent(account))

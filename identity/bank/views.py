@@ -64,7 +64,7 @@ class BankdataViewSet(ApiViewSet):
         """List bank accounts.
 
         The list has the accounts of all linked items that can be read. The API requests them from the open-banking
-        vendor for each call. If it can read none of the items, it returns 502 `E5003` or `E5004`.
+        vendor for each call. If it can read none of the linked items, it returns 502 `E5003` or `E5004`.
         """
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)
@@ -74,7 +74,7 @@ class BankdataViewSet(ApiViewSet):
         """List bank transactions.
 
         The list has the transactions of all linked items that can be read, newest first. The API requests them from the
-        open-banking vendor for each call. If it can read none of the items, it returns 502 `E5003` or `E5004`.
+        open-banking vendor for each call. If it can read none of the linked items, it returns 502 `E5003` or `E5004`.
         """
         require_self(request, user_id)
         return services.read_transactions(user=request.user, now=timezone.now(), **query)

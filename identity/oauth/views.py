@@ -97,7 +97,8 @@ class OAuthViewSet(ApiViewSet):
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """Revoke an access or refresh token.
 
-        All tokens of the same authorization become invalid. The API also accepts an unknown token (RFC 7009).
+        All tokens of the same authorization become invalid. An unknown token or an expired access token has no effect
+        (RFC 7009).
         """
         self._process(_REVOCATION.create_revocation_response, request, body)
         return {}

@@ -67,7 +67,7 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         """Confirm a crypto payment.
 
         The API sends the signed transaction to the network. The transaction must be exactly the initiated transfer. If
-        you send the same transaction again, the API returns the payment with its current status.
+        you send a submitted transaction again, the API returns the payment with its current status.
 
         Without a settlement chain, the API does not check the transaction, and simulates its submission.
         """

@@ -146,7 +146,7 @@ class HoldViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Get retention periods and the litigation hold.
 
-        Requires the group `Operations`.
+        Requires the permission of the group `Operations`.
         """
         return retention.show_hold(application_id, actor_of(request))
 
@@ -155,7 +155,7 @@ class HoldViewSet(ApiViewSet):
         """Start or end a litigation hold.
 
         During a hold, `prune` and erasures don't delete the application's records. The API stores each change with
-        its reason. Requires the group `Operations`.
+        its reason. Requires the permission of the group `Operations`.
         """
         return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())
 

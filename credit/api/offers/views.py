@@ -161,9 +161,9 @@ class ProviderViewSet(ApiViewSet):
 
         The API assigns the `id`.
 
-        Requires the group `Lender`. A superuser or an invitation adds an account to the group. If the account has a
-        second factor, you must have logged in with it. With `BACKOFFICE_SECOND_FACTOR`, the default in production,
-        staff need a second factor.
+        Requires the permission of the group `Lender`, to which an invitation or a superuser adds an account. If the
+        account has a second factor, you must have logged in with it. With `BACKOFFICE_SECOND_FACTOR`, the default in
+        production, staff need a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
@@ -175,8 +175,8 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a lender.
 
-        The request replaces the lender's public name, postal address, agency, and contact data. If an optional
-        field is missing from the request, it becomes empty, except `logo`. Requires the role `owner`.
+        The request replaces the data of the lender. If an optional field is missing from the request, it becomes
+        empty, except `logo`. Requires the role `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
@@ -192,7 +192,8 @@ class ProviderViewSet(ApiViewSet):
 
         The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. Without a
         log-in, the link shows only the offer. Requires the lender's role `owner` or `reviewer`. The link is signed and
-        encrypted. It expires at `expires_at`, or earlier if its offer ends or its creator loses that role.
+        encrypted. It expires at `expires_at`, or earlier if its offer ends, or if its creator loses that role or is
+        disabled.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())

@@ -159,10 +159,10 @@ class ModelVersionViewSet(ApiViewSet):
     def certificate(self, request: ApiRequest, model_id: str, number: str) -> Any:
         """Get the certificate of a version.
 
-        The API computes the certificate over every combination of one bin per characteristic. For a published or
-        retired version, it returns the certificate of the publication. The certificate's hash is in the records of the
-        publication and of each decision with a score of the version. If there is no stored certificate,
-        for example for a draft, the API computes it. A version whose `declines_without_reason` is not 0 can't be
+        The API computes the certificate over every combination of one bin per characteristic. After the publication, it
+        returns the stored certificate of the publication. The certificate's hash is in the records of the publication
+        and of each decision with a score of the version. If there is no stored certificate, for example for a draft,
+        the API computes it. A version whose `declines_without_reason` is not 0 can't be
         published.
         """
         version = versions.load_version(model_id, number, request.user)
