@@ -23,8 +23,8 @@ SCOPES = {
     ),
     "bankdata:write": "Link your bank accounts",
     "accounts:write": (
-        "Create accounts for your customers, if you are a partner, and act on their behalf: apply for credit in "
-        "their name, and see their applications, bank accounts, and wallets"
+        "Create, see, and disable accounts for your customers, if you are a partner. An API key can also act on their "
+        "behalf: apply for credit in their name, and see their applications, bank accounts, and wallets"
     ),
     "webhooks": "Get events about your account: their type and the new status, without the contents",
 }
