@@ -45,7 +45,9 @@ class RequestLine(models.Model):
         help_text="The account that made the call; for calls on behalf of an account, the partner."
     )
     credential = models.CharField(
-        max_length=80, help_text="The kind and the public id of the credential: `api_key:…`, `jwt:…`."
+        max_length=80,
+        help_text="The kind and the public id of the credential: `api_key:…`, `jwt:…`. For calls on behalf of a "
+        "customer, also `act:` and the partner's id.",
     )
     method = models.CharField(max_length=8, help_text="The HTTP method.")
     route = models.CharField(

@@ -40,7 +40,7 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
     failed_fields = serializers.ListField(
         source="failed_names",
         child=serializers.TextField(),
-        help_text="The top-level names of the invalid fields; empty if none.",
+        help_text="The top-level names of the invalid fields, at most 20; empty if none, and for unknown fields.",
     )
 
     class Meta:

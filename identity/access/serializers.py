@@ -15,7 +15,7 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
     name = serializers.NameField(
         max_length=NAME_MAX_LENGTH,
         help_text="Your description of the purpose. It must not look like the name of another of your keys that is "
-        "neither expired nor revoked.",
+        "neither expired, revoked, nor rotated.",
     )
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),

@@ -113,7 +113,7 @@ class AccountErasureViewSet(ApiViewSet):
         request returns the first erasure, unless you canceled it.
 
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists the `reason` of each
-        obstacle. `until` is the next deadline of an open application, and otherwise null.
+        obstacle. `until` is the next deadline of an open application, or null if there is none.
         """
         actor, user = self.account_of(request, **account)
         erasure.request_erasure(actor, user.pk, now=timezone.now())

@@ -134,7 +134,7 @@ class ObstacleSerializer(serializers.ResponseSerializer):
 
     reason = serializers.TextField(help_text="The reason, and how to resolve it.")
     until = serializers.TextField(
-        allow_null=True, help_text="The next deadline of an open application (UTC); otherwise null."
+        allow_null=True, help_text="The next deadline of an open application (UTC); null if there is none."
     )
 
 

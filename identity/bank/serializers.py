@@ -149,7 +149,7 @@ class ItemStateSerializer(serializers.JsonPartSerializer):
 
 
 class BankAccountsSerializer(serializers.ResponseSerializer):
-    """The accounts of all linked items."""
+    """The accounts of the linked items, or of the item of `access_token`."""
 
     accounts = BankAccountSerializer(many=True, help_text="The accounts of the items that were read.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were read.")
@@ -178,7 +178,7 @@ class BankTransactionSerializer(serializers.JsonPartSerializer):
 
 
 class BankTransactionsSerializer(serializers.PageSerializer):
-    """One page of the transactions of all linked items, newest first."""
+    """A page of the transactions of the linked items, or of the item of `access_token`, newest first."""
 
     transactions = BankTransactionSerializer(many=True, help_text="The transactions, newest first.")
     items = ItemStateSerializer(many=True, help_text="Each requested item that is linked, even if it can't be read.")

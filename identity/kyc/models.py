@@ -65,7 +65,9 @@ class KycVerification(StatefulModel):
     )
     refreshed_at = models.DateTimeField(help_text="When the platform last requested the status from the vendor.")
     completed_at = models.DateTimeField(
-        null=True, help_text="When the verification was decided, expired, or was canceled (UTC); null before then."
+        null=True,
+        help_text="When the verification was decided, expired, or was canceled (UTC); null while it is open or in "
+        "review.",
     )
     created_at = models.DateTimeField(help_text="When the verification was created (UTC).")
 

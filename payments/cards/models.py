@@ -44,7 +44,7 @@ class Payment(models.Model):
         max_length=16,
         choices=[(status, status) for status in STATUSES],
         default=PENDING,
-        help_text="The status of the payment; `Unknown` while the processor's response is missing.",
+        help_text="The status of the payment; `Unknown` while the result of the charge is not known.",
     )
     transaction_id = models.CharField(  # noqa: DJ001
         max_length=255, null=True, help_text="The processor's id of the charge; null until the payment is completed."

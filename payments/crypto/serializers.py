@@ -91,9 +91,12 @@ class TransactionStatusSerializer(serializers.ResponseSerializer):
     status = serializers.OneOfField(
         STATUSES,
         help_text="The status on the network; `submitted` until it has enough confirmations, and `not_found` if the "
-        "network does not know it.",
+        "network does not know it. Always `confirmed` if `simulated` is true.",
     )
-    confirmations = serializers.Int64Field()
+    confirmations = serializers.Int64Field(
+        help_text="The number of blocks from the transaction's block on; 0 while it is in no block. If `simulated` is "
+        "true, the number that a payment requires."
+    )
     simulated = serializers.FlagField()
 
 
@@ -117,13 +120,14 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     to = serializers.TextField(allow_null=True, help_text="The payee; null if `verified` is false.")
     amount_usdc = serializers.Int64Field(
         allow_null=True,
-        help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar. Null if `verified` is false.",
+        help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar. Null if `verified` is false, and "
+        "if the amount exceeds 64 bits.",
     )
     confirmations = serializers.Int64Field()
     receipt = serializers.FreeField(
         allow_null=True,
         shape=serializers.OPEN_OBJECT,
-        help_text="The common fields of the node's receipt, unchanged; null while it is unknown.",
+        help_text="The common fields of the node's receipt; null while it is unknown.",
     )
 
     def get_fields(self) -> dict[str, Any]:

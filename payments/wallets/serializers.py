@@ -68,12 +68,14 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
     )
     decimals = serializers.Int64Field(help_text="The decimal places of the asset.")
     amount_usdc = serializers.Int64Field(
-        allow_null=True, help_text="The amount in the smallest units of the asset; null if `source` is `unavailable`."
+        allow_null=True,
+        help_text="The amount in the smallest units of the asset; null if `source` is `unavailable`, and if it exceeds "
+        "64 bits.",
     )
     as_of = serializers.DateTimeField(help_text="When the balance was requested (UTC).")
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
-        help_text="The source of the amounts. `sandbox` and `circle` are custody vendors. `simulated` if no chain is "
-        "configured: the amounts are 0. `unavailable` if the platform does not read the wallet's network: the amounts "
-        "are null.",
+        help_text="The source of the amounts. `sandbox` and `circle` are custody vendors. For a wallet of the kind "
+        "`walletconnect`, it is `simulated` if no chain is configured: the amounts are 0. It is `unavailable` if the "
+        "platform does not read the wallet's network: the amounts are null.",
     )  # type: ignore[assignment]

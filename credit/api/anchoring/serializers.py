@@ -94,7 +94,7 @@ class DecisionProofSerializer(DecisionSerializer):
 
 
 class BundleSerializer(ResponseSerializer):
-    """The newest decision record with the inputs of its hashes. Each string has exactly the hashed bytes."""
+    """The newest decision record with the inputs of its hashes."""
 
     record = TextField(help_text="The decision record, as canonical JSON.")
     signature = SignatureSerializer(
@@ -136,7 +136,11 @@ class BundleSerializer(ResponseSerializer):
 
 
 class RecordKeySerializer(ModelResponseSerializer):
-    """A public key and its record. The previous key signs the record. The first key signs its own record."""
+    """A public key and its record.
+
+    The previous key signs the record. If that key is lost, an earlier key or the key itself signs it. The first key
+    signs its own record.
+    """
 
     valid_until = DateTimeField(
         allow_null=True, help_text="The end of the key's period (UTC): the `valid_from` of the next key. Null if none."

@@ -322,6 +322,13 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = ApplicationHistory
         fields = ["status", "changed_by", "changed_at", "reason", "reason_code"]
+        extra_kwargs = {
+            "changed_by": {
+                "help_text": "The `updated_by` of the request, or the user name for a change in the back office or the "
+                "lender console. For an accepted or expired counteroffer, its `offered_by`. Otherwise the account's "
+                "`user_id`, `model:<id>@<version>`, or `system`."
+            }
+        }
 
 
 class HistoryPageSerializer(serializers.ResponseSerializer):

@@ -383,7 +383,9 @@ class CatalogSearchSerializer(ResponseSerializer):
     ucp = UcpSerializer()
     products = ProductSerializer(many=True, help_text="The products, best match first, then newest first.")
     pagination = PaginationSerializer(help_text="The number of matches, and the position of the next page.")
-    messages = MessageSerializer(many=True, required=False)
+    messages = MessageSerializer(
+        many=True, required=False, help_text="Messages about ignored filters. Absent if there are none."
+    )
 
 
 class CatalogLookupSerializer(ResponseSerializer):

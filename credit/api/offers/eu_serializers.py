@@ -182,7 +182,9 @@ def advertising_fields() -> tuple[Any, Any, Any]:
             help_text="The warning of Directive (EU) 2023/2225, Article 8. Null for an offer with `jurisdiction` `us`.",
         ),
         RepresentativeExampleSerializer(
-            allow_null=True, help_text="The representative example of an EU offer. Null for other offers, and if none."
+            allow_null=True,
+            help_text="The representative example of an EU offer. Null for other offers, without an `example`, and if "
+            "its annual percentage rate is out of range.",
         ),
         serializers.TextField(
             allow_null=True,

@@ -118,6 +118,6 @@ class QuoteSerializer(serializers.ResponseSerializer):
     representative_example = RepresentativeExampleSerializer(
         required=False,
         allow_null=True,
-        help_text="The offer's representative example. Only offers with `eu` have this field. Null if there is no "
-        "example.",
+        help_text="The offer's representative example. Only offers with `eu` have this field. Null without an "
+        "`example`, and if its annual percentage rate is out of range.",
     )

@@ -71,10 +71,10 @@ class DueSerializer(serializers.ResponseSerializer):
     """A missing or invalid value."""
 
     pointer = serializers.TextField(
-        help_text="The JSON pointer into the application, below `application_data`, `applicants`, or `documents`. It "
-        "is `/offer_id` if the offer has ended."
+        help_text="The JSON pointer into the application: `/application_data`, or below it, `/applicants`, or "
+        "`/documents`. It is `/offer_id` if the offer has ended."
     )
-    title = serializers.TextField(help_text="The label of the field.")
+    title = serializers.TextField(help_text="The label of the field, or the title of the document.")
     type = serializers.TextField(help_text="The JSON type of the value, or `document`.")
     why = serializers.TextField(help_text="A human-readable description of the required action.")
 

@@ -93,7 +93,7 @@ class ExplainedFactSerializer(serializers.JsonPartSerializer):
 
     name = serializers.TextField(help_text="The fact's name.")
     value = serializers.FreeField(
-        allow_null=True, shape=shapes.SCALAR, help_text="The fact's value. Null for `person.…` facts."
+        allow_null=True, shape=shapes.SCALAR, help_text="The fact's value. Null for `person.…` facts and missing facts."
     )
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         SOURCES, allow_null=True, help_text="The supplier of the value. Null for scores before version 1.1."

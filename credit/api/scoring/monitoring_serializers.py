@@ -78,7 +78,9 @@ class WindowSerializer(serializers.ResponseSerializer):
     scores = serializers.Int64Field(
         help_text="The number of evaluated scores: the newest scores of the window, at most 20,000."
     )
-    of = serializers.Int64Field(help_text="The number of scores in the window.")
+    of = serializers.Int64Field(
+        help_text="The number of scores in the window, without the champion's scores that a newer score replaced."
+    )
     too_few = serializers.FlagField(
         help_text=f"Whether the window has fewer than {SCORES_MIN} scores, which is too few for a stability index."
     )
