@@ -113,7 +113,7 @@ NOT_SERVED = [
     "/docs/nothing", "/docs/../manage.py", "/docs/..%2Fmanage.py", "/docs/%2Fetc%2Fpasswd", "/docs/guides",
     "/docs/guides/../tutorial.html", "/docs/guides//quotes", "/docs/README.md", "/docs/guides/quotes%00",
     "/docs/errors/", "/docs/errors/E9999", "/docs/errors/%00", "/docs/" + "a/" * 2000, "/docs/../manage.py.md",
-    "/docs/..%2FCHANGELOG.md", "/docs/guides/../tutorial.md", "/docs/nothing.md", "/docs/.md", "/docs/" + "a" * 2000,
+    "/docs/..%2FCHANGELOG.md", "/docs/guides/../tutorial.md", "/docs/nothing.md", "/docs/" + "a" * 2000,
     "/docs/%2Fetc%2Fpasswd.md", "/docs/guides/quotes%00.md", "/docs/errors/E9999.md", "/docs/.doctrees/index.doctree",
     "/docs/pictures/none.png", "/docs/pictures/..%2f..%2fREADME.md", "/docs/pictures/CASE.PNG",
 ]  # fmt: skip
