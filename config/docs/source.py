@@ -159,7 +159,7 @@ def _scope_table() -> Iterator[str]:
             for scope in (scope for option in operation["security"] for scope in option.get("oauth2", ())):
                 operations.setdefault(scope, []).append(f"`{method.upper()} {path}`")
     yield "\n## Operations by scope\n"
-    yield "Other operations require the account's own log-in or an unrestricted key. The reference lists them.\n"
+    yield "No scope covers the other operations. The reference states which credentials each operation accepts.\n"
     yield "| scope | operations |\n|---|---|"
     for scope in sorted(operations):
         yield f"| `{scope}` | {', '.join(operations[scope])} |"
