@@ -66,7 +66,7 @@ FAMILIES = (
         "invitation",
         object_of(invitation_id=said(UUID, "The invitation's id."), role=said(TEXT, "The role of the invitation.")),
         {
-            "created": "An invitation was sent.",
+            "created": "An invitation was created.",
             "accepted": "An invitation was accepted.",
             "revoked": "An invitation was revoked.",
         },

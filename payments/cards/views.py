@@ -58,7 +58,7 @@ class CardPaymentViewSet(PaymentsViewSet):
 
     @_own(answer=serializers.PaymentSerializer, errors=(PaymentNotFound, CardDataRefused))
     def retrieve(self, request: ApiRequest, payment_id: str) -> Payment:
-        """Get a payment.
+        """Get a card payment.
 
         You can get only your own payments.
         """

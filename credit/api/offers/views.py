@@ -175,8 +175,8 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a lender.
 
-        The request replaces the data of the lender. If an optional field is missing from the request, it becomes
-        empty, except `logo`. Requires the role `owner`.
+        The request replaces the data of the lender. If an optional field is missing from the request, it becomes null
+        or empty, except `logo`. Requires the role `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
