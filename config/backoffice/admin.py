@@ -17,7 +17,8 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, may
 from config.backoffice.html import NOTHING, change_address, code, column, details, link, moment
-from config.backoffice.lists import ConditionFilter, LargeListAdmin
+from config.backoffice.lists import ConditionFilter
+from config.backoffice.personal import PersonalData
 from config.backoffice.queues import Queue
 from config.backoffice.records import ReadOnlyAdmin, RecordAction
 from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
@@ -264,7 +265,7 @@ class NoteAdmin(RecordNamedAdmin):
 
 
 @admin.register(ReplyTemplate)
-class ReplyTemplateAdmin(LargeListAdmin):
+class ReplyTemplateAdmin(PersonalData):
     """Reply templates. Staff write templates for staff. A lender's members write templates for the lender's members."""
 
     list_display = ("name", "use", "text")

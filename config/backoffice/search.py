@@ -60,7 +60,7 @@ def _list_with_address(lists: list[ReadOnlyAdmin], request: HttpRequest, typed: 
 
     A list without a match logs its search as if it had been displayed.
     """
-    main = {page.model for page in declared("console_pages")}
+    main = {page.model for page in declared("console_pages") if not page.tab}
     about_people = [each for each in lists if each.is_about_people and each.opts.label_lower in main]
     for each in about_people[:-1]:
         matching_rows, _ = each.get_search_results(request, each.get_queryset(request), typed)

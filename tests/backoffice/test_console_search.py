@@ -57,6 +57,11 @@ def test_search_for_an_address_opens_the_list_with_the_match_and_logs_both_lists
     assert target_of(operations_client, "quiet@example.test") == "/admin/identity/user/?q=quiet%40example.test"
 
 
+def test_search_for_an_unknown_address_opens_the_list_of_people(supports_client, operations_client):
+    for client in (supports_client, operations_client):
+        assert target_of(client, "nobody@example.test") == "/admin/identity/user/?q=nobody%40example.test"
+
+
 def test_list_of_people_finds_an_account_by_its_id(operations_client):
     person = UserFactory(username="quiet")
     UserFactory(username="loud")

@@ -82,6 +82,11 @@ def test_every_admin_extends_large_list_admin_and_has_an_order(rf, superuser):
     assert [label for label in OURS if not ADMINS[label].get_queryset(request).ordered] == []
 
 
+def test_disallowed_lookup_of_reply_templates_is_logged(reviewers_client):
+    assert reviewers_client.get("/admin/backoffice/replytemplate/?text__startswith=x").status_code == 400
+    assert DataAccess.objects.get().action == "refused"
+
+
 def test_list_allows_only_lookups_of_its_filters(rf, superuser):
     for label in OURS:
         model_admin = ADMINS[label]
