@@ -31,10 +31,10 @@ but does not count them as failures.
 
 Exit status:
 
-    0   the decision holds
+    0   no step fails, and both signatures are valid
     1   a step fails
     3   unknown, because the platform's or the ledger's key is missing
-    4   the record is older than the platform's signatures, so nothing proves its author
+    4   the record is unsigned, so nothing proves its author
 """
 
 from __future__ import annotations
