@@ -31,7 +31,7 @@ class CreditConfig(Declarations, AppConfig):
     consent_names = "applications.consents.NAMES"
     consent_references = "applications.consents.REFERENCES"
     consent_endings = ("notices.services.CONSENT_ENDING", "applications.services.CONSENT_ENDING")
-    prune_rules = "offers.providers.PRUNE_RULES"
+    prune_rules = ("offers.providers.ENDED_INVITATIONS", "applications.services.UNUSED_APPLICANTS")
     prune_tasks = (
         "documents.storage.delete_abandoned", "documents.storage.delete_files_of_ended_drafts",
         "notices.retention.erase_expired", "applications.services.index_changed_applicants",

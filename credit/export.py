@@ -89,6 +89,13 @@ def _application(row: models.Application, *, is_for_partner: bool) -> dict[str, 
         return {}
 
 
+def _partial(row: models.PartialApplicants, *, is_for_partner: bool) -> dict[str, Any]:
+    try:
+        return {"entered": None if is_for_partner else row.persons[:FIRST]}
+    except UnreadableSecret:
+        return {}
+
+
 def _decision(row: models.ApplicationHistory | models.Proposal, *, is_for_partner: bool) -> dict[str, Any]:
     if not isinstance(row.metadata, dict) or "consumer_report" not in row.metadata:
         return {}
@@ -125,6 +132,7 @@ def _record(row: models.DecisionAnchor, *, is_for_partner: bool) -> dict[str, An
 
 COPIED_VALUES = {
     "credit.Application": _application,
+    "credit.PartialApplicants": _partial,
     "credit.ApplicationHistory": _decision,
     "credit.Proposal": _decision,
     "credit.Counteroffer": _counteroffer,

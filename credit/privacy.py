@@ -217,6 +217,12 @@ TABLES = {
         purpose="counts of a person's applications with a lender",
         kept_by="application",
     ),
+    "credit.PartialApplicants": table(
+        personal("entered", erase=DELETE_ROW),
+        none("application"),
+        subject="application__consumer",
+        purpose="applications for credit",
+    ),
     "credit.ApplicationHistory": _legal_record(
         personal("reason", "metadata", keep=APPLICATION),
         about_staff("changed_by", "principal", "credential"),

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import CharField, Exists, OuterRef, Q, Subquery
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Cast
 from django.utils import timezone
 
@@ -18,6 +18,7 @@ from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired, Transition
 from config.core.prepared import PreparedGet, PreparedSelect, insert, insert_all
 from config.ops.failed_items import FailedItems
+from config.ops.pruning import Rule
 from credit.core.applicant_search import index_of, index_rows, out_of_date
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
@@ -32,6 +33,7 @@ from credit.models import (
     Counteroffer,
     Notice,
     Offer,
+    PartialApplicants,
     PersonKey,
     Provider,
     RequestedDocument,
@@ -343,6 +345,13 @@ def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG00
     keyless = Application.objects.filter(person_keys__isnull=True, applicants__isnull=False)
     changed = [index_rows(rows, PersonKey.write) for rows in (out_of_date(Application.objects.all()), keyless)]
     return {"applicants_indexed": sum(changed)}
+
+
+def _unused_applicants(now: datetime) -> QuerySet[PartialApplicants]:  # noqa: ARG001  prune rules have this signature
+    return PartialApplicants.unused()
+
+
+UNUSED_APPLICANTS = Rule(PartialApplicants, "partial_applicants", _unused_applicants)
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:

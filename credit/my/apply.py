@@ -22,7 +22,7 @@ from credit.applications.services import change_application, create_application
 from credit.core import machine as states
 from credit.core.figures import money
 from credit.core.translations import active_language
-from credit.models import Application, Offer, ProviderLogo
+from credit.models import Application, Offer, PartialApplicants, ProviderLogo
 from credit.my.comparison import ComparisonForm, compare, loan_from
 from credit.my.content import Row, offer_to_edit, offer_to_read
 from credit.my.estimate import installments_of, rates_of
@@ -167,7 +167,7 @@ class _FormPage(MyPage):
             return _show(request, typed, application)
         try:
             consume("write", str(request.user.pk))
-            stored = _store(request, offer, application, changes)
+            stored = _store(request, typed, application, changes)
         except ApiError as refusal:
             messages.error(request, error_message(refusal))
             return _show(request, typed, application)
@@ -180,31 +180,40 @@ def _forms_of(request: HttpRequest, offer: Offer, typed: Any = None, **options: 
     return ApplicationForms(offer, typed, language=active_language(), areas=areas_with_data(request.user), **options)
 
 
-def _has(draft: Application, changes: dict[str, Any]) -> bool:
+def _has(draft: Application, typed: ApplicationForms, changes: dict[str, Any]) -> bool:
     """Return whether the draft already has the same data, applicants, and shared areas."""
     persons = draft.readable_applicants
-    return (draft.application_data, persons and persons.persons, draft.share) == (
-        changes["application_data"], changes["applicants"], changes["share"],
+    return (draft.application_data, persons and persons.persons, PartialApplicants.of(draft), draft.share) == (
+        changes["application_data"], changes["applicants"], typed.partial or [], changes["share"],
     )  # fmt: skip
 
 
-def _store(request: HttpRequest, offer: Offer, application: Application | None, changes: dict[str, Any]) -> Application:
-    now = timezone.now()
+def _store(
+    request: HttpRequest, typed: ApplicationForms, application: Application | None, changes: dict[str, Any]
+) -> Application:
+    now, offer = timezone.now(), typed.offer
     if application is not None:
         actor = actor_on(request)
-        return change_application(str(application.pk), actor=actor, updated_by=actor.name, changes=changes, now=now)
+        with transaction.atomic():
+            application = change_application(
+                str(application.pk), actor=actor, updated_by=actor.name, changes=changes, now=now
+            )
+            PartialApplicants.write(application, typed.partial)
+        return application
     newest = own_applications(request).filter(
         offer_id=offer.pk, status=states.DRAFT, created_at__gte=now - _SENT_TWICE, moves=0
     )
-    same = next((draft for draft in newest if _has(draft, changes)), None)
+    same = next((draft for draft in newest if _has(draft, typed, changes)), None)
     if same is not None:
-        return _store(request, offer, same, changes)
+        return _store(request, typed, same, changes)
     user: Any = request.user
     with transaction.atomic():
-        return create_application(
+        draft = create_application(
             consumer_id=user.pk, offer_id=offer.pk, provider_id=int(offer.provider_id), initial_status=None, now=now,
             **changes,
         )  # fmt: skip
+        PartialApplicants.write(draft, typed.partial)
+    return draft
 
 
 def _latest_person(request: HttpRequest) -> Any:

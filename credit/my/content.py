@@ -21,7 +21,7 @@ from credit.core.applicants import FIRST
 from credit.core.figures import Figures, date_in_words, money
 from credit.core.report_summary import CURRENCY
 from credit.core.translations import in_language, worded
-from credit.models import Application, Offer, Report
+from credit.models import Application, Offer, PartialApplicants, Report
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 from credit.requirements.services import requirements_of
 
@@ -195,7 +195,7 @@ def _number_in_words(value: float, currency: str | None) -> str:
 def applicant_tables(application: Application) -> list[list[Row]] | None:
     """Return the rows of each applicant, or None if the applicants can't be decrypted."""
     try:
-        persons = application.applicants
+        persons = list(application.applicants or PartialApplicants.of(application))
     except UnreadableSecret:
         return None
     return [
@@ -204,7 +204,8 @@ def applicant_tables(application: Application) -> list[list[Row]] | None:
             for path in PATHS
             if (value := value_at(person, path)) is not None
         ]
-        for person in persons or ()
+        for person in persons
+        if person is not None
     ]
 
 

@@ -16,7 +16,8 @@ from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
 from credit.core.translations import marked, other_language
-from credit.models import Offer
+from credit.models import Offer, PartialApplicants
+from credit.models.partial_applicants import Persons
 from credit.my.content import choice_in_words, offer_to_read, title_of, value_in_words
 from credit.my.person_form import DraftForm, PersonForm
 from credit.my.sharing import ShareForm
@@ -179,7 +180,12 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
 
 
 class ApplicationForms:
-    """The forms of an application: data, two applicants, and shared data."""
+    """The forms of an application: data, two applicants, and shared data.
+
+    `to_changes` sets `partial` to the entered fields of the applicants if they are incomplete.
+    """
+
+    partial: Persons | None = None
 
     def __init__(
         self,
@@ -193,11 +199,13 @@ class ApplicationForms:
         language: str,
         areas: Collection[str] = (),
     ) -> None:
-        stored = loan if application is None else application.application_data
-        persons = [] if application is None or application.applicants is None else application.applicants.persons
+        stored, persons = loan, [person]
+        if application is not None:
+            stored = application.application_data
+            persons = list(application.applicants or PartialApplicants.of(application))
         if prefill is not None:
-            stored, persons = prefill.application_data, prefill.applicants
-        first, second = (persons[0] if persons else person), (persons[1] if len(persons) > 1 else None)
+            stored, persons = prefill.application_data, prefill.applicants or [person]
+        first, second = [*persons, None, None][:2]
         offer = offer_to_read(offer)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
@@ -259,19 +267,23 @@ class ApplicationForms:
         forms_of_all = (self.data, self.first, self.second, self.share)
         # Validate all forms, so that the page shows all errors.
         are_valid = [form.is_valid() for form in forms_of_all]
-        first, second = self.first.to_person(), self.second.to_person()
+        first, second = (form.to_person(is_complete=is_complete) for form in (self.first, self.second))
         data = self.data.to_data()
         self._require_data(data, is_complete=is_complete)
-        if second is not None and self.first.is_empty:
-            self.first.add_missing("legal_name")
         if is_complete:
             self._require_person(self.first, first)
             self._require_person(self.second, second)
         if not all(are_valid) or any(form.errors for form in forms_of_all):
             return None
+        entered = [form.entered() for form in (self.first, self.second)]
+        # An application stores complete applicants only, and the first applicant is not optional.
+        is_partial = [first is not None, second is not None] != [each is not None for each in entered] or (
+            first is None and second is not None
+        )
+        self.partial = entered if is_partial else None
         return {
             "application_data": data,
-            "applicants": [person for person in (first, second) if person is not None] or None,
+            "applicants": None if is_partial else [person for person in (first, second) if person is not None] or None,
             "share": sorted(self.share.cleaned_data["share"]),
         }
 

@@ -30,14 +30,25 @@ from credit.applications.lenders import lender_of
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
+from credit.core.applicant_schema import DUE, is_required, title_of_member, value_at
 from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.core.translations import active_language, fill, in_language
-from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Offer, ReviewRequest
+from credit.models import (
+    Application,
+    ApplicationHistory,
+    Consent,
+    Counteroffer,
+    Notice,
+    Offer,
+    PartialApplicants,
+    ReviewRequest,
+)
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
+from credit.models.partial_applicants import Persons
 from credit.my import checklist, content, history, next_step, reconsideration
 from credit.my.forms import missing_figures
 from credit.my.words import (
@@ -49,7 +60,7 @@ from credit.my.words import (
     standing_of,
 )
 from credit.notices import services as notices
-from credit.requirements.services import of_application
+from credit.requirements.services import of_application, requirements_of
 from credit.review.services import change_status
 from credit.scoring.corrections import correctable_facts
 from credit.terms import acceptance, counteroffers
@@ -210,11 +221,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     moves = list(application.history.order_by("-position"))
     last_reason = reason_in_words(moves[0]) if moves else ""
     offer = content.offer_to_edit(application)
-    missing_words = [describe_missing(requirement) for requirement in due if requirement.type != "document"]
-    if offer is not None:
-        missing_words += [
-            fill(gettext("%s: is missing."), title) for title in _missing_figures(application, offer, due)
-        ]
+    missing_words = _missing_words(application, offer, due)
     is_loan, costs = False, {}
     if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
@@ -273,21 +280,37 @@ def refuse(request: HttpRequest, refusal: ApiError, to: str, field: str) -> Http
     return HttpResponseRedirect(f"{to}#{quote(field)}" if field else to)
 
 
-def _missing_figures(application: Application, offer: Offer, due: Sequence[Due] = ()) -> list[str]:
-    """Return the titles of a missing amount and term of a draft that the form can edit.
+def _missing_words(application: Application, offer: Offer | None, due: Sequence[Due] = ()) -> list[str]:
+    """Describe the missing data of an application: what the API requires (`due`), and what the draft's form requires.
 
-    `due` has the missing values of the API.
+    The form also requires an amount and a term, and complete applicants. The API has no partial applicants, so it would
+    report all their fields as missing.
     """
-    named = {requirement.title for requirement in due}
-    titles = missing_figures(content.offer_to_read(offer), application.application_data)
-    return [title for title in titles if title not in named]
+    partial = PartialApplicants.of(application)
+    due = [item for item in due if item.type != "document" and not (partial and item.pointer.startswith("/applicants"))]
+    words = [describe_missing(item) for item in due]
+    titles = [gettext(title_of_member(path)) for path in _missing_members(application, partial)]
+    if offer is not None:
+        named = {item.title for item in due}
+        figures = missing_figures(content.offer_to_read(offer), application.application_data)
+        titles += [title for title in figures if title not in named]
+    return words + [fill(gettext("%s: is missing."), title) for title in titles]
+
+
+def _missing_members(application: Application, partial: Persons) -> Iterator[str]:
+    """Yield the path of each required field that the partial applicants lack. The second applicant is optional."""
+    required = dict.fromkeys((*DUE, *requirements_of(application).applicant)) if partial else ()
+    for person in (partial[0] or {"address": {}}, *filter(None, partial[1:])) if partial else ():
+        for path in required:
+            if path != "address" and value_at(person, path) is None and is_required(person, path):
+                yield path
 
 
 def _send(request: HttpRequest, application_id: str) -> str:
     application = Application.objects.get(pk=application_id)
     to, offer = _SENDS.get(application.status, states.SUBMITTED), content.offer_to_edit(application)
-    if offer is not None and (missing := _missing_figures(application, offer)):
-        raise ValidationFailed(" ".join(gettext("%s: is missing.") % title for title in missing))
+    if missing := _missing_words(application, offer):
+        raise ValidationFailed(" ".join(missing))
     return _move(request, application_id, to, gettext("The application was sent to the lender."))
 
 

@@ -149,24 +149,35 @@ class PersonForm(DraftForm):
         preset = {"language", "address.country"}
         return not any(value for path, value in self.cleaned_data.items() if path not in preset)
 
-    def to_person(self) -> dict[str, Any] | None:
-        """Return the applicant in the API's format. If the form is empty or invalid, return None and add the errors."""
-        if not self.is_valid() or self.is_empty:
+    def entered(self) -> dict[str, Any] | None:
+        """Return the entered values in the API's format, with None for a missing value. An empty form returns None."""
+        if self.is_empty:
             return None
         person: dict[str, Any] = {"address": {}}
         for path, value in self.cleaned_data.items():
             first, _dot, inner = path.partition(".")
             typed = value.isoformat() if hasattr(value, "isoformat") else value or None
             (person["address"] if inner else person)[inner or first] = typed
+        return person
+
+    def to_person(self, *, is_complete: bool) -> dict[str, Any] | None:
+        """Return the applicant in the API's format, or None if the form is empty, invalid, or incomplete.
+
+        Adds the errors of invalid values. With `is_complete`, also adds the errors of missing values.
+        """
+        if not self.is_valid() or (person := self.entered()) is None:
+            return None
         try:
             checked = ApplicantRequestSerializer.shared().run_validation(person)
         except ValidationError as error:
             for path in _paths(error.detail):
-                is_missing = applicant_schema.value_at(person, path) is None
-                self.add_error(path, self.missing(path) if is_missing else _WRONG.get(path, _("Check this value.")))
+                if applicant_schema.value_at(person, path) is not None:
+                    self.add_error(path, _WRONG.get(path, _("Check this value.")))
+                elif is_complete:
+                    self.add_error(path, self.missing(path))
             # The serializer checks the fields that depend on the country only if the others are valid.
             for path in applicant_schema.DUE:
-                if applicant_schema.is_required(person, path):
+                if is_complete and applicant_schema.is_required(person, path):
                     self.add_missing(path)
             return None
         return {**checked, "address": dict(checked["address"])}

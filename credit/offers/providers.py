@@ -343,4 +343,4 @@ def _over(now: datetime) -> QuerySet[ProviderInvitation]:
     return ProviderInvitation.objects.filter(invited_at__lte=now - ProviderInvitation.VALID_FOR)
 
 
-PRUNE_RULES = (Rule(ProviderInvitation, "provider_invitations", _over),)
+ENDED_INVITATIONS = Rule(ProviderInvitation, "provider_invitations", _over)

@@ -4,12 +4,17 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from config.ops.pruning import prune
+from credit.core.applicants import Applicants
 from credit.core.due import Due, OfferRequirements
 from credit.core.profile import TEXT_MAX_LENGTH
-from credit.models import Application
+from credit.export import COPIED_VALUES
+from credit.models import Application, PartialApplicants
+from identity.accounts.erasure import erase_subject
 from tests.api import client_of
 from tests.credit.applicants import PERSON
 from tests.credit.eu.offers import eu_offer
@@ -82,6 +87,9 @@ WRONG = [
 ]
 
 
+GRACE = {name.replace("first", "second"): value for name, value in ADA.items()}
+
+
 @pytest.fixture
 def full_offer():
     return listed(application_schema=SCHEMA, applicant_requires=["date_of_birth"])
@@ -100,6 +108,75 @@ def errors_in(page):
 
 def draft_of(user):
     return Application.objects.get(consumer=user)
+
+
+class TestPartialApplicants:
+    """Drafts whose applicants are incomplete."""
+
+    PARTS = ({"first-legal_name": "Ada Example"}, {**GRACE, "second-phone": ""}, {**ADA, "second-legal_name": "Grace"})
+
+    @pytest.mark.parametrize("part", PARTS)
+    def test_draft_stores_incomplete_applicants_until_they_are_complete(self, full_offer, user, stranger, part):
+        answer, _page = send(f"/my/apply/{full_offer.pk}", user, "save", **part)
+        draft = draft_of(user)
+        assert (answer.status_code, draft.applicants, draft.applicants_sha256) == (302, None, None)
+        assert not draft.person_keys.exists()
+        form = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
+        page = page_of(draft)
+        for words in {part[name] for name in part if name.endswith("name")}:
+            assert f'value="{words}"' in form
+            assert words in page
+        assert "City: is missing." in page or "Legal name: is missing." in page
+        assert "Send to the lender" not in page
+        press_button(draft, "send", user)
+        assert draft_of(user).status == "draft"
+        api = client_of(user).get(f"/v1/applications/{draft.pk}").json()
+        assert api.get("applicants") is None
+        assert browser_of(stranger).get(f"/my/applications/{draft.pk}/edit").status_code == 404
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT entered FROM credit_partialapplicants")
+            assert "Example" not in str(cursor.fetchall())
+        # The same form within a minute is a double click.
+        send(f"/my/apply/{full_offer.pk}", user, "save", **part)
+        draft = draft_of(user)
+        answer, page = send(f"/my/applications/{draft.pk}/edit", user, **TYPED)
+        assert answer.status_code == 302, page
+        assert draft_of(user).applicants.persons[0]["legal_name"] == "Ada Example"
+        assert not PartialApplicants.objects.exists()
+
+    def test_deleting_a_required_value_of_a_draft_retains_the_other_values(self, full_offer, user):
+        send(f"/my/apply/{full_offer.pk}", user, **TYPED)
+        path = f"/my/applications/{draft_of(user).pk}/edit"
+        send(path, user, "save", **{**TYPED, "first-address.city": ""})
+        assert draft_of(user).applicants is None
+        assert 'value="1980-02-29"' in browser_of(user).get(path).content.decode()
+
+    def test_partial_applicants_are_exported_and_erased_with_the_account(self, full_offer, user):
+        send(f"/my/apply/{full_offer.pk}", user, "save", **{**ADA, "second-legal_name": "Grace"})
+        (row,) = PartialApplicants.objects.all()
+        values = COPIED_VALUES["credit.PartialApplicants"]
+        assert [person["legal_name"] for person in values(row, is_for_partner=False)["entered"]] == ["Ada Example"]
+        assert values(row, is_for_partner=True) == {"entered": None}
+        erase_subject(str(user.pk), now=timezone.now())
+        assert not PartialApplicants.objects.exists()
+
+    @pytest.mark.parametrize("columns", [{"status": "withdrawn"}, {"applicants": "by a program"}, {}])
+    def test_prune_deletes_partial_applicants_that_no_form_shows(self, full_offer, user, columns):
+        send(f"/my/apply/{full_offer.pk}", user, "save", **{"first-legal_name": "Ada Example"})
+        draft = draft_of(user)
+        for name, value in columns.items():
+            setattr(draft, name, Applicants.of([PERSON]) if name == "applicants" else value)
+        draft.save()
+        assert prune(now=timezone.now())["partial_applicants"] == (1 if columns else 0)
+        assert PartialApplicants.objects.exists() is not bool(columns)
+
+    def test_unreadable_partial_applicants_leave_an_empty_form(self, full_offer, user):
+        send(f"/my/apply/{full_offer.pk}", user, "save", **{"first-legal_name": "Ada Example"})
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE credit_partialapplicants SET entered = 'damaged'")
+        draft = draft_of(user)
+        assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 200
+        assert page_of(draft)
 
 
 class TestOffers:
@@ -205,12 +282,12 @@ class TestApplying:
             "first-address.country": "Choose the country.",
         }
         assert not Application.objects.exists()
-        missing = {"first-address.line1", "first-address.city", "first-address.postal_code", "first-address.country"}
         invalid = {"data-amount_cents": "x", "data-owns_home": "", "first-phone": "1", "first-address.city": ""}
-        second = {name.replace("first", "second"): value for name, value in ADA.items()}
+        # The second applicant is complete, and the first applicant is empty.
+        first = {"first-legal_name", "first-date_of_birth", "first-address.line1", "first-address.city"}
         for do, typed, marked in (
-            ("save", {"first-legal_name": "Ada Example"}, missing), ("check", {**TYPED, **invalid}, {*invalid}),
-            ("save", {**ANSWERS, **second}, {"first-legal_name"}),
+            ("save", {"first-phone": "12"}, {"first-phone"}), ("check", {**TYPED, **invalid}, {*invalid}),
+            ("check", {**ANSWERS, **GRACE}, {*first, "first-address.postal_code", "first-address.country"}),
         ):  # fmt: skip
             answer, page = send(f"/my/apply/{full_offer.pk}", user, do, **typed)
             assert (answer.status_code, errors_in(page).keys()) == (400, marked)

@@ -17,7 +17,7 @@ from config.core.append_only import AllowErasure
 from config.core.json_text import JsonTextField
 from config.core.privacy import all_rows, personal_fields, register
 from credit.core.applicants import Applicants, ApplicantsField
-from credit.models import DecisionAnchor, Score
+from credit.models import DecisionAnchor, PartialApplicants, Score
 from tests.credit.applicants import changed
 
 # Constraints of the tables require these values.
@@ -151,6 +151,8 @@ class Planter:
             return {"text": self.marker}
         if field.model is DecisionAnchor and field.name == "openings":
             return json.dumps({"reason": {"value": self.marker, "nonce": "x"}})
+        if field.model is PartialApplicants and field.name == "entered":
+            return json.dumps([{"legal_name": self.marker}, {"legal_name": "the second applicant"}])
         return f"{self.marker}-{uuid4().hex}"[: field.max_length] if field.unique or field.max_length else self.marker
 
 
