@@ -25,7 +25,6 @@ from credit.core.applicants import Person
 from credit.core.apr import TERM_MAX_MONTHS
 from credit.core.facts import SHAREABLE
 from credit.core.figures import Figures, money, outside
-from credit.core.loan_words import months_in_words
 from credit.core.machine import MACHINE
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
 from credit.models import Application, Correction, Offer, Provider
@@ -93,7 +92,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
     instalment_text = money(instalment, currency)
     shown = [
         ("Amount", money(figures.amount_cents, currency), broken.get("amount_cents", "")),
-        ("Term", "" if term is None else months_in_words(term), broken.get("term_months", "")),
+        ("Number of months", "" if term is None else str(term), broken.get("term_months", "")),
         ("Monthly income", money(income, currency), ""),
         ("Monthly debt payments", money(debt, currency), ""),
         ("Debt to income", percent_in_words(share) if share is not None else "", ""),

@@ -54,7 +54,7 @@ def loan_fields(currency: str | None) -> dict[str, forms.Field]:
             decimal_places=PLACES, required=False,
         ),
         "term_months": FigureField(
-            label="Term in months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
+            label="Number of months", min_value=1, max_value=TERM_MAX_MONTHS, decimal_places=0, required=False,
             help_text="Leave this empty for a line of credit.",
         ),
         "fee": GroupedAmountField(

@@ -14,7 +14,7 @@ from credit.core.deadlines import today_of
 from credit.core.figures import Figures, outside
 
 REQUIRED = "Is required."
-_FIGURES = {"amount_cents": "Amount", "term_months": "Term"}
+_FIGURES = {"amount_cents": "Amount", "term_months": "Number of months"}
 # This age applies if the offer has no minimum age and the date of birth is known.
 MIN_AGE_YEARS = 18
 

@@ -159,7 +159,8 @@ class TestProposal:
         proposal = Proposal.objects.get(application=application)
         for address in (f"/admin/credit/proposal/{proposal.pk}/change/", end_of(proposal, "confirm")):
             text = text_of(colleague.get(address))
-            for row in (f"Account {application.consumer}", "Amount $10,000.00", "Term 24 months", "Payslip requested"):
+            figures = ("Amount $10,000.00", "Number of months 24", "Payslip requested")
+            for row in (f"Account {application.consumer}", *figures):
                 assert row in text, (address, row)
         assert page_of(application) in links_of(colleague.get(f"/admin/credit/proposal/{proposal.pk}/change/"))
 

@@ -117,7 +117,7 @@ def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console, 
         assert "cents" not in text_of(page)
     assert not LoanTerms.objects.exists()
     page = text_of(console.get(move_of(applied(offer, data={}), "approved")))
-    for field in ("Term in months", "Amount in dollars"):
+    for field in ("Number of months", "Amount in dollars"):
         assert f"{field} Neither the application nor the offer contains it." in page
 
 
