@@ -19,7 +19,10 @@ Writer = Callable[[Any], str]
 _DECIMALS_SHOWN = 6
 # Facts at a path of the application's data end with their source.
 _CLAIMS = {"application_data": " as claimed", "confirmed": " as confirmed"}
+_AMOUNT = "an amount in the application's currency"
 _TYPES = {"boolean": "yes or no", "number": "a number", "text": "a text"}
+# The ending of a fact's name is its unit.
+_UNITS = {"_months": " months", "_days": " days", "_percent": "%"}
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # These are the labels of outcomes as proposals to reviewers. The outcome `refer` proposes nothing.
 # The reviewer's button has this label.
@@ -38,7 +41,7 @@ def value_in_words(value: Any) -> str:
 
 
 def writers_of(definition: Definition, currency: str | None = None, *, has_currency: bool = False) -> dict[str, Writer]:
-    """Return the function that writes the values of each input. It converts minor units to amounts.
+    """Return the function that writes the values of each input with their unit. It converts minor units to amounts.
 
     A definition has no currency, so amounts have a currency only if `has_currency` is True. `currency` is
     `Conventions.shown_currency`.
@@ -50,12 +53,23 @@ def writers_of(definition: Definition, currency: str | None = None, *, has_curre
         text = money(int(cents), currency) if has_currency else f"{to_units(int(cents), None):,}"
         return text.removesuffix(".00")
 
-    return {item["name"]: amount if _is_money(item) else value_in_words for item in definition["inputs"]}
+    return {item["name"]: amount if _is_money(item) else _writer_of(item) for item in definition["inputs"]}
+
+
+def _writer_of(item: Mapping[str, Any]) -> Writer:
+    named = (unit for ending, unit in _UNITS.items() if _all_end_in(ending, item))
+    unit = _UNITS["_months"] if "months_since" in item else next(named, "")
+    return lambda value: value_in_words(value) + ("" if isinstance(value, bool) else unit)
 
 
 def _is_money(item: Mapping[str, Any]) -> bool:
+    return _all_end_in("_cents", item)
+
+
+def _all_end_in(ending: str, item: Mapping[str, Any]) -> bool:
+    """Return whether the names of all facts of an input end in `ending`. A ratio has no unit."""
     facts = [item["from"]] if "from" in item else [*item.get("first_of", ()), *item.get("sum", ())]
-    return bool(facts) and all(fact.endswith("_cents") for fact in facts)
+    return bool(facts) and all(fact.endswith(ending) for fact in facts)
 
 
 def bins_in_words(bins: Sequence[Mapping[str, Any]], write: Writer = value_in_words) -> list[str]:
@@ -95,7 +109,7 @@ def input_in_words(item: Mapping[str, Any], name: Callable[[str], str] = fact_in
     else:
         facts = ", ".join(map(name, item.get("first_of", ())))
         fact = name(item["from"]) if "from" in item else f"the first present of {facts}"
-        source = f"{fact}, {'an amount' if _is_money(item) else _TYPES[item['type']]}"
+        source = f"{fact}, {_AMOUNT if _is_money(item) else _TYPES[item['type']]}"
     if item.get("allow_age"):
         source += "; reveals a person's age"
     return source if item.get("mutable", True) else f"{source}; the applicant cannot change it"

@@ -29,14 +29,26 @@ def test_scorecard_bins_are_described_in_words(bins, named):
 
 
 @pytest.mark.parametrize(("given", "said"), [
+    ({"from": "account.age_days"}, "below 30 days"), ({"months_since": "a.since"}, "below 30 months"),
+    ({"sum": ["a.x_months", "a.y_months"]}, "below 30 months"), ({"first_of": ["a.x_percent"]}, "below 30%"),
+    ({"sum": ["a.x_months", "a.y_days"]}, "below 30"), ({"ratio": ["a.x_days", "a.y_days"]}, "below 30"),
+])  # fmt: skip
+def test_bins_of_a_scorecard_have_the_unit_of_their_input(given, said):
+    writers = words.writers_of({"inputs": [{"name": "x", **given}]})
+    assert words.bins_in_words([{"below": 30}, {}], writers["x"])[0] == said
+
+
+@pytest.mark.parametrize(("given", "said"), [
     ({"from": "identity.verified", "type": "boolean"}, "identity verified, yes or no"),
     ({"from": "account.age_days", "type": "number"}, "account age days, a number"),
     (
         {"from": "application_data.housing", "type": "text", "mutable": False},
         "housing as claimed, a text; the applicant cannot change it",
     ),
-    ({"from": "application_data.monthly_income_cents", "type": "number"}, "monthly income as claimed, an amount"),
-    ({"from": "bank.lowest_balance_cents", "type": "number"}, "bank lowest balance, an amount"),
+    (
+        {"from": "bank.lowest_balance_cents", "type": "number"},
+        "bank lowest balance, an amount in the application's currency",
+    ),
     (
         {"first_of": ["confirmed.job.since", "application_data.job.since"], "type": "text"},
         "the first present of job since as confirmed, job since as claimed, a text",
