@@ -3,6 +3,8 @@ from config.core.errors import InvalidStatus
 from config.ops.access_log import METHODS, OTHER_METHOD
 from config.ops.models import RequestLine
 
+METHOD_CHOICES = (*sorted(METHODS), OTHER_METHOD)
+
 
 class QueryStatusField(serializers.QueryInt64Field):
     refusal = InvalidStatus
@@ -23,6 +25,18 @@ class RequestFilter(serializers.FilterSet):
     request_id = serializers.QueryFilter(
         serializers.UuidTextField(required=False, help_text="The `request_id` of a response.")
     )
+    method = serializers.QueryFilter(
+        serializers.OneOfField(METHOD_CHOICES, required=False, help_text="The HTTP method.")
+    )
+    credential = serializers.QueryFilter(
+        serializers.TextField(min_length=1, max_length=80, required=False, help_text="The credential, as in this list.")
+    )
+    since = serializers.QueryFilter(
+        serializers.QueryTimeField(required=False, help_text="The time of the oldest request, inclusive."), "at", "gte"
+    )
+    until = serializers.QueryFilter(
+        serializers.QueryTimeField(required=False, help_text="The time of the newest request, inclusive."), "at", "lte"
+    )
 
 
 class RequestQuery(serializers.PageQuery):
@@ -32,7 +46,7 @@ class RequestQuery(serializers.PageQuery):
 class RequestLineSerializer(serializers.ModelResponseSerializer):
     """One request. It contains no body, query, header, or address."""
 
-    method = serializers.OneOfField((*sorted(METHODS), OTHER_METHOD), help_text="The HTTP method.")
+    method = serializers.OneOfField(METHOD_CHOICES, help_text="The HTTP method.")
     code = serializers.TextField(
         source="shown_code", allow_null=True, help_text="The code of an error; otherwise null."
     )

@@ -8,14 +8,12 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from config.api import serializers
 from config.core.errors import ApiError, InvalidStatus
-from config.ops.access_log import METHODS, OTHER_METHOD
 from config.ops.serializers import RequestFilter
 from config.webhooks.catalogue import event_types
 from identity.developers.base import DeveloperPage, problems_of
 
 _TYPED_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?", re.ASCII)
 _STATUSES = re.compile(r"([1-5])(xx|[0-9]{2})", re.ASCII | re.IGNORECASE)
-METHOD_CHOICES = (*sorted(METHODS), OTHER_METHOD)
 STATUS_CLASSES = {"2xx": "succeeded", "4xx": "rejected", "5xx": "failed"}
 
 
@@ -57,9 +55,7 @@ class RequestPageFilter(RequestFilter):
 
     status = serializers.QueryFilter(StatusRangeField(required=False), "status", "range")
     code = serializers.QueryFilter(ErrorCodeField(max_length=8, required=False))
-    method = serializers.QueryFilter(serializers.OneOfField(METHOD_CHOICES, required=False))
     path = serializers.QueryFilter(serializers.TextField(max_length=160, required=False), "route", "icontains")
-    credential = serializers.QueryFilter(serializers.TextField(max_length=80, required=False))
     since = serializers.QueryFilter(TypedTimeField(required=False), "at", "gte")
     until = serializers.QueryFilter(TypedTimeField(required=False), "at", "lte")
 

@@ -10,13 +10,13 @@ from config.api.reference_pages import operation_at
 from config.core.errors import ApiError, NotFound
 from config.core.ids import get_by_uuid, parse_uuid
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
+from config.ops.serializers import METHOD_CHOICES
 from config.webhooks.publishing import publish_account
 from identity.access import keys
 from identity.access.models import TokenFamily
 from identity.developers.base import DeveloperPage, page_of, phrase_of
 from identity.developers.events import newest_events
 from identity.developers.filters import (
-    METHOD_CHOICES,
     STATUS_CLASSES,
     FilteredPage,
     RequestPageFilter,
