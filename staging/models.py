@@ -38,7 +38,7 @@ class StagedItem(models.Model):
     )
     payload = JsonTextField(help_text="The data that an approval stores; the fields depend on `kind`.")
     payload_sha256 = models.CharField(
-        max_length=64, help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex."
+        max_length=64, help_text="The SHA-256 of the payload as canonical JSON (RFC 8785), in hex."
     )
     staged_at = models.DateTimeField(help_text="When the item was staged (UTC).")
     decided_at = models.DateTimeField(

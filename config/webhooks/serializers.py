@@ -169,7 +169,7 @@ class EventSerializer(serializers.JsonPartSerializer):
     type = serializers.TextField(help_text="The type of the event.")
     created_at = serializers.DateTimeField(help_text="When the event happened (UTC).")
     sequence = serializers.Int64Field(help_text="The number of the event in the account's feed, from 1, without a gap.")
-    api_version = serializers.TextField(help_text="The API version of the event.")
+    api_version = serializers.TextField(help_text="The version of the API.")
     data: Any = EventDataSerializer(help_text="The record that the event is about.")
     request_id = serializers.TextField(
         allow_null=True,

@@ -165,7 +165,10 @@ COMPONENTS: dict[str, Schema] = {
                 "anyOf": [_ref("LoanTermsRequest"), {"type": "null"}],
             },
             "report_ids": _of(
-                ["array", "null"], "The ids of the used reports. Null or absent if none.", items={"type": "string"}
+                ["array", "null"],
+                "The ids of the used reports, at most 10. Null or absent if none. Without `report_ids` and "
+                "`consumer_report`, the API adds the reports that the score used.",
+                items={"type": "string"},
             ),
             "language": _of(
                 _TEXT,
@@ -174,7 +177,8 @@ COMPONENTS: dict[str, Schema] = {
             ),
             "consumer_report": {
                 "description": f"A report, or up to {REPORTS_MAX} reports for each applicant, that are not stored. "
-                "Null or absent if none.",
+                "Null or absent if none, and with `report_ids`. Unless `REVIEW_POLICY` is `open`, the API rejects it "
+                "if the installation has a vendor of reports, or if the application has a stored report.",
                 "anyOf": [
                     _ref("ConsumerReport"),
                     {"type": "array", "items": _ref("ConsumerReport")},

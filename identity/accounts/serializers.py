@@ -156,8 +156,9 @@ class AccountConsentSerializer(serializers.ModelResponseSerializer):
 
     name = serializers.TextField(
         allow_null=True,
-        help_text="The display name of the app, the bank, or the lender; null for notices, for an unlinked bank, and "
-        "if it is not known. If the vendor has no name of the bank, the name of an approved account.",
+        help_text="The display name of the app, the bank, or the lender; null for notices, for an unlinked bank that "
+        "the vendor removed, and if it is not known. If the vendor has no name of the bank, the name of an approved "
+        "account.",
     )
     application_reference = serializers.TextField(
         allow_null=True,

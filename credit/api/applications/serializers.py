@@ -343,7 +343,8 @@ class TransitionSerializer(serializers.ResponseSerializer):
 
     to = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     by = serializers.TextField(
-        help_text="The role that can make the transition: `owner` (the applicant), `reviewer`, `either`, or `system`."
+        help_text="The role that can make the transition, unless `REVIEW_POLICY` is `open`: `owner` (the applicant), "
+        "`reviewer`, `either`, or `system`."
     )
     allowed = serializers.FlagField(help_text="Whether the caller can make the transition now.")
     code = serializers.TextField(

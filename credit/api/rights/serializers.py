@@ -70,7 +70,7 @@ class AutomationSerializer(serializers.JsonPartSerializer):
 
 
 class ExplainedScoreSerializer(serializers.JsonPartSerializer):
-    """The score of the decision."""
+    """The score of the decision, or before a decision, the newest score."""
 
     total = serializers.Int64Field(
         allow_null=True, help_text="The total of the score. Null if the score used `person.…` facts."

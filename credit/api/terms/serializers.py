@@ -57,12 +57,14 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
         child=serializers.IdField(),
         max_length=10,
         **serializers.NULLABLE,
-        help_text="The ids of the stored reports that the counteroffer is based on. Null if none.",
+        help_text="The ids of the stored reports that the counteroffer is based on. Null if none. Without `report_ids` "
+        "and `consumer_report`, the API adds the reports that the score used.",
     )
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
         shape=shapes.REPORTS,
-        help_text="Reports that are not stored, in the form of `metadata.consumer_report` of a decision. Null if none.",
+        help_text="Reports that are not stored, in the form and under the conditions of `metadata.consumer_report` of "
+        "a decision. Null if none.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -161,7 +163,8 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     accepted_by = serializers.TextField(source="principal_id", help_text="The `user_id` of the account that accepted.")
     accepted_at = serializers.DateTimeField(help_text="The time of the acceptance (UTC).")
     credential = serializers.TextField(
-        help_text="The kind and the public id of the credential, such as `api_key:…`. It is not a secret."
+        help_text="The kind and the public id of the credential, such as `api_key:…`, or `my` for the applicant's "
+        "page. It is not a secret."
     )
     proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record. Null if there is none.")
 
