@@ -222,7 +222,7 @@ class RecordViewSet(LedgerViewSet):
         """List the hashes of a user.
 
         The oldest is first. In production, the ledger requires a token of the user or of staff, or a key in
-        `LEDGER_API_KEYS`. An app's token also requires `identity:read`. In development, the ledger requires no
+        `LEDGER_API_KEYS`. A token with scopes also requires `identity:read`. In development, the ledger requires no
         credential.
         """
         wanted = read_user_id(user_id)

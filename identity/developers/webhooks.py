@@ -147,7 +147,7 @@ class WebhookPage(DeveloperPage):
 
     def change(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, serializers.EndpointChangeRequestSerializer.read(_endpoint_fields(request)))
-        return "The webhook was changed. Earlier events are sent with the old settings."
+        return "The webhook was changed. The new event types apply to later events."
 
     def enable(self, request: HttpRequest, endpoint_id: str) -> str:
         self._change(request, endpoint_id, {"status": ENABLED})
