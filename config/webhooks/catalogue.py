@@ -79,7 +79,7 @@ FAMILIES = (
     EventFamily(
         "webhook",
         object_of(endpoint_id=said(UUID, "The endpoint's id.")),
-        {"test": "A test delivery was requested. Only the tested endpoint gets it."},
+        {"test": "A test delivery was requested. Other endpoints do not get the event."},
         {"endpoint_id": str(demo_ids.ENDPOINT)},
         rank=120,
     ),

@@ -53,7 +53,7 @@ class NoticeViewSet(ApiViewSet):
         members and reviewers can get it. The lender must deliver it.
 
         `sha256` is the hash of the page. The notice's record in `proof` contains this hash. If the applicant has
-        consented to electronic notices, a notice counts as delivered (`portal`) when they first get it with an
+        consented to electronic notices, a created notice counts as delivered (`portal`) when they first get it with an
         unrestricted credential. The operator must have enabled this channel (`NOTICE_CHANNELS`). A risk-based pricing
         notice needs no consent. A notice with a credit score also requires `score:read`.
         """

@@ -162,7 +162,7 @@ class ProviderViewSet(ApiViewSet):
         The API assigns the `id`.
 
         Requires the permission of the group `Lender`, to which an invitation or a superuser adds an account. If the
-        account has a second factor, you must have logged in with it. With `BACKOFFICE_SECOND_FACTOR`, the default in
+        account has a second factor, the credential must have it. With `BACKOFFICE_SECOND_FACTOR`, the default in
         production, staff need a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
@@ -236,8 +236,8 @@ class ProviderViewSet(ApiViewSet):
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a lender.
 
-        Idempotent. If the account has a second factor, you must have logged in with it. With
-        `BACKOFFICE_SECOND_FACTOR`, the default in production, staff need a second factor.
+        Idempotent. If the account has a second factor, the credential must have it. With `BACKOFFICE_SECOND_FACTOR`,
+        the default in production, staff need a second factor.
         """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
