@@ -158,7 +158,7 @@ class EventDataSerializer(serializers.JsonPartSerializer):
     """The record that an event is about."""
 
     object = serializers.FreeField(
-        shape=serializers.OPEN_OBJECT, help_text="See the schema of the type under `/webhooks/event-types`."
+        shape=serializers.OPEN_OBJECT, help_text="`GET /v1/webhooks/event-types` returns the schema for each type."
     )
 
 

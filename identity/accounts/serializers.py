@@ -57,7 +57,7 @@ class ManagedAccountRequestSerializer(serializers.RequestSerializer):
     """An account to create for a customer."""
 
     external_id = serializers.PrintableIdField(
-        help_text="Your id of the customer. The same id returns the same account."
+        help_text="Your id of the customer. While you have access to the account, the same id returns it again."
     )
     email = serializers.TextField(
         min_length=3,

@@ -45,7 +45,7 @@ class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
     data = serializers.TextField(  # type: ignore[assignment]
         help_text="The call data of the transfer: 0x and hex digits. A placeholder if the payment is simulated."
     )
-    value = serializers.Int64Field(help_text="The value in wei. Always 0: the transaction moves tokens.")
+    value = serializers.Int64Field(help_text="The value in wei. Always 0.")
     chain_id = serializers.Int64Field(help_text="The network's number (EIP-155).")
     nonce = serializers.Int64Field(
         help_text="The number of the wallet's earlier transactions. 0 if the payment is simulated."

@@ -164,7 +164,11 @@ class MonitoringSerializer(serializers.ResponseSerializer):
         "windows has `too_few` scores.",
     )
     bins = TotalBinSerializer(many=True, help_text="The ranges of totals, with the share of scores in each range.")
-    missing = MissingRateSerializer(many=True, help_text="For each input, the rate at which it was missing.")
+    missing = MissingRateSerializer(
+        many=True,
+        help_text="For each input, the rate at which it was missing. It is 0 for an input that no characteristic and "
+        "no knockout reads.",
+    )
     outcomes = OutcomeRatesSerializer(help_text="The share of each outcome in the window.")
     overrides = OverridesPageSerializer(help_text="Reviewers' decisions that differ from the proposal.")
 
