@@ -156,3 +156,22 @@ def test_ledger_erasure_is_audited_once_without_the_user_id(files, monkeypatch, 
     assert [event["metadata"]["event_code"] for event in events] == ["erasure"]
     assert events[0]["unmapped"] == {"entries": 9}
     assert events[0]["entity"] == {"type": "ledger.entry", "name": "ledger.entry"}
+
+
+def test_manifest_check_requires_the_guard_file_only_for_a_log_with_entries(settings, tmp_path):
+    settings.LEDGER_GUARD_FILE = tmp_path / "guard"
+    file = tmp_path / "manifest.json"
+
+    def write_manifest():
+        out = StringIO()
+        call_command("backup_manifest", as_json=True, stdout=out)
+        file.write_text(out.getvalue().splitlines()[-1])
+
+    write_manifest()
+    call_command("backup_manifest", check=file, stdout=StringIO())
+    seal_reports(["a"])
+    write_manifest()
+    call_command("backup_manifest", check=file, stdout=StringIO())
+    settings.LEDGER_GUARD_FILE.unlink()
+    with pytest.raises(CommandError, match="is missing or damaged"):
+        call_command("backup_manifest", check=file, stdout=StringIO())

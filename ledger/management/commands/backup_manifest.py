@@ -104,6 +104,8 @@ def _compare(expected: dict[str, Any], manifest: dict[str, Any]) -> list[str]:
     if entries < known or (entries == known and manifest["ledger"]["root"] != expected["ledger"]["root"]):
         faults.append(f"The ledger has {entries} entries, and had {known}: this is an older backup, or another log.")
     signed = manifest["guard"]["signed_entries"]
+    if signed is None and not entries:
+        signed = 0  # a log without entries has no guard file
     if not isinstance(signed, int):
         faults.append(f"The guard file {manifest['guard']['file']} is missing or damaged: put the newest one back.")
     elif signed > entries:
