@@ -258,7 +258,12 @@ class ReadOnlyAdmin(Exports):
         return self.confirmed(request, record, form, run, label=action.label, **page)
 
     def draw(self, request: HttpRequest, template: str, record: Any = None, **page: Any) -> TemplateResponse:
-        """Render an additional page of `record`, or of the list if `record` is None."""
+        """Render an additional page of `record`, or of the list if `record` is None.
+
+        Such a page repeats data of the record, so the access is logged like an access to the record's page.
+        """
+        if record is not None and self.is_about_people:
+            self.note(request, DataAccess.PAGE, record, was_masked=self.is_masked_for(request, record))
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

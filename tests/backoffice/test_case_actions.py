@@ -5,7 +5,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from config.core.casework import Assignment
+from config.core.casework import Assignment, DataAccess
 from credit.models import Application, Proposal, RequestedDocument
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, links_of, messages_of, seen_value, send_form, text_of
@@ -39,6 +39,21 @@ def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_cli
     assert menu == [move_of(application, "withdrawn")]
     assert len(ACTIONS.findall(page.content.decode())) == 5
     assert "Transitions" not in text_of(page)
+
+
+def test_access_to_each_page_of_an_action_is_logged(reviewers_client, reviewer, supports_client):
+    application = make()
+    bar, menu = actions_of(reviewers_client.get(page_of(application)))
+    for address in (*bar, *menu):
+        before = DataAccess.objects.count()
+        assert reviewers_client.get(address).status_code == 200, address
+        row = DataAccess.objects.latest("id")
+        assert DataAccess.objects.count() == before + 1, address
+        assert (row.action, row.viewer, row.record_id) == ("page", reviewer, str(application.pk))
+        assert (row.subject_id, row.was_masked) == (application.consumer_id, False)
+    (unmask,) = actions_of(supports_client.get(page_of(application)))[0]
+    supports_client.get(unmask)
+    assert DataAccess.objects.latest("id").was_masked
 
 
 def test_case_menu_shows_a_blocked_action_with_the_reason(reviewers_client, reviewer, settings):
