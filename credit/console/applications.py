@@ -177,8 +177,8 @@ class ApplicationAdmin(
 
     def search_by_person(self, request: HttpRequest, term: str) -> Q:
         """Return the condition for applications of this person. A broker's account has those of many people."""
-        found = find_applications(term, request.user)
-        if len(found) == FOUND_MAX:
+        found, has_more = find_applications(term, request.user)
+        if has_more:
             text = f"The list has only the newest {FOUND_MAX} matches. Search for the whole name to find others."
             messages.info(request, text)
         return Q(pk__in=found) | Q(consumer_id__in=find_accounts(term, request.user))

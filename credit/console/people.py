@@ -34,9 +34,10 @@ def find_people(typed: str, viewer: Any) -> list[int]:
     return list(_matching(typed, viewer).values_list("consumer_id", flat=True)[:FOUND_MAX])
 
 
-def find_applications(typed: str, viewer: Any) -> list[Any]:
-    """Return the IDs of the newest matching applications that the viewer can see, at most FOUND_MAX."""
-    return list(_matching(typed, viewer).values_list("pk", flat=True)[:FOUND_MAX])
+def find_applications(typed: str, viewer: Any) -> tuple[list[Any], bool]:
+    """Return the IDs of the FOUND_MAX newest matching applications that the viewer can see, and whether more match."""
+    found = list(_matching(typed, viewer).values_list("pk", flat=True)[: FOUND_MAX + 1])
+    return found[:FOUND_MAX], len(found) > FOUND_MAX
 
 
 def _matching(typed: str, viewer: Any) -> QuerySet[Application]:
