@@ -4,6 +4,7 @@ The server draws charts as SVG, without scripts or image libraries, and adds a t
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, cast
@@ -107,7 +108,15 @@ def _decided_by_day(console: Console | None) -> _Decided:
     """Return the result of `_count` for the two charts of a page, cached for CACHE_SECONDS."""
     scope = "everybody" if console is None else digest_of(repr(sorted(console.providers)))
     key = f"backoffice.decided.{scope}"
-    return cast("_Decided", cache.get_or_set(key, lambda: _count(console), CACHE_SECONDS))
+    try:
+        cached = cache.get(key)
+    except Exception:  # noqa: BLE001  each cache raises its own errors, and the page does not need the cache
+        return _count(console)
+    if cached is None:
+        cached = _count(console)
+        with suppress(Exception):
+            cache.set(key, cached, CACHE_SECONDS)
+    return cast("_Decided", cached)
 
 
 def _count(console: Console | None) -> _Decided:

@@ -21,6 +21,7 @@ from tests.backoffice.conftest import staff_of
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import make
 from tests.factories import ClaimFactory, UserFactory
+from tests.processes import free_port
 
 
 @pytest.fixture(autouse=True)
@@ -174,6 +175,12 @@ def test_proposal_title_contains_the_state_of_the_proposal(work, superusers_clie
     proposal.close(Proposal.WITHDRAWN, by=proposal.proposed_by, now=timezone.now())
     proposal.refresh_from_db()
     assert str(proposal) == f"approved, withdrawn, for {reference_of(proposal.application_id)}"
+
+
+def test_landing_page_is_available_while_redis_is_not(reviewers_client, settings):
+    redis = "django.core.cache.backends.redis.RedisCache"
+    settings.CACHES = {"default": {"BACKEND": redis, "LOCATION": f"redis://127.0.0.1:{free_port()}/0"}}
+    assert "No decisions in this period." in text_of(reviewers_client.get("/admin/"))
 
 
 def test_chart_has_days_in_the_format_of_the_back_office():
