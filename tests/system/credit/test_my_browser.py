@@ -90,8 +90,10 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
     browser_user.send("my-form", login=user.username, password=PASSWORD)
     assert browser_user.page.input_value("#id_data-amount_cents") == "8000.00"
     browser_user.page.select_option("#id_data-term_months", "")
+    browser_user.page.fill("#id_first-legal_name", TYPED["legal_name"])
     press(browser_user, "Save as a draft", "my-draft")
     browser_user.page.click("text=Change the application")
+    assert browser_user.page.input_value("#id_first-legal_name") == TYPED["legal_name"]
     with browser_user.page.expect_navigation():
         browser_user.page.get_by_role("button", name="Check before sending").click()
     assert all("400" in words or words == browser_user.page.url for words in browser_user.complaints)
