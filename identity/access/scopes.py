@@ -5,23 +5,29 @@ that is available to the client.
 """
 
 SCOPES = {
-    "offers:read": "See the offers of lenders on this marketplace",
+    "offers:read": (
+        "See the offers of lenders on this marketplace. If you are a member of a lender, also see its members"
+    ),
     "identity:read": "See your identity checks and their results",
     "wallet:read": "See your crypto wallets and their balances",
-    "score:read": "See your credit scores and the data that they use",
+    "score:read": (
+        "See your credit scores and the data that they use. If you are a member of a lender, also see its scoring "
+        "models, and the scores of the applications that it received"
+    ),
     "applications:read": (
         "See your credit applications: their data, status, and decisions. If you are a member of a lender, also "
         "see the applications that it received"
     ),
     "bankdata:read": "See your linked bank accounts: their balances and all transactions",
-    "offers:write": "Create and change offers in your name, as a lender",
+    "offers:write": "Create, change, and deactivate offers in your name, as a lender",
     "identity:write": "Start a check of your identity",
-    "score:write": "Create and change scoring models in your name",
+    "score:write": "Create scoring models in your name, and publish and retire their versions",
     "applications:write": (
-        "Apply for credit on your behalf: create, change, submit, and withdraw applications, and accept an "
-        "approval. It can share the bank accounts and identity checks that it can see itself with the lender"
+        "Apply for credit on your behalf: create, change, submit, and withdraw applications, upload documents, "
+        "accept or decline an approval or a counteroffer, request corrections and reconsideration, and withdraw from "
+        "an agreement. It can share the bank accounts and identity checks that it can see itself with the lender"
     ),
-    "bankdata:write": "Link your bank accounts",
+    "bankdata:write": "Link and unlink your bank accounts",
     "accounts:write": (
         "Create, see, and disable accounts for your customers, if you are a partner. An API key can also act on their "
         "behalf: apply for credit in their name, and see their applications, bank accounts, and wallets"

@@ -58,7 +58,9 @@ class KycVerification(StatefulModel):
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
     last_error: Any = JsonTextField(
-        null=True, help_text="Why the verification failed, ended, or was revoked: code, message, steps; null if none."
+        null=True,
+        help_text="Why the verification failed, ended, or was revoked: code, message, steps; null if none. If it "
+        "expired before a review, the expiry remains here.",
     )
     expires_at = models.DateTimeField(
         help_text="By when the applicant must start on the vendor's page (UTC). After that, the verification expires."
