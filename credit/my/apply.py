@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, override
 from django.views.decorators.http import require_safe
 from django.views.generic import ListView
 
@@ -34,8 +34,9 @@ from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
 from credit.scoring.explanation import describe_automation
+from identity.accounts.languages import store_language
 
-_CHECK, _ESTIMATE = "check", "estimate"
+_CHECK, _ESTIMATE, _LANGUAGE = "check", "estimate", "language:"
 _RANGE = " \u2013 "
 # A draft with the same data that is younger than this is a result of a double click.
 _SENT_TWICE = timedelta(minutes=1)
@@ -157,9 +158,16 @@ class _FormPage(MyPage):
     """The form of an application. A button saves a draft, and another button requires complete data."""
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
-        is_complete = request.POST.get("do") == _CHECK
+        do = request.POST.get("do", "")
+        if do.startswith(_LANGUAGE):
+            # On another page, the entered values would be lost. The language buttons precede the form's other buttons.
+            # Enter presses the first button, so a hidden button precedes them.
+            language = store_language(request.user, do.removeprefix(_LANGUAGE)) or active_language()
+            with override(language):
+                return _show(request, _forms_of(request, offer, request.POST, application=application), application)
+        is_complete = do == _CHECK
         typed = _forms_of(request, offer, request.POST, application=application)
-        if request.POST.get("do") == _ESTIMATE:
+        if do == _ESTIMATE:
             typed.require_loan()
             return _show(request, typed, application)
         changes = typed.to_changes(is_complete=is_complete)

@@ -27,10 +27,16 @@ def page_language(request: HttpRequest) -> str:
 @require_POST
 def choose_language(request: HttpRequest) -> HttpResponseBase:
     """Store the language in a cookie and, after a log-in, in the account. Redirect to the page in `next`."""
-    language = _supported(request.POST.get("language", ""))
-    if language and request.user.is_authenticated:
-        get_user_model().objects.filter(pk=request.user.pk).update(language=language)
+    if request.user.is_authenticated:
+        store_language(request.user, request.POST.get("language", ""))
     return set_language(request)
+
+
+def store_language(user: Any, code: str) -> str:
+    """Store the language of an account. Return it, or "" for an unsupported code, which is not stored."""
+    if language := _supported(code):
+        get_user_model().objects.filter(pk=user.pk).update(language=language)
+    return language
 
 
 def _supported(code: str) -> str:

@@ -179,6 +179,26 @@ class TestPartialApplicants:
         assert page_of(draft)
 
 
+class TestLanguageOfTheForm:
+    def test_language_buttons_retain_the_entered_values(self, full_offer, user):
+        path = f"/my/apply/{full_offer.pk}"
+        assert 'form="application" name="do" value="language:es"' in browser_of(user).get(path).content.decode()
+        answer, page = send(path, user, "language:es", **{"first-legal_name": "Ada Example", "data-story": "Moving."})
+        assert answer.status_code == 200
+        assert '<html lang="es">' in page
+        assert "Revisar antes de enviar" in page or "Guardar como borrador" in page
+        assert 'value="Ada Example"' in page
+        assert "Moving." in page
+        assert not Application.objects.exists()
+        user.refresh_from_db()
+        assert user.language == "es"
+        page = send(path, user, "language:tlh", **{"first-legal_name": "Ada Example"})[1]
+        assert '<html lang="es">' in page
+        assert re.search('value="language:es" lang="es" aria-current="true"', page)
+        # Enter presses the first button of the form.
+        assert re.search(r'<button form="application"[^>]*', page)[0].endswith('value="estimate" hidden')
+
+
 class TestOffers:
     def test_application_form_of_an_unknown_or_closed_offer_returns_404(self, full_offer, user):
         browser = browser_of(user)
