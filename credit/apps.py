@@ -64,6 +64,7 @@ class CreditConfig(Declarations, AppConfig):
         from config.core import prepared
         from config.ops.checks import DOCTOR, START, register
         from credit.anchoring.record_keys import check_ledger_access, check_record_key
+        from credit.core.agencies import check_notice_agency
         from credit.documents import scanning, storage
         from credit.following import OF_APPLICATIONS, OF_MODEL_VERSIONS
         from credit.models import Application, ModelVersion
@@ -81,3 +82,4 @@ class CreditConfig(Declarations, AppConfig):
             register(check_provider_names, DOCTOR)
             register(check_offer_names, DOCTOR)
             register(check_record_key, DOCTOR, START)
+            register(check_notice_agency, DOCTOR, START)

@@ -1,6 +1,9 @@
 """The Federal agencies that enforce Regulation B, by kind of creditor (appendix A to 12 CFR 1002, as of 2026)."""
 
+from typing import Any
+
 from django.conf import settings
+from django.core import checks
 
 # Each entry has a code, the kinds of creditors, and the agency's name and address in notices.
 _LIST = (
@@ -42,3 +45,12 @@ CHOICES = [(code, f"{code.upper()}: {creditors}") for code, creditors, _ in _LIS
 def agency_text(code: str | None) -> str:
     """Return an agency's name and address. None means the setting NOTICE_AGENCY, which is a code or a full address."""
     return AGENCIES.get(code or settings.NOTICE_AGENCY, settings.NOTICE_AGENCY)
+
+
+def check_notice_agency(**_options: Any) -> list[checks.CheckMessage]:
+    """Check that NOTICE_AGENCY is a code, or has several words. Notices would print a misspelled code as the agency."""
+    named = settings.NOTICE_AGENCY
+    if named in AGENCIES or len(named.split()) > 1:
+        return [checks.Info(agency_text(None))]
+    codes = ", ".join(AGENCIES)
+    return [checks.Error(f"NOTICE_AGENCY must be a code ({codes}) or the name and address of an agency.")]

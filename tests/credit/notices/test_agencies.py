@@ -2,7 +2,7 @@
 
 import pytest
 
-from credit.core.agencies import AGENCIES
+from credit.core.agencies import AGENCIES, check_notice_agency
 from credit.models import Application
 from credit.notices.content import gather
 from tests.api import assert_error, client_of
@@ -20,6 +20,16 @@ def test_lender_without_an_agency_has_the_default_of_the_installation(world, set
     named = "Agency of Guam, Hagåtña"
     for settings.NOTICE_AGENCY, text in (("ftc", FTC), ("cfpb", AGENCIES["cfpb"]), (named, named)):
         assert gather(world.notice)["agency"] == text
+
+
+@pytest.mark.parametrize("named", ["ftcc", "FTC", "", "cfpb\u200b"])
+def test_misspelled_code_of_the_default_agency_is_an_error_at_the_start(settings, named):
+    settings.NOTICE_AGENCY = named
+    (error,) = check_notice_agency()
+    assert error.is_serious()
+    assert "cfpb, occ, frb" in error.msg
+    for settings.NOTICE_AGENCY in ("occ", "Agency of Guam, Hagåtña"):
+        assert not check_notice_agency()[0].is_serious()
 
 
 def test_lender_update_accepts_only_an_agency_of_appendix_a_or_none(world):
