@@ -165,7 +165,8 @@ def _create_facts(rows: int) -> Facts:
         )
         ids = [str(row[0]) for row in sample]
     now = timezone.now()  # a log-in before the creation of the accounts would be invalid
-    issued = keys.create_api_key(owner=reader, name="bench", scopes=None, now=now)
+    # Each call creates a key, and an account's keys have different names.
+    issued = keys.create_api_key(owner=reader, name=f"bench {now.isoformat()}", scopes=None, now=now)
     key_ring.signing()
     public = key_ring.verifying(SigningKey.objects.get(retires_at__isnull=True).kid)
     in_pem = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
