@@ -69,7 +69,8 @@ def read_export(actor: Actor, export: Export, *, now: datetime) -> Iterator[byte
         file = _storage().open(export.name)
     except Exception as error:  # the type of the error depends on the storage
         logger.exception("export %s cannot be read", export.pk)
-        raise Unavailable("The server can't read the export. Request a new export.") from error
+        message = "The server can't read the export. Retry later, or request another export after 24 hours."
+        raise Unavailable(message) from error
     entity = audit.entity(User._meta.label_lower, export.account_id)
     audit.emit("personal_data.export", actor=audit_actor(actor), entity=entity)
     return _chunks(file, b64decode(export.key))
