@@ -143,7 +143,8 @@ def title_of(name: str) -> str:
     """Return the title of a field: `loan_amount_min_cents` is "Loan amount minimum"."""
     pieces = name.removesuffix("_cents").removesuffix("_percent").removesuffix("_at").replace("_", " ").split()
     if pieces[-1:] == ["months"] and len(pieces) > 1:
-        pieces[-1:] = ["in", "months"]
+        # A number before the unit is a period: `inquiries_6_months` is "Inquiries in 6 months".
+        pieces.insert(-2 if pieces[-2].isdigit() else -1, "in")
     text = " ".join(_SPELLINGS.get(piece, piece) for piece in pieces)
     return text[:1].upper() + text[1:]
 

@@ -25,7 +25,7 @@ from config.core.figure_fields import AmountField
 from credit.console.names import legal_names, person_cell
 from credit.console.notices import days_left
 from credit.console.records import OfApplication
-from credit.console.score_words import value_in_words
+from credit.console.score_words import value_in_words, verdict_of
 from credit.console.text_language import add_language, chosen_in, languages_between
 from credit.core.facts import Known, name_of, path_of, pointer_of, read_facts
 from credit.core.figures import money, reference_of
@@ -65,7 +65,9 @@ def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
         answered = answer_correction(str(correction.application_id), str(correction.pk), **about)
     if answered.score is None:
         return "You answered the correction."
-    return f"You answered the correction. The new score is {answered.score.total}: {answered.score.outcome}."
+    return (
+        f"You answered the correction. The new score is {answered.score.total}: {verdict_of(answered.score.outcome)}."
+    )
 
 
 def fact_title(fact: str) -> str:
@@ -347,7 +349,7 @@ def _confirm(request: HttpRequest, application: Application, form: Any) -> str:
 def _score_again(request: HttpRequest, application: Application, _form: Any) -> str:
     with transaction.atomic():
         score = score_again(str(application.pk), actor=actor_of(request), now=timezone.now())
-    return f"The new score is {score.total}: {score.outcome}."
+    return f"The new score is {score.total}: {verdict_of(score.outcome)}."
 
 
 def _request_report(request: HttpRequest, application: Application, form: Any) -> str:

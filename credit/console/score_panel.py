@@ -113,13 +113,12 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
 def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
     """Describe a card's result, with the range of totals for its outcome, and a note if the total didn't decide."""
     by_total = card.outcome_of(result.total)
-    verdict = words.VERDICTS.get(by_total, by_total)
-    band = f"{verdict} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
+    band = f"{words.verdict_of(by_total)} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
     if result.outcome != by_total:
         band += ", but a knockout or a missing value sets the outcome"
     return {
         "found": result,
-        "verdict": words.VERDICTS.get(result.outcome, result.outcome),
+        "verdict": words.verdict_of(result.outcome),
         "band": band,
         "limits": card.limits,
         "reasons": [text_of(reason) for reason in result.reasons],

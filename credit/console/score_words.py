@@ -4,12 +4,15 @@ This module computes no scores. Numbers have the same format as in the definitio
 (`definition.check`).
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from config.backoffice.html import title_of, words
 from config.core.currencies import percent_in_words, to_units
+from credit.core.card import DECLINE
+from credit.core.facts import catalogue
 from credit.core.figures import either, money
 from credit.core.reasons import text_of
 
@@ -21,13 +24,19 @@ _DECIMALS_SHOWN = 6
 _CLAIMS = {"application_data": " as claimed", "confirmed": " as confirmed"}
 _AMOUNT = "an amount in the application's currency"
 _TYPES = {"boolean": "yes or no", "number": "a number", "text": "a text"}
-# The ending of a fact's name is its unit.
-_UNITS = {"_months": " months", "_days": " days", "_percent": "%"}
+# The unit of a path of the application's data is the first or the last word of its name. The months of
+# `inquiries_6_months` are a period.
+_UNIT_IN_NAME = re.compile(
+    r"(?<![A-Za-z0-9_])(?:days|months)(?=_[^./]*$)|(?<=[A-Za-z]_)(?:days|months)$|(?<=_)(?:cents|percent)$"
+)
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # These are the labels of outcomes as proposals to reviewers. The outcome `refer` proposes nothing.
-# The reviewer's button has this label.
-VERDICTS = {"decline": "reject"}
 PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none: a reviewer decides"}
+
+
+def verdict_of(outcome: str) -> str:
+    """Return an outcome with the word of the reviewers' button: `decline` is "reject"."""
+    return "reject" if outcome == DECLINE else outcome
 
 
 def value_in_words(value: Any) -> str:
@@ -53,23 +62,44 @@ def writers_of(definition: Definition, currency: str | None = None, *, has_curre
         text = money(int(cents), currency) if has_currency else f"{to_units(int(cents), None):,}"
         return text.removesuffix(".00")
 
-    return {item["name"]: amount if _is_money(item) else _writer_of(item) for item in definition["inputs"]}
+    return {item["name"]: amount if _unit_of(item) == "cents" else _writer_of(item) for item in definition["inputs"]}
 
 
 def _writer_of(item: Mapping[str, Any]) -> Writer:
-    named = (unit for ending, unit in _UNITS.items() if _all_end_in(ending, item))
-    unit = _UNITS["_months"] if "months_since" in item else next(named, "")
-    return lambda value: value_in_words(value) + ("" if isinstance(value, bool) else unit)
+    unit = _unit_of(item)
+
+    def write(value: Any) -> str:
+        if not unit or isinstance(value, bool):
+            return value_in_words(value)
+        if unit == "percent":
+            return f"{value_in_words(value)}%"
+        return f"{value_in_words(value)} {unit.removesuffix('s') if value == 1 else unit}"
+
+    return _ratio_in_words if "ratio" in item else write
 
 
-def _is_money(item: Mapping[str, Any]) -> bool:
-    return _all_end_in("_cents", item)
+def _ratio_in_words(value: Any) -> str:
+    percent = 100 * Decimal(str(value))
+    text = f"{percent:.2f}".rstrip("0").rstrip(".")
+    return f"{text}%" if Decimal(text) == percent else f"about {text}%"
 
 
-def _all_end_in(ending: str, item: Mapping[str, Any]) -> bool:
-    """Return whether the names of all facts of an input end in `ending`. A ratio has no unit."""
+def _unit_of(item: Mapping[str, Any]) -> str:
+    """Return the unit of an input, or an empty string if it has none or if its facts have different units."""
+    if "months_since" in item:
+        return "months"
+    if item.get("type", "number") != "number":
+        return ""
     facts = [item["from"]] if "from" in item else [*item.get("first_of", ()), *item.get("sum", ())]
-    return bool(facts) and all(fact.endswith(ending) for fact in facts)
+    units = {_unit_of_fact(fact) for fact in facts}
+    return units.pop() if len(units) == 1 else ""
+
+
+def _unit_of_fact(fact: str) -> str:
+    if declared := catalogue().get(fact):
+        return declared.unit or ""
+    named = _UNIT_IN_NAME.search(fact)
+    return named[0] if named else ""
 
 
 def bins_in_words(bins: Sequence[Mapping[str, Any]], write: Writer = value_in_words) -> list[str]:
@@ -109,7 +139,7 @@ def input_in_words(item: Mapping[str, Any], name: Callable[[str], str] = fact_in
     else:
         facts = ", ".join(map(name, item.get("first_of", ())))
         fact = name(item["from"]) if "from" in item else f"the first present of {facts}"
-        source = f"{fact}, {_AMOUNT if _is_money(item) else _TYPES[item['type']]}"
+        source = f"{fact}, {_AMOUNT if _unit_of(item) == 'cents' else _TYPES[item['type']]}"
     if item.get("allow_age"):
         source += "; reveals a person's age"
     return source if item.get("mutable", True) else f"{source}; the applicant cannot change it"
@@ -124,7 +154,9 @@ def knockout_in_words(rule: Mapping[str, Any], write: Writer = value_in_words) -
         test = f"is {either([*map(value_in_words, rule['in'])])}"
     else:
         test = f"is {write(rule['equals'])}"
-    return f"When {words(rule['input'])} {test}: {rule['outcome']}, for any total. {text_of(rule['reason'])}."
+    return (
+        f"When {words(rule['input'])} {test}: {verdict_of(rule['outcome'])}, for any total. {text_of(rule['reason'])}."
+    )
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:
@@ -146,8 +178,10 @@ def bins_by_characteristic(definition: Definition, writers: Mapping[str, Writer]
     return {item["name"]: bins_in_words(item["bins"], writers[item["input"]]) for item in definition["characteristics"]}
 
 
-def changes_in_words(definition: Definition, ways: Iterable[Mapping[str, Any]]) -> list[str]:
-    named = bins_by_characteristic(definition)
+def changes_in_words(
+    definition: Definition, ways: Iterable[Mapping[str, Any]], writers: Mapping[str, Writer] | None = None
+) -> list[str]:
+    named = bins_by_characteristic(definition, writers)
     sentences = []
     for way in ways:
         steps = [
@@ -155,7 +189,7 @@ def changes_in_words(definition: Definition, ways: Iterable[Mapping[str, Any]]) 
             f"“{named[step['characteristic']][step['from_bin']]}” ({step['points']:+d} points)"
             for step in way["changes"]
         ]
-        sentences.append(f"{' and '.join(steps)}: {way['outcome']}.")
+        sentences.append(f"{' and '.join(steps)}: {verdict_of(way['outcome'])}.")
     return sentences
 
 
@@ -208,9 +242,9 @@ def _parts(definition: Definition) -> list[dict[str, list[str]]]:
             for item in definition["characteristics"]
         },
         {
-            "Outcomes": _band_lines(outcomes, "outcome"),
+            "Outcomes": _band_lines((verdict_of(each["outcome"]), each.get("from")) for each in outcomes),
             "Prices": [_price_line(price) for outcome in outcomes for price in outcome.get("prices", ())],
-            "Segments": _band_lines(definition.get("segments", ()), "name"),
+            "Segments": _band_lines((each["name"], each.get("from")) for each in definition.get("segments", ())),
         },
     ]
 
@@ -237,8 +271,8 @@ def _price_line(price: Mapping[str, Any]) -> str:
     return f"{percent_in_words(price['rate_percent'])} from {price['from_total']} on{most}"
 
 
-def _band_lines(bands: Iterable[Mapping[str, Any]], name: str) -> list[str]:
-    return [f"{band}: {totals}" for band, totals in bands_in_words((each[name], each.get("from")) for each in bands)]
+def _band_lines(bands: Iterable[tuple[str, int | None]]) -> list[str]:
+    return [f"{band}: {totals}" for band, totals in bands_in_words(bands)]
 
 
 def _order(before: Definition, after: Definition) -> Difference | None:

@@ -219,7 +219,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
     )
     return {
         "card": card,
-        "outcomes": words.bands_in_words(card.outcomes),
+        "outcomes": [(words.verdict_of(name), totals) for name, totals in words.bands_in_words(card.outcomes)],
         "segments": words.bands_in_words(card.segments),
         "knockouts": [
             words.knockout_in_words(rule, writers[rule["input"]]) for rule in definition.get("knockouts", ())
@@ -255,7 +255,7 @@ def try_result(version: ModelVersion, application: Application) -> dict[str, Any
         "application": record_link("credit_application", application.pk, reference_of(application.pk)),
         **result_of(card, evaluation),
         "rows": point_rows(version.definition, evaluation.points, writers, shown),
-        "changes": words.changes_in_words(version.definition, changes(card, evaluation)),
+        "changes": words.changes_in_words(version.definition, changes(card, evaluation), writers),
     }
 
 

@@ -77,7 +77,7 @@ class TestCard:
         answer = supports_client.get(page_of(champion))
         text = text_of(answer)
         for said in (
-            "approve a total from 640", "refer a total from 560 to 639", "decline a total below 560",
+            "approve a total from 640", "refer a total from 560 to 639", "reject a total below 560",
             "segment prime a total from 700", "attainable 520 to 740",
             "When identity verified is no: refer, for any total. Unable to verify identity.",
             "ratio of monthly debt as claimed to monthly income as claimed",
@@ -148,7 +148,7 @@ class TestTrial:
         text = text_of(self.ask(reviewers_client, draft, f"A-{application.pk.hex[-8:].upper()}"))
         assert "740 of 0 to 900" in text
         assert "income $3,200 from $3,000 120 0" in text
-        assert "debt to income 0.1 below 0.2 80 0" in text
+        assert "debt to income 10% below 20% 80 0" in text
         assert "A knockout applies" in text
         assert "Reasons Unable to verify identity Points" in text
         assert not Score.objects.exists()
@@ -163,7 +163,7 @@ class TestTrial:
         assert "Missing: housing." in text
         assert "housing — missing 15 -25" in text
         assert "Income insufficient for amount of credit requested" in text
-        assert "income “from 1,500 to below 3,000” instead of “below 1,500” (+50 points)" in text
+        assert "income “from $1,500 to below $3,000” instead of “below $1,500” (+50 points)" in text
 
     def test_trial_of_a_model_version_requires_a_reviewer_and_a_known_application(
         self, reviewers_client, champion, application, supports_client, operations_client

@@ -37,7 +37,10 @@ def test_values_are_escaped_tables_with_the_currency_of_their_object():
     assert "<b>" not in str(details({"<b>": "<b>", "list": ["<b>"], "object": {"x": "<b>"}}))
     assert "10.50\xa0EUR" in text({"currency": "EUR", "fee_cents": 1_050})
     assert "1,050\xa0JPY" in text({"currency": "JPY", "fee_cents": 1_050})
-    assert title_of("") == ""
+    for name, title in [
+        ("", ""), ("term_months", "Term in months"), ("delinquencies_24_months", "Delinquencies in 24 months"),
+    ]:  # fmt: skip
+        assert title_of(name) == title
 
 
 def test_a_time_has_its_exact_value_in_the_tooltip():

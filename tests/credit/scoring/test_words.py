@@ -31,14 +31,32 @@ def test_scorecard_bins_are_described_in_words(bins, named):
 @pytest.mark.parametrize(("given", "said"), [
     ({"from": "account.age_days"}, "below 30 days"), ({"months_since": "a.since"}, "below 30 months"),
     ({"sum": ["a.x_months", "a.y_months"]}, "below 30 months"), ({"first_of": ["a.x_percent"]}, "below 30%"),
-    ({"sum": ["a.x_months", "a.y_days"]}, "below 30"), ({"ratio": ["a.x_days", "a.y_days"]}, "below 30"),
+    ({"sum": ["a.x_months", "a.y_days"]}, "below 30"), ({"ratio": ["a.x_days", "a.y_days"]}, "below 3000%"),
+    ({"from": "application_data.months_employed"}, "below 30 months"), ({"from": "bank.as_of"}, "below 30"),
+    ({"from": "report.delinquencies_24_months"}, "below 30 times"),
+    ({"from": "application_data.inquiries_6_months"}, "below 30"),
+    ({"from": "bank.months_covered"}, "below 30 months"),
+    ({"from": "application_data.days_text", "type": "text"}, "below 30"),
 ])  # fmt: skip
 def test_bins_of_a_scorecard_have_the_unit_of_their_input(given, said):
     writers = words.writers_of({"inputs": [{"name": "x", **given}]})
     assert words.bins_in_words([{"below": 30}, {}], writers["x"])[0] == said
 
 
+@pytest.mark.parametrize(("value", "said"), [
+    ("0.45", "45%"), (Decimal("0.125"), "12.5%"), (Decimal(61) / 124, "about 49.19%"), (3, "300%"),
+])  # fmt: skip
+def test_ratios_of_a_scorecard_are_described_as_percentages(value, said):
+    writers = words.writers_of({"inputs": [{"name": "x", "ratio": ["a.debt", "a.income"]}]})
+    assert writers["x"](value) == said
+
+
+def test_values_of_a_scorecard_have_a_unit_in_the_singular():
+    assert words.writers_of({"inputs": [{"name": "x", "from": "account.age_days"}]})["x"](1) == "1 day"
+
+
 @pytest.mark.parametrize(("given", "said"), [
+    ({"from": "report.delinquencies_24_months", "type": "number"}, "report delinquencies in 24 months, a number"),
     ({"from": "identity.verified", "type": "boolean"}, "identity verified, yes or no"),
     ({"from": "account.age_days", "type": "number"}, "account age days, a number"),
     (
@@ -71,7 +89,7 @@ def test_scorecard_inputs_are_described_in_words(given, said):
 ])  # fmt: skip
 def test_scorecard_knockouts_are_described_in_words(test, said):
     fields = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
-    assert words.knockout_in_words(fields) == f"When it {said}: decline, for any total. Our own."
+    assert words.knockout_in_words(fields) == f"When it {said}: reject, for any total. Our own."
 
 
 def test_scorecard_outcomes_and_segments_are_described_with_totals():
@@ -106,7 +124,7 @@ def test_suggested_changes_are_described_in_sentences():
     assert result, "the card offers this person a way"
     sentences = words.changes_in_words(original, result)
     assert sentences[:2] == [
-        "debt to income “from 0.2 to below 0.4” instead of “from 0.4” (+35 points): refer.",
+        "debt to income “from 20% to below 40%” instead of “from 40%” (+35 points): refer.",
         "income “from 1,500 to below 3,000” instead of “below 1,500” (+50 points): refer.",
     ]
 
@@ -145,7 +163,7 @@ class TestDifferences:
             ("Base points", "changed"), ("Range of the total", "changed"), ("Knockouts, in their order", "removed"),
             ("Outcomes", "changed"), ("Segments", "removed"),
         ]  # fmt: skip
-        assert [line.text for line in differences[3].after] == ["approve: from 650", "decline: below 650"]
+        assert [line.text for line in differences[3].after] == ["approve: from 650", "reject: below 650"]
 
     def test_version_differences_list_a_changed_input(self):
         after = definition()
