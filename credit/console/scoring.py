@@ -174,11 +174,10 @@ class ModelVersionAdmin(NamedRecords):
         form = TryForm(request.POST if request.method == "POST" else None)
         page: dict[str, Any] = {"title": f"Try it: {record.title}", "label": "Try it", "record_name": record.title}
         if form.is_valid():
-            application = self.find_application(request, form.cleaned_data["application"].strip())
-            if application is None:
-                form.add_error(
-                    "application", "No application, or more than one, has this reference. Enter the complete ID."
-                )
+            try:
+                application = self.find_application(request, form.cleaned_data["application"])
+            except forms.ValidationError as error:
+                form.add_error("application", error)
             else:
                 looked = {"scoring_model": record.model_id, "version": record.number}
                 applications: Any = self.admin_site.get_model_admin(Application)
@@ -186,8 +185,8 @@ class ModelVersionAdmin(NamedRecords):
                 page["tried"] = try_result(record, application)
         return self.draw(request, "credit/backoffice_try.html", record, form=form, **page)
 
-    def find_application(self, request: HttpRequest, term: str) -> Application | None:
-        """Find the application with this ID or reference. Return None if the user can't read it."""
+    def find_application(self, request: HttpRequest, term: str) -> Application:
+        """Find the application with this ID or reference. Raises ValidationError if the user can't review it."""
         applications: Any = self.admin_site.get_model_admin(Application)
         if not applications.has_view_permission(request):
             raise PermissionDenied
@@ -196,7 +195,13 @@ class ModelVersionAdmin(NamedRecords):
             candidates = list(applications.get_queryset(request).filter(pk=identifier))
         elif end := end_of_id(term):
             candidates = list(applications.get_queryset(request).filter(Application.has_reference(end))[:2])
-        return candidates[0] if len(candidates) == 1 and candidates[0].is_reviewed_by(request.user) else None
+        else:
+            raise forms.ValidationError("Enter a reference such as A-3F9C21AB, or a complete ID.")
+        if len(candidates) > 1:
+            raise forms.ValidationError("More than one application has this reference. Enter the complete ID.")
+        if not candidates or not candidates[0].is_reviewed_by(request.user):
+            raise forms.ValidationError("You can review no application with this reference or ID.")
+        return candidates[0]
 
     def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
         return [*super().actions_of(request, record), *publishing_actions(request, record)]

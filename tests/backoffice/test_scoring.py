@@ -168,10 +168,15 @@ class TestTrial:
     def test_trial_of_a_model_version_requires_a_reviewer_and_a_known_application(
         self, reviewers_client, champion, application, supports_client, operations_client
     ):
-        for term in ["A-00000000", "nonsense", "00000000-0000-7000-8000-000000000000", "x" * 61, ""]:
+        unknown = "You can review no application with this reference or ID."
+        for term, error in [
+            ("A-00000000", unknown), ("00000000-0000-7000-8000-000000000000", unknown),
+            ("nonsense", "Enter a reference such as A-3F9C21AB, or a complete ID."),
+            ("x" * 61, "Ensure this value has at most 60 characters"), ("", "This field is required."),
+        ]:  # fmt: skip
             answer = self.ask(reviewers_client, champion, term)
             assert answer.status_code == 200, term
-            assert 'class="errorlist' in answer.content.decode(), term
+            assert error in text_of(answer), term
             assert not DataAccess.objects.filter(kind="credit.application").exists(), term
         for client in (supports_client, operations_client):
             assert client.get(page_of(champion, "try")).status_code == 403
