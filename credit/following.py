@@ -14,6 +14,7 @@ from credit.applications import mails
 from credit.applications.services import consent_to_sharing, pin_at_submission
 from credit.core.machine import APPROVED, DECIDED, DRAFT, PENDING_DOCUMENTS, SUBMITTED, UNDER_REVIEW
 from credit.models.applications import record_application_event
+from credit.models.notices import Notice
 from credit.models.scoring import PUBLISHED
 from credit.models.terms import Counteroffer
 from credit.notices import clocks
@@ -59,7 +60,7 @@ def _mail(application: Any, row: Any, transition: Transition) -> None:
         by = mails.due_by(row.status, now)
         if row.status == APPROVED and by is not None and application.loan_terms is not None:
             by = min(by, loans.starts_by(application.loan_terms) or by)
-        mails.mail_event(application, event, now=now, by=by)
+        mails.mail_event(application, event, now=now, by=by, notices=Notice.objects.filter(move=row))
 
 
 def _mail_creation(application: Any, now: datetime) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.db.models import QuerySet
 from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -22,28 +23,27 @@ from credit.core import deadlines, standing
 from credit.core import machine as states
 from credit.core.applicants import language_of
 from credit.core.figures import money, reference_of
-from credit.models.notices import EMAIL, Clock, Consent
+from credit.models.notices import EMAIL, Clock, Consent, Notice
 
 Rows = list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
 class Event:
-    """A step that the applicant gets a mail about. If it has a notice, the notice's mail can replace the mail."""
+    """A step that the applicant gets a mail about."""
 
     title: Any
     next: Any
-    has_notice: bool = False
 
 
 _DECIDED = _("The lender decided on your application")
 SENT = Event(_("Your application was sent to the lender"), standing.BY_STATUS[states.SUBMITTED].next)
 UNDER_REVIEW = Event(_("Your application is under review again"), standing.BY_STATUS[states.UNDER_REVIEW].next)
 DOCUMENTS_REQUESTED = Event(
-    standing.BY_STATUS[states.PENDING_DOCUMENTS].words, standing.BY_STATUS[states.PENDING_DOCUMENTS].next, True
+    standing.BY_STATUS[states.PENDING_DOCUMENTS].words, standing.BY_STATUS[states.PENDING_DOCUMENTS].next
 )
-TERMS_OFFERED = Event(_DECIDED, standing.OFFERED.next, True)
-DECIDED = Event(_DECIDED, _("Log in to read the decision and its reasons."), True)
+TERMS_OFFERED = Event(_DECIDED, standing.OFFERED.next)
+DECIDED = Event(_DECIDED, _("Log in to read the decision and its reasons."))
 ACCEPTED = Event(_("You accepted the loan"), standing.ACCEPTED.next)
 DECLINED = Event(standing.DECLINED.words, standing.DECLINED.next)
 WITHDRAWN = Event(_("Your application was withdrawn"), standing.BY_STATUS[states.WITHDRAWN].next)
@@ -95,15 +95,15 @@ def mail_event(
     now: datetime,
     by: datetime | None = None,
     rows: Callable[[], Rows] = list,
-    replaceable: bool = True,
+    notices: QuerySet[Notice] | None = None,
 ) -> None:
     """Mail the applicant's confirmed address about an event. `by` is the deadline of the next step.
 
-    `rows` returns further (name, value) pairs in the active language. Applicants who consented to electronic notices
-    get the mail about the notice instead, if `replaceable` is true and the event has a notice.
+    `rows` returns further (name, value) pairs in the active language. `notices` selects the notices about the event.
+    Applicants who consented to electronic notices get the mail about the account's notice instead, if there is one.
     """
-    has_notice = replaceable and event.has_notice and EMAIL in settings.NOTICE_CHANNELS
-    if has_notice and Consent.is_given_by(application.consumer_id):
+    is_mailed = notices is not None and EMAIL in settings.NOTICE_CHANNELS
+    if is_mailed and Consent.is_given_by(application.consumer_id) and notices.filter(Notice.FOR_ACCOUNT).exists():
         return
     row = _confirmed_address.first(user_id=application.consumer_id)
     if row is None:

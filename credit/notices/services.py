@@ -119,7 +119,7 @@ def make(notice: Notice, now: datetime) -> str:
         if not notice.waits_for and _is_mailed(notice):
             # This mail replaces the mail about the notice, which can't be created yet.
             event = _EVENTS.get(notice.kind, mails.UPDATE)
-            mails.mail_event(notice.application, event, now=now, replaceable=False)
+            mails.mail_event(notice.application, event, now=now)
         Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content)
         return "waiting"
     html = render(content, notice.profile)

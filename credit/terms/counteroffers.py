@@ -110,7 +110,8 @@ def make(
     clocks.create_notices(application, COUNTEROFFER, now=now, counteroffer=offered)
     record_application_event("counteroffered", application, now=now, counteroffer_id=str(offered.pk))
     by = min(offered.expires_at, starts_by(terms) or offered.expires_at)
-    mails.mail_event(application, mails.TERMS_OFFERED, now=now, by=by)
+    notices = Notice.objects.filter(counteroffer=offered)
+    mails.mail_event(application, mails.TERMS_OFFERED, now=now, by=by, notices=notices)
     return offered
 
 

@@ -142,6 +142,27 @@ class TestMailsAboutADecision:
         agreed.issue(6)
         assert self.mailed() == ["notice"]
 
+    def test_step_without_a_notice_of_its_own_has_a_mail(self, agreed):
+        agreed.counter(5, until=10, with_denial=True)
+        agreed.issue(6)
+        agreed.mails()
+        agreed.issue(7)
+        # The counteroffer's notice contained the rejection, so its expiry creates no notice.
+        agreed.silence(11)
+        assert agreed.application.status == "rejected"
+        assert self.mailed() == ["notice", "application"]
+
+    def test_notice_mail_replaces_the_mail_about_an_expired_application(self, agreed):
+        agreed.request_documents(5, "Payslip")
+        agreed.issue(6)
+        agreed.mails()
+        agreed.issue(7)
+        agreed.supply(8)
+        agreed.request_documents(9, "Bill")
+        agreed.expire(60)
+        agreed.issue(61)
+        assert self.mailed() == ["notice", "application", "notice"]
+
     def test_mail_about_the_decision_is_sent_once_while_the_notice_waits(self, agreed):
         agreed.reject(5)
         agreed.offer.provider.address = ""
