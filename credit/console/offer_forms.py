@@ -369,6 +369,7 @@ MAKE = RecordAction(
         "Only your account can change the offer.",
     ],
 )
+_TRANSLATIONS_GO = "Translations of deleted texts, and into the language of the texts, are deleted. Check the others."
 CHANGE = RecordAction(
     name="change-terms",
     label="Change the offer",
@@ -380,7 +381,7 @@ CHANGE = RecordAction(
     seen=lambda offer: f"{offer.version}:{offer.is_active}",
     consequences=lambda offer: [
         f"This creates version {offer.version + 1} of the offer. Applications that were submitted keep their version.",
-        *(["The translations stay. Check that they match the changed texts."] if offer.translations else []),
+        *([_TRANSLATIONS_GO] if offer.translations else []),
     ],
 )
 DEACTIVATE = RecordAction(

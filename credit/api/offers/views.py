@@ -225,9 +225,9 @@ class ProviderViewSet(ApiViewSet):
         """Invite an account to a lender.
 
         A `reader` can read the applications to the lender. A `reviewer` can also decide applications. An `owner` can
-        also manage offers and members. Requires the role `owner`. The response is the same for known and unknown user
-        names. The invitation grants no rights before it is accepted, and expires after 7 days. The account that the
-        lender belongs to gets the event `provider.member_invited`.
+        also create offers, and manage members. Requires the role `owner`. The response is the same for known and
+        unknown user names. The invitation grants no rights before it is accepted, and expires after 7 days. The account
+        that the lender belongs to gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
