@@ -116,7 +116,7 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 
 @contextmanager
 def localized(request: HttpRequest) -> Iterator[None]:
-    """Activate the language that the user chose, and the user's time zone.
+    """Activate the language that the user chose, and the time zone of the page's application or else of the user.
 
     Without a choice, the language is that of the latest application with applicants, otherwise the browser's. If the
     time zone is unknown, UTC is used.
@@ -127,8 +127,17 @@ def localized(request: HttpRequest) -> Iterator[None]:
     )
     # Django's error page uses this attribute.
     request.LANGUAGE_CODE = language
-    with override(language), timezone.override(_tzinfo_of(latest)):
+    with override(language), timezone.override(_tzinfo_on(request, latest)):
         yield
+
+
+def _tzinfo_on(request: HttpRequest, latest: list[tuple[Applicants, str]]) -> tzinfo:
+    """Return the time zone of the page's application, which its mails and notices also use, or the user's."""
+    application_id = request.resolver_match.kwargs.get("application_id")  # type: ignore[union-attr]
+    if application_id is None or not request.user.is_authenticated:
+        return _tzinfo_of(latest)
+    application = get_by_uuid(own_applications(request).only("applicants"), application_id, Http404)
+    return deadlines.tzinfo_of(application.readable_applicants)
 
 
 def latest_applicants(user: Any) -> list[tuple[Applicants, str]]:

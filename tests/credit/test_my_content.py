@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from django.utils import translation
+from django.utils import timezone, translation
 
 from credit.core.applicant_words import country_name
 from credit.core.applicants import Applicants
@@ -14,7 +14,7 @@ from credit.models.reports import CREDIT, REQUESTED, Report
 from tests.credit.applicants import LEAST, PERSON
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.erasing import erase_applicants
-from tests.credit.notices.world import World
+from tests.credit.notices.world import World, provider_offer
 from tests.credit.terms.lending import applied, listed
 from tests.credit.test_my_pages import browser_of, page_of, upload_file
 from tests.factories import ApplicationFactory, UserFactory
@@ -153,6 +153,18 @@ def test_draft_changes_neither_the_dates_nor_the_language_of_the_list(user):
         page = browser.get("/my").content.decode()
         assert "since January 31, 2028" in page
         assert re.search(r"The dates are in the time zone P[SD]T\.", page)
+
+
+@pytest.mark.parametrize(("region", "zone"), [("IA", "C[SD]T"), (None, "UTC")])
+def test_page_of_an_application_uses_the_time_zone_of_its_own_applicant(user, region, zone):
+    offer, options = provider_offer(), {"consumer": user, "start": timezone.now()}
+    older, newer = (World(offer, person=living_in(where)[0], **options) for where in (region, "OR"))
+    older.submit(0)
+    newer.submit(0)
+    for world, label in ((older, zone), (newer, "P[SD]T")):
+        labels = re.findall(r"[ap]\.m\. ([A-Z]+)", page_of(world.application))
+        assert labels
+        assert all(re.fullmatch(label, shown) for shown in labels)
 
 
 def test_report_of_an_application_names_no_reviewer(user):
