@@ -1,10 +1,13 @@
 """Test deadlines in the time zone of a person's state or country, and compare the zones with IANA's zones."""
 
-from datetime import datetime
+from datetime import date, datetime
 from unittest.mock import patch
 from zoneinfo import ZoneInfo
 
+import pytest
 from django.utils import translation
+from django.utils.formats import date_format
+from django.utils.translation import gettext
 from holidays import country_holidays
 
 from credit.core import deadlines
@@ -66,6 +69,17 @@ SHOWN = [
 def test_deadline_is_displayed_in_the_applicants_time_zone_and_language():
     assert [(where, moment, words(moment, *where)) for where, moment, _shown in SHOWN] == SHOWN
     assert words("2028-02-20T00:30:00Z", "US", "TX", language="es") == "19 de febrero de 2028, 6:30 p.m. CST"
+
+
+@pytest.mark.parametrize(("language", "expected"), [
+    ("en", "December 30, 2026; Dec 30, 2026"),
+    ("es", "30 de diciembre de 2026; 30 dic 2026"),
+    ("de", "30. Dezember 2026; 30.12.2026"),
+])  # fmt: skip
+def test_month_names_are_spelled_as_the_language_requires(language, expected):
+    with translation.override(language):
+        forms = (gettext("F j, Y"), gettext("M j, Y"))
+        assert "; ".join(date_format(date(2026, 12, 30), form) for form in forms) == expected
 
 
 def test_deadline_without_an_applicant_or_a_zone_database_is_in_utc():
