@@ -130,7 +130,7 @@ def _make_partner(partner: Any, *, now: datetime) -> None:
     invited = {"role": "member", "provider_id": str(demo_ids.OWN_PROVIDER), "email": "colleague@example.org"}
     Invitation.objects.get_or_create(
         id=demo_ids.ACCOUNT_INVITATION,
-        defaults={**invited, "invited_by": partner, "created_at": now, "expires_at": now + timedelta(days=_OPEN_DAYS)},
+        defaults={**invited, "invited_by": partner, "created_at": now, "expires_at": now + Invitation.VALID_FOR},
     )
 
 
