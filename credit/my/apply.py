@@ -35,6 +35,7 @@ from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
 from credit.scoring.explanation import describe_automation
 from identity.accounts.languages import store_language
+from identity.accounts.typed_text import DISCARD, restored
 
 _CHECK, _ESTIMATE, _LANGUAGE = "check", "estimate", "language:"
 _RANGE = " \u2013 "
@@ -147,6 +148,7 @@ def _show(
         "has_errors": has_errors,
         "errors": typed.errors_by_field(),
         "prefilled_from": prefilled_from,
+        "discard": DISCARD,
         "rates": rates_of(typed.offer),
         "installments": installments_of(typed.offer, typed.loan(), today=timezone.now().date()),
         "automation": describe_automation(typed.offer),
@@ -156,6 +158,8 @@ def _show(
 
 class _FormPage(MyPage):
     """The form of an application. A button saves a draft, and another button requires complete data."""
+
+    restores_text = True
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
         do = request.POST.get("do", "")
@@ -234,6 +238,8 @@ class ApplyPage(_FormPage):
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         offer, person = self._offer(offer_id), _latest_person(request)
+        if fields := restored(request):
+            return _show(request, _forms_of(request, offer, fields), prefilled_from="session")
         typed = _forms_of(request, offer, person=person, loan=loan_from(request.GET, offer))
         return _show(request, typed, prefilled_from="application" if person else "")
 
@@ -278,7 +284,9 @@ class EditPage(_FormPage):
             return redirect("my_application", application_id)
         if request.method == "POST":
             return self.answer(request, offer, application)
-        return _show(request, _forms_of(request, offer, application=application), application)
+        fields = restored(request)
+        typed = _forms_of(request, offer, fields, application=application)
+        return _show(request, typed, application, prefilled_from="session" if fields else "")
 
     post = get
 

@@ -2,12 +2,15 @@
 
 The browser's new, encrypted session stores the form's body for SESSION_COOKIE_AGE. Only the account that logged in last
 with this browser (cookie `known_device`) can get the fields. Files and passwords are not stored.
+
+A view class with `restores_text = True` fills its own form with `restored(request)`, and all its fields are stored.
+Other forms are stored if a user typed a text into them. After the log-in, a page offers to send or discard the text.
 """
 
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.translation import override
@@ -18,8 +21,10 @@ from identity.accounts.languages import page_language
 LETTERS_MAX = 100_000
 _KEPT = "typed_text"
 _DISCARD = "discard"
+DISCARD = f"?{_DISCARD}"  # the link that deletes the stored fields of a page
 _BUTTON = "do"
 _NEVER_KEPT = frozenset({"csrfmiddlewaretoken", "code", "credential"})
+_TEXTS = frozenset({"claimed", "documents", "first_name", "last_name", "reason", "statement", "text"})
 
 
 class TypedText:
@@ -48,8 +53,22 @@ def _keep(request: HttpRequest) -> None:
     }
     typed = [(name, value) for name, values in fields.items() for value in values]
     letters = sum(len(value) for _name, value in typed)
-    if person and any(_is_text(name, value) for name, value in typed) and letters <= LETTERS_MAX:
-        request.session[_KEPT] = {"person": person, "path": request.path, "fields": fields}
+    view = getattr(request.resolver_match and request.resolver_match.func, "view_class", None)
+    restores = getattr(view, "restores_text", False)
+    has_text = any(_is_text(name, value) or (restores and name != _BUTTON and value.strip()) for name, value in typed)
+    if person and has_text and letters <= LETTERS_MAX:
+        request.session[_KEPT] = {"person": person, "path": request.path, "fields": fields, "restores": restores}
+
+
+def restored(request: HttpRequest) -> QueryDict | None:
+    """Return the stored fields for a view with `restores_text`, or None. `TypedText` has checked the account."""
+    kept = request.session.get(_KEPT)
+    if kept is None or kept["path"] != request.path:
+        return None
+    fields = QueryDict(mutable=True)
+    for name, values in kept["fields"].items():
+        fields.setlist(name, values)
+    return fields
 
 
 def _offer(request: HttpRequest) -> HttpResponse | None:
@@ -60,17 +79,21 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
     if kept["person"] != request.user.pk or _DISCARD in request.GET:
         del request.session[_KEPT]
         return HttpResponseRedirect(request.path)
+    if kept.get("restores"):  # sessions of an earlier version lack the value
+        return None
     fields = [
-        {"name": name, "words": name.replace("_", " "), "value": value, "is_text": _is_text(name, value)}
+        {"name": name, "value": value, "is_text": _is_text(name, value)}
         for name, values in kept["fields"].items()
         for value in values
     ]
     with override(page_language(request) if request.path_info.startswith(("/my", "/account/")) else None):
-        response = render(request, "account/typed_text.html", {"fields": fields, "discard": f"?{_DISCARD}"})
+        response = render(request, "account/typed_text.html", {"fields": fields, "discard": DISCARD})
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
 def _is_text(name: str, value: str) -> bool:
-    """Check whether a user may have typed a value. Unlike buttons, choices and ids are ASCII without spaces."""
+    """Check whether a user may have typed a value. Outside of `_TEXTS`, choices and ids are ASCII without spaces."""
+    if name in _TEXTS:
+        return bool(value.strip())
     return name != _BUTTON and (not value.isascii() or any(letter.isspace() for letter in value.strip()))

@@ -1,13 +1,16 @@
 """Test that form input of an expired session is restored to the same user after the next log-in."""
 
+import re
 from html import unescape
 
 import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
 
+from credit.models import Application
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make, move_of
+from tests.credit.terms.lending import applied, listed
 from tests.factories import UserFactory
 from tests.identity.test_account_pages import log_in
 
@@ -83,6 +86,45 @@ def test_form_input_of_account_pages_is_restored_after_the_log_in():
             assert "Su texto está guardado" in spanish
 
 
+@pytest.mark.parametrize(("path", "fields"), [
+    ("/account/name", {"first_name": "Omar", "last_name": "Diaz"}),
+    ("/my/applications/01990000-0000-7000-8000-000000000000", {"statement": "Wrong", "do": "ask_again"}),
+])  # fmt: skip
+def test_single_ascii_words_in_text_fields_are_restored_and_listed(path, fields):
+    person = UserFactory()
+    browser = sent_too_late(person, path, fields)
+    log_in(person.username, browser=browser)
+    page = browser.get(path)
+    texts = [field["value"] for field in page.context["fields"] if field["is_text"]]
+    assert texts == [value for name, value in fields.items() if name != "do"]
+    assert "first name" not in page.content.decode()
+    assert "Send this text" in page.content.decode()
+
+
+def test_application_form_has_its_fields_after_the_log_in():
+    person = UserFactory()
+    offer = listed()
+    new, draft = f"/my/apply/{offer.pk}", applied(offer, consumer=person, status="draft", submitted_at=None)
+    for path in (new, f"/my/applications/{draft.pk}/edit"):
+        sent = {
+            "first-legal_name": "Omar",
+            "first-address.line1": "Broadway",
+            "do": "check",
+            "csrfmiddlewaretoken": "x",
+        }
+        browser = sent_too_late(person, path, sent)
+        log_in(person.username, browser=browser)
+        shown = browser.get(path).content.decode()
+        assert "so the form was not sent" in shown
+        assert re.search(r'name="first-legal_name"[^>]* value="Omar"|value="Omar"[^>]* name="first-legal_name"', shown)
+        assert 'value="Broadway"' in shown
+        assert "Omar" not in browser.get(f"{path}?discard", follow=True).content.decode()
+        assert Application.objects.count() == 1
+        browser = sent_too_late(person, path, sent)
+        other = log_in(UserFactory().username, browser=browser)[0]
+        assert "Omar" not in other.get(path, follow=True).content.decode()
+
+
 @pytest.mark.parametrize(("path", "names"), [
     ("/account/password", ("oldpassword", "password1", "code")),
     ("/admin/password_change/", ("old_password", "new_password1", "new_password2")),
@@ -106,7 +148,7 @@ def test_restored_form_input_is_deleted_only_after_the_form_is_accepted():
 
 def test_empty_or_huge_form_input_and_buttons_are_not_stored(person, form):
     for fields in (
-        {}, {"reason": ""}, {"reason": "x " * 50_001}, {"reason": "Fraud", "seen": "0" * 64}, {"do": "end 01990000"},
+        {}, {"reason": ""}, {"reason": "x " * 50_001}, {"documents": " ", "seen": "0" * 64}, {"do": "end 01990000"},
     ):  # fmt: skip
         assert "typed_text" not in sent_too_late(person, form, fields).session
     never_logged_in = Client()
