@@ -304,9 +304,18 @@ class QuerySerializer(RequestSerializer):
 
     `filterset_class` declares the filters of a list, each a `QueryFilter`. The serializer also validates the parameters
     of the filters. The view's `filter_queryset` applies the filters to the queryset that the method returns.
+
+    `period` has the names of the parameters with the first and the last time.
     """
 
     filterset_class: ClassVar[type[django_filters.FilterSet] | None] = None
+    period: ClassVar[tuple[str, str]] = ("since", "until")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        first, last = self.period
+        if first in attrs and last in attrs and attrs[first] > attrs[last]:
+            raise serializers.ValidationError({first: ["Must not be later than the end of the period."]})
+        return attrs
 
     @classmethod
     def filters(cls) -> dict[str, Any]:

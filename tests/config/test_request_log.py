@@ -75,13 +75,14 @@ class TestLine:
         now = timezone.now()
         old = line_of(user, method="PUT", credential="api_key:x", at=now - timedelta(hours=2))
         new = line_of(user, at=now - timedelta(hours=1))
+        before = "2026-01-01T00:00:00Z"
         between = (now - timedelta(minutes=90)).strftime("%Y-%m-%dT%H:%M:%SZ")
         for query, kept in (
             ("method=PUT", old), ("credential=api_key:x", old), (f"until={between}", old), (f"since={between}", new),
         ):  # fmt: skip
             shown = {line["request_id"] for line in list_requests(api, f"?{query}")}
             assert shown & {str(old.request_id), str(new.request_id)} == {str(kept.request_id)}, query
-        for query in ("method=FETCH", "since=yesterday", "until=", "credential="):
+        for query in ("method=FETCH", "since=yesterday", "until=", "credential=", f"since={between}&until={before}"):
             assert_error(api.read(f"{PATH}?{query}"), 400, "E1001")
 
     def test_request_log_line_of_a_replayed_error_contains_the_error_code(self, api, user, key):

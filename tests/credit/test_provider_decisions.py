@@ -86,7 +86,8 @@ class TestExportOfDecisions:
         assert ids() == [str(early.pk), str(late.pk)]
         assert ids(f"?from={between}") == [str(late.pk)]
         assert ids(f"?to={between}") == [str(early.pk)]
-        assert_error(api.read(f"{PATH}?from=yesterday"), 400, "E1001")
+        for query in ("from=yesterday", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"):
+            assert_error(api.read(f"{PATH}?{query}"), 400, "E1001")
         monkeypatch.setattr(decisions, "ROWS_MAX", 1)
         assert_error(api.read(PATH), 400, "E1001")
 

@@ -55,6 +55,7 @@ class TestInbox:
     def test_lender_inbox_with_an_invalid_date_time_filter_returns_400(self, api, provider):
         for query in (
             "submitted_from=2026-02-31T00:00:00Z", "submitted_to=2026-01-01", "submitted_to=2026-01-01T00:00:00",
+            "submitted_from=2026-01-02T00:00:00Z&submitted_to=2026-01-01T00:00:00Z",
             "submitted_to=0001-01-01T00:00:00%2B23:59", "submitted_to=2026-01-01T00:00:00+01:00",
         ):  # fmt: skip
             assert_error(inbox(api, f"?{query}"), 400, "E1001")

@@ -183,12 +183,14 @@ class InboxFilter(OfferFilter):
 
 class InboxQuery(serializers.PageQuery):
     filterset_class = InboxFilter
+    period = ("submitted_from", "submitted_to")
 
 
 class DecisionsQuery(serializers.QuerySerializer):
     """The period of the decisions."""
 
     refuses_unknown = True
+    period = ("from", "to")
     from_ = serializers.QueryTimeField(required=False, help_text="Only decisions at or after this time.")
     to = serializers.QueryTimeField(required=False, help_text="Only decisions at or before this time.")
 
