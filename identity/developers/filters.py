@@ -4,10 +4,13 @@ import re
 from datetime import datetime
 from typing import Any, ClassVar
 
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import Resolver404, resolve
 
 from config.api import serializers
 from config.core.errors import ApiError, InvalidStatus
+from config.ops.access_log import template_of
 from config.ops.serializers import RequestFilter
 from config.webhooks.catalogue import event_types
 from identity.developers.base import DeveloperPage, problems_of
@@ -47,7 +50,7 @@ class ErrorCodeField(serializers.TextField):
     """An error code, in any case."""
 
     def to_internal_value(self, data: Any) -> str:
-        return str(super().to_internal_value(data)).strip().upper()
+        return str(super().to_internal_value(data)).upper()
 
 
 class RequestPageFilter(RequestFilter):
@@ -55,9 +58,17 @@ class RequestPageFilter(RequestFilter):
 
     status = serializers.QueryFilter(StatusRangeField(required=False), "status", "range")
     code = serializers.QueryFilter(ErrorCodeField(max_length=8, required=False))
-    path = serializers.QueryFilter(serializers.TextField(max_length=160, required=False), "route", "icontains")
+    path = serializers.QueryFilter(serializers.TextField(max_length=160, required=False), method="filter_path")
     since = serializers.QueryFilter(TypedTimeField(required=False), "at", "gte")
     until = serializers.QueryFilter(TypedTimeField(required=False), "at", "lte")
+
+    def filter_path(self, rows: QuerySet[Any], _name: str, path: str) -> QuerySet[Any]:
+        """Filter by a part of a path's template, or by a complete path, with or without `/v1`."""
+        try:
+            template = template_of(resolve(f"/v1/{path.strip('/').removeprefix('v1/')}").route)
+        except Resolver404:
+            template = ""
+        return rows.filter(Q(route__icontains=path) | Q(route=template))
 
 
 class RequestPageQuery(serializers.PageQuery):
@@ -77,13 +88,13 @@ class EventPageQuery(serializers.QuerySerializer):
 class FilteredPage(DeveloperPage):
     """A list with filters in the query string. If a filter is invalid, the page has an error at its field and no rows.
 
-    Empty fields are skipped.
+    Spaces around a value are removed, and empty fields are skipped.
     """
 
     query_class: ClassVar[type[serializers.QuerySerializer]]
 
     def get(self, request: HttpRequest, **parts: str) -> HttpResponse:
-        typed = {name: str(request.GET.get(name)) for name in request.GET if request.GET.get(name)}
+        typed = {name: text for name in request.GET if (text := str(request.GET[name]).strip())}
         try:
             return self.show(request, {"typed": typed, **self.facts(request, typed=typed, **parts)})
         except ApiError as error:

@@ -35,7 +35,8 @@ class RequestsPage(FilteredPage):
 
     def choices(self, request: HttpRequest) -> dict[str, Any]:
         chosen = request.GET.get("credential", "")
-        own = {f"{_KEY}{key.pk}": key.name for key in keys.keys_of(request.user)[: 2 * keys.KEYS_MAX]}
+        # Several keys can have the same name.
+        own = {f"{_KEY}{key.pk}": f"{key.name} ({key.pk})" for key in keys.keys_of(request.user)[: 2 * keys.KEYS_MAX]}
         return {
             "credentials": own if not chosen or chosen in own else {**own, chosen: chosen},
             "methods": METHOD_CHOICES,

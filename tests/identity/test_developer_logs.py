@@ -49,6 +49,8 @@ class TestRequests:
             ("status=4xx", True), ("status=5xx", False), ("since=2026-01-31T12:00", True),
             ("since=2026-01-31T12:01", False), ("until=2026-01-31T12:00", True),
             ("until=2026-01-31T11:59:59", False), ("since=2026-01-31T13:00:00%2B01:00", True),
+            ("path=applications/nope", True), ("path=%20/v1/applications/nope/", True), ("path=offers/nope", False),
+            ("status=%20422%20", True), (f"request_id=%20{line.request_id}%20", True),
             ("method=POST&status=4xx&path=applications&since=2026-01-31T00:00&until=2026-02-01T00:00", True),
         ):  # fmt: skip
             assert rows_of(read_page(browser, f"/requests?{query}")) == ([str(line.pk)] if matches else []), query
@@ -69,7 +71,8 @@ class TestRequests:
         line_of(user)
         for query in (
             "status=x", "status=9", "status=600", "status=4x", "method=FETCH", "since=soon", "until=2026-13-01T00:00",
-            "since=2026-01-31", "request_id=x", "code=%00", "path=%00", "credential=" + "x" * 81,
+            "since=2026-01-31", "since=2026-01-02T00:00&until=2026-01-01T00:00", "status=404,%20400",
+            "request_id=x", "code=%00", "path=%00", "credential=" + "x" * 81,
         ):  # fmt: skip
             page = read_page(browser, f"/requests?{query}", 400)
             name = query.partition("=")[0]
@@ -88,6 +91,7 @@ class TestRequests:
             user, credential=f"api_key:{key.pk}", method="POST", route="/v1/applications", status=400, code="E1001",
             failed_fields=["offer_id", "share"],
         )  # fmt: skip
+        assert f'<option value="{line.credential}">test ({key.pk})</option>' in read_page(browser, "/requests")
         page = read_page(browser, f"/requests/{line.pk}")
         assert "POST /v1/applications</h1>" in page
         assert "400 Bad Request" in page
@@ -142,7 +146,7 @@ class TestEvents:
             page = read_page(browser, f"/events?{query}")
             assert (f"/developers/events/{event.pk}" in page) == matches, query
             assert ("No event matches" in page) != matches
-        for query in ("type=no.such", "since=x", "until=%00"):
+        for query in ("type=no.such", "since=x", "until=%00", "since=2026-01-02T00:00&until=2026-01-01T00:00"):
             page = read_page(browser, f"/events?{query}", 400)
             assert f'<a href="#{query.partition("=")[0]}">' in page
             assert str(event.pk) not in page
