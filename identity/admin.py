@@ -90,7 +90,8 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     list_filter = ("is_staff", "is_active", "groups")
     search_fields = ("=id", "username__istartswith", "email__iexact")
     search_help_text = (
-        "An account's id; the beginning of a user name; an email address; an applicant's name or phone number"
+        "An account's id; the beginning of a user name; an email address; whole words of an applicant's name; a phone"
+        " number"
     )
     ordering = ("-id",)
     filter_horizontal = ()

@@ -321,7 +321,7 @@ class OwnedRecords(ReadOnlyAdmin):
     list_select_related: ClassVar[Any] = ("user",)
     search_fields: ClassVar[list[str] | tuple[str, ...]] = ("id",)
     search_help_text = (
-        f"{AN_ID}, or a person's user name (its beginning), id, name (whole words), email address or phone"
+        f"{AN_ID}, or a person's user name (its beginning), id, whole words of a name, email address or phone"
     )
     ordering = ("-id",)
 

@@ -112,8 +112,8 @@ class ApplicationAdmin(
     owner = "consumer"
     search_help_text = (
         f"A reference such as A-3F9C21AB; an amount such as $20,000, 20,000 EUR, or 20000; {AN_ID}; a person's user"
-        " name (its beginning), id, name, email address or phone; an offer's or a lender's id as offer:17 or"
-        " provider:1001 (also searches the newest)"
+        " name (its beginning), id, whole words of a name, email address or phone; an offer's or a lender's id as"
+        " offer:17 or provider:1001 (also searches the newest)"
     )
     fieldsets = (
         ("The application", {"fields": (

@@ -75,7 +75,9 @@ class ApplicantAdmin(ReadOnlyAdmin):
     list_display_links = None
     # The list has a search box only if this is set. `get_search_results` searches applications instead.
     search_fields = ("username",)
-    search_help_text = "A name, email address, phone number or user name; an application's reference, id or amount"
+    search_help_text = (
+        "Whole words of a name; an email address, phone number or user name; an application's reference, id or amount"
+    )
     ordering = ("-id",)
     fields = ("username", "id")
     export_columns = ("id", "username")

@@ -97,6 +97,9 @@ def test_list_without_matches_links_to_the_same_search_in_other_lists(reviewers_
     assert "/admin/identity/user/?q=nothing+like+this" in links_of(page)
     assert "/admin/credit/application/?q=nothing+like+this" not in links_of(page)
     assert "You can search for: A reference" in text_of(page)
+    for path in ("credit/application", "identity/user"):
+        page = reviewers_client.get(f"/admin/{path}/", {"q": "wolfeschlegel"})
+        assert "whole words of a" in text_of(page).lower(), path
 
 
 def test_list_of_proposals_belongs_to_the_queue_in_the_main_links(reviewers_client):
