@@ -44,10 +44,13 @@ _SENT_TWICE = timedelta(minutes=1)
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:
-    """Return the filter of the catalog for the user, or for a visitor without a log-in."""
-    if not request.user.is_authenticated:
-        return CatalogueFilter(user_id=None, sees_scores=False)
-    return CatalogueFilter(user_id=str(request.user.pk), sees_scores=True)
+    """Return the filter of the catalog for the user, or for a visitor without a log-in.
+
+    Scores exclude no offers. Otherwise, the list would reveal a score before the decision, and omit an offer to which
+    the user can apply again.
+    """
+    user_id = str(request.user.pk) if request.user.is_authenticated else None
+    return CatalogueFilter(user_id=user_id, sees_scores=False)
 
 
 def _with_number(offers: QuerySet[Offer]) -> QuerySet[Offer]:
