@@ -69,7 +69,7 @@ def members_of(offer: Offer) -> dict[str, Any]:
     loan: dict[str, Any] = {"amount_cents": {name: value for name, value in amount.items() if value is not None}}
     if offer.term_options_months:
         loan["term_months"] = {"type": "integer", "enum": sorted(offer.term_options_months)}
-    return {**{name: member for name, member in loan.items() if name not in properties}, **properties}
+    return {**loan, **properties}
 
 
 def missing_figures(offer: Offer, data: Any) -> list[str]:

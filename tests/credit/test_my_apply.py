@@ -233,6 +233,14 @@ class TestForm:
         assert set(re.findall(r'name="(data-[^"]+)"', page)) == {"data-amount_cents", "data-term_months"}
         assert "From $1,000.00 to $40,000.00" in page
 
+    def test_application_form_has_the_amount_and_the_term_first_if_the_schema_has_the_amount(self, user):
+        properties = {"purpose": {"type": "string"}, "amount_cents": {"type": "integer", "title": "Wish"}}
+        offer = listed(application_schema={"type": "object", "properties": properties})
+        page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
+        names = re.findall(r'name="(data-[^"]+)"', page)
+        assert names == ["data-amount_cents", "data-term_months", "data-purpose"]
+        assert "Wish" in page
+
 
 class TestApplying:
     def test_application_form_is_saved_as_a_draft_checked_and_submitted(self, committed, full_offer, user):
