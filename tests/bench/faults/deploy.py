@@ -89,13 +89,13 @@ def _stop(services: Stand, callers: dict[str, Any]) -> Iterator[Line]:
 def _restart_in_turn(services: Stand, times: int) -> Iterator[Line]:
     """Stop and start two servers behind nginx, one after the other."""
     with contextlib.ExitStack() as stack:
-        first, second = stack.enter_context(services.serve()), stack.enter_context(services.serve())
-        port = stack.enter_context(nginx(first.port, second.port))
+        servers = [stack.enter_context(services.serve()) for _ in range(2)]
+        port = stack.enter_context(nginx(*(server.port for server in servers)))
         with Traffic(services, port, **CALLERS) as traffic:
             for _ in range(times):
-                for server in (first, second):
+                for number, server in enumerate(servers):
                     time.sleep(1.0)
-                    restart(stack, services, server)
+                    servers[number] = restart(stack, services, server)
             time.sleep(1.0)
     yield from _lines("restart in turn behind nginx", traffic, restarts=2 * times)
 
@@ -113,8 +113,8 @@ def _rotate(services: Stand, times: int, callers: dict[str, Any]) -> Iterator[Li
                     if keys == new:
                         services.manage("rotate_encryption_key")
                     services.environment["FIELD_ENCRYPTION_KEYS"] = keys
-                    for server in servers:
-                        restart(stack, services, server)
+                    for number, server in enumerate(servers):
+                        servers[number] = restart(stack, services, server)
                         _encrypted(services, port, f"/{endpoint}/rotate-secret", {})
                         _encrypted(services, port, f"/{endpoint}/test", {})
             time.sleep(1.0)
@@ -147,8 +147,10 @@ def _is_running(server: Server) -> bool:
     return False
 
 
-def restart(stack: contextlib.ExitStack, services: Stand, server: Server) -> None:
-    """Stop a server, wait until its processes end, and start another server on its port."""
+def restart(stack: contextlib.ExitStack, services: Stand, server: Server) -> Server:
+    """Stop a server, wait until its processes end, and start another server on its port. Returns the new server."""
+    if not _is_running(server):
+        raise RuntimeError("The server has already ended.")
     os.kill(server.group, signal.SIGTERM)
     wait_until(lambda: not _is_running(server))
-    stack.enter_context(services.serve(port=server.port))
+    return stack.enter_context(services.serve(port=server.port))

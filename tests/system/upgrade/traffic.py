@@ -56,8 +56,8 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Result:
         columns = _columns(own)
         before = _hash_unchanged(own, columns)
         stand = _stand(own, var, old)
-        first, second = stack.enter_context(stand.serve()), stack.enter_context(stand.serve())
-        port = stack.enter_context(nginx(first.port, second.port))
+        servers = [stack.enter_context(stand.serve()) for _ in range(2)]
+        port = stack.enter_context(nginx(*(server.port for server in servers)))
         with Callers(stand, port, **QUICK_CALLERS) as callers:
             time.sleep(1.0)  # the old program on the old tables
             with _measure_locks(own, result):
@@ -68,16 +68,17 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Result:
             time.sleep(1.0)  # the old program on the new tables
             for program in (ROOT, old):
                 stand.program = program
-                _restart_in_turn(stack, stand, first, second)
+                _restart_in_turn(stack, stand, servers)
         _compare_with_rows(result, callers, own)
         result.changed = _hash_unchanged(own, columns) != before
     return result
 
 
-def _restart_in_turn(stack: contextlib.ExitStack, stand: Stand, *servers: Server) -> None:
-    for server in servers:
+def _restart_in_turn(stack: contextlib.ExitStack, stand: Stand, servers: list[Server]) -> None:
+    """Restart each server, and replace it in the list."""
+    for number, server in enumerate(servers):
         time.sleep(0.5)
-        restart(stack, stand, server)
+        servers[number] = restart(stack, stand, server)
     time.sleep(0.5)
 
 
