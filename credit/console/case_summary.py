@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from config.backoffice.consoles import console_of, narrowed
-from config.backoffice.html import NOTHING, chip, fields_in_words, link, moment, record_link, spelled, table, words
+from config.backoffice.html import NOTHING, chip, fields_in_words, link, moment, record_link, spelled, words
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from config.core.currencies import percent_in_words
@@ -266,8 +266,11 @@ def _contact_of(application: Any) -> list[tuple[str, Any]]:
         return [("Legal name", "Erased. The hash remains." if is_erased else _UNKNOWN)]
     if getattr(application, "is_masked", False):
         return [("Legal name", MASK)]
-    first, *others = ([*_fields_of(person)] for person in persons)
-    return [*first, *((f"Applicant {number}", table(fields)) for number, fields in enumerate(others, start=2))]
+    rows: list[tuple[str, Any]] = []
+    for number, person in enumerate(persons, start=1):
+        (title, name), *others = _fields_of(person)
+        rows += [(title if number == 1 else f"Applicant {number}", name), *others]
+    return rows
 
 
 def _fields_of(person: Person) -> Iterator[tuple[str, str]]:
