@@ -44,7 +44,7 @@ from identity.access.consents import CREDIT_REPORT, LENDER_SHARING, Consent, giv
 # An application with this status expires after this number of days without a change.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
 _EXPIRY_LEASE = timedelta(minutes=1)
-# A change of these fields creates a revision. A decision freezes them.
+# A change of these fields creates a revision if a value differs. A decision freezes them.
 REVISED = frozenset({"application_data", "applicants"})
 
 
@@ -279,13 +279,13 @@ def change_application(
         # The UPDATE statement checks the status again, so a concurrent decision has priority.
         if not unfrozen.update(**columns):
             raise RecordNotEditable("The application's status does not allow changes of its data or of `share`.")
-        if is_revised:
+        if is_revised and (changed := differences(application.application_data, data) | whose):
             ApplicationRevision.objects.create(
                 application=application,
                 status=application.status,
                 sha256=sha256(canonical_json(data)).hexdigest(),
                 applicants_sha256=columns.get("applicants_sha256", application.applicants_sha256),
-                changes=differences(application.application_data, data) | whose,
+                changes=changed,
                 updated_by=updated_by,
                 changed_at=now,
                 principal=actor.user,

@@ -3,6 +3,7 @@
 Each kind of entry costs a query, which uses an index by account.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,8 @@ from credit.core.profile import title_of
 from credit.models import Application, ApplicationRevision, DecisionAnchor
 from identity.bank.models import BankItem
 from identity.kyc.models import KycVerification
+
+_APPLICANT_MEMBER = re.compile(r"applicants\[(\d+)\]\.(.+)")
 
 
 def deliveries(application: Application) -> list[TimelineEntry]:
@@ -73,6 +76,10 @@ def changes_in_words(changes: Any, members: Mapping[str, Any], currency: str | N
     for path, change in changes.items():
         if not isinstance(change, dict):
             rows.append((path, change, ""))
+            continue
+        if member := _APPLICANT_MEMBER.fullmatch(path):
+            # Revisions don't contain the values of applicants.
+            rows.append((f"Applicant {int(member[1]) + 1}: {words(member[2]).replace('.', ', ')}", "changed", ""))
             continue
         title = title_of(path, members.get(path, {})) if path.isidentifier() else path
         is_money = path.endswith("_cents")

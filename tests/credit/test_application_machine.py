@@ -91,8 +91,8 @@ class ApplicationMachine(RuleBasedStateMachine):
         if answer.status_code == 200:
             if value != self.data:
                 self.pending = None
+                self.revisions += 1
             self.data = value
-            self.revisions += 1
 
     @rule()
     def expire(self):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from config.core.json_text import canonical_json
 from credit.core.differences import CHANGES_MAX, differences
 from credit.models import ApplicationRevision
+from tests.credit.applicants import PERSON
 from tests.factories import ApplicationFactory, UserFactory
 from tests.properties import examples
 
@@ -54,4 +55,8 @@ def test_back_office_shows_revision_differences_only_to_staff_with_data_access(a
     assert ("quartz" in page) == is_seen
     revision = ApplicationRevision.objects.get()
     assert revision.changes == {"purpose": {"before": "quartz", "after": "zircon"}}
+    api.replace(f"/applications/{application.pk}", {"updated_by": "x", "applicants": [PERSON]})
+    page = client.get(f"/admin/credit/application/{application.pk}/change/").content.decode()
+    assert ("<td>Applicant 1: legal name</td><td>changed</td><td></td>" in page) == is_seen
+    assert "<td>Applicant 1: address, city</td>" in page or not is_seen
     assert "quartz" not in client.get(f"/admin/credit/applicationrevision/{revision.pk}/change/").content.decode()
