@@ -99,7 +99,7 @@ class TranslationForm(SeenForm):
         return [*sections.items()]
 
     def clean(self) -> None:
-        """Set `changed`, the terms with the entered texts, which are validated as in the API."""
+        """Set `changed`, the terms with the entered texts, which are validated as in the API and differ."""
         texts: dict[str, Any] = {}
         for name, path in self.paths.items():
             if text := self.cleaned_data.get(name):
@@ -109,6 +109,9 @@ class TranslationForm(SeenForm):
                 part[path[-1]] = text.replace("\r\n", "\n")
         translations = {**(self.terms.get("translations") or {}), self.language: texts}
         terms = {**self.terms, "translations": {key: value for key, value in translations.items() if value} or None}
+        if terms == self.terms:
+            self.add_error(None, "You changed no text, so nothing was stored.")
+            return
         try:
             self.changed = OfferRequestSerializer.read(terms)
         except ValidationFailed as refusal:
