@@ -6,7 +6,7 @@ A new decision answers the request. A decided case is reopened first.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth import get_user_model
 from django.http import HttpRequest
@@ -22,7 +22,10 @@ from config.backoffice.personal import mask
 from config.backoffice.records import Button
 from config.backoffice.timeline import TimelineEntry
 from config.core.encryption import UnreadableSecret
+from config.core.errors import ApiError
+from config.core.lifecycle import Actor
 from credit.console.notices import STATEMENT, VIEW_REQUESTS, days_left
+from credit.console.reopening import reopens
 from credit.core import machine as states
 from credit.core.loan_words import in_words as loan_in_words
 from credit.core.reasons import in_words, reasons_of
@@ -57,6 +60,13 @@ class ReconsiderationConsole(ReviewAdmin):
             return rows
         statement = _statement_of(asked, is_masked=getattr(record, "is_masked", False))
         return [*rows, *self.earlier_decision(record, asked), {"name": STATEMENT, "value": statement or NOTHING}]
+
+    def refusal_of(self, record: Any, to: str, actor: Actor) -> ApiError | None:
+        """Block the reopening for reviewers who must not answer the open request."""
+        refusal = super().refusal_of(record, to, actor)
+        if refusal is None and reopens(record, to) and (asked := record.open_review_request) is not None:
+            return cast("ApiError | None", asked.refusal_for(actor))
+        return refusal
 
     def button_label(self, to: str, record: Any) -> str:
         """Name the decision that upholds the earlier decision on the page that confirms it."""

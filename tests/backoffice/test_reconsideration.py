@@ -115,13 +115,17 @@ def test_reopened_case_is_assigned_and_offers_to_uphold_or_change_the_decision(r
     assert "Uphold" not in page
 
 
-def test_participant_of_the_earlier_decision_can_reopen_but_not_answer(first, application):
+def test_participant_of_the_earlier_decision_can_neither_reopen_nor_answer(first, application):
     client = backoffice_client(first)
     for address in (page_of(application), request_page()):
         page = text_of(client.get(address))
         assert "You took part in the earlier decision, so another reviewer must answer." in page
         assert "Reopen to answer" not in page
-    assert "assigned to you" not in text_of(client.get(move_of(application, "under_review")))
-    confirm(client, move_of(application, "under_review"))
-    assert Application.objects.get(pk=application.pk).status == "under_review"
-    assert not Assignment.objects.exists()
+    page = client.get(page_of(application))
+    assert page.context["actions"] == []
+    refusal = "The applicant has requested reconsideration. A reviewer who did not decide before must decide."
+    assert ("under_review", refusal) in [(button.name, button.refusal) for button in page.context["rare"]]
+    move = move_of(application, "under_review")
+    for response in (client.get(move, follow=True), client.post(move, {"seen": "x"})):
+        assert refusal in text_of(response)
+    assert Application.objects.get(pk=application.pk).status == "rejected"
