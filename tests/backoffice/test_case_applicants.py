@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
+from config.core.encryption import sealed_values
 from config.core.lifecycle import Actor
 from credit.applications.services import change_application
 from credit.core.applicants import Applicants
@@ -82,7 +83,7 @@ def test_case_timeline_shows_a_change_of_applicants_without_names(reviewers_clie
     )
     Application.objects.update(applicants=None)
     shown = page(reviewers_client, case)
-    assert "applicants[1].legal_name" in shown
+    assert "Applicant 2: legal name" in shown
     assert "Li Wei" not in shown
 
 
@@ -129,6 +130,13 @@ class TestNames:
             assert "•••" in text, address
             assert "Quillfeather" not in text, address
         assert opened == []
+
+    def test_title_with_an_arabic_name_reads_from_left_to_right(self, reviewers_client, case):
+        applicants = sealed_values(case, applicants=Applicants.of([{**PERSON, "legal_name": "عمر"}]))
+        Application.objects.filter(pk=case.pk).update(**applicants)
+        for address in self.addresses(case):
+            shown = reviewers_client.get(address).content.decode()
+            assert '<bdi dir="ltr">عمر · A-' in shown or '<bdi class="legal-name">عمر</bdi>' in shown, address
 
     def test_displaying_legal_names_executes_no_additional_statements(
         self, reviewers_client, case, django_assert_max_num_queries
