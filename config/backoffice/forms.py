@@ -1,8 +1,10 @@
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from django import forms
 
+from config.core.errors import ApiError
 from config.core.names import shows_nothing
 
 
@@ -55,6 +57,26 @@ class SeenForm(forms.Form):
     def opens_fieldset(self) -> bool:
         """Check whether the group of `fieldset` is open because it has an invalid field."""
         return any(field.errors for field in self.fieldset[1])
+
+    def field_of(self, path: str) -> str:
+        """Return the name of the form's field for the path or the name of a field of the API."""
+        return re.split(r"[./]", path)[-1]
+
+    def set_errors(self, error: ApiError | forms.ValidationError) -> None:
+        """Set an action's error on the fields that it names, or on the form, with the labels of the form's fields."""
+        if isinstance(error, forms.ValidationError):
+            self.add_error(None, error)
+            return
+        details = error.details if isinstance(error.details, list) else []
+        errors = [(self.field_of(str(row.get("field"))), str(row.get("message"))) for row in details]
+        if not errors or any(field not in self.fields for field, _ in errors):
+            errors = [("", str(error))]
+        for field, message in errors:
+            self.add_error(field or None, re.sub(r"`([a-z_]+)`", self._label_of, message))
+
+    def _label_of(self, name: re.Match[str]) -> str:
+        field = self.fields.get(self.field_of(name[1]))
+        return name[0] if field is None else f"“{field.label}”"
 
     def focus(self) -> None:
         """Mark the first invalid field, or the first field if all are valid, for the focus of the script.

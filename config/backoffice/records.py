@@ -2,8 +2,8 @@
 
 A button is a `RecordAction`. The button opens a confirmation page with the consequences. The POST of that page calls
 `run` with the request, the record, and the form. `run` returns a message or a response. If `run` raises ApiError or
-ValidationError, the error's text is displayed on the record's page. `show_secret` returns a page that displays a secret
-once.
+ValidationError, the confirmation page is displayed again with the error and the entered values. `show_secret` returns a
+page that displays a secret once.
 """
 
 import re
@@ -132,6 +132,10 @@ class ReadOnlyAdmin(Exports):
     def kind(self) -> str:
         return str(self.opts.verbose_name)
 
+    @property
+    def kinds(self) -> str:
+        return str(self.opts.verbose_name_plural)
+
     def address_of(self, page: str, pk: Any = None, *arguments: Any) -> str:
         """Return the URL of a page of this admin: "changelist", or a record's "change", "move" or "do"."""
         name = f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_{page}"
@@ -248,7 +252,8 @@ class ReadOnlyAdmin(Exports):
         def run() -> str | HttpResponse:
             if form.cleaned_data["seen"] != action.seen(record):
                 raise ValidationError(
-                    f"The {self.kind} changed after you opened the page, so the action was not executed."
+                    f"The {self.kind} changed after you opened the page, so the action was not executed. Check its "
+                    "page, then send the form again."
                 )
             outcome = action.run(request, record, form)
             self.log_change(request, record, f"{action.label}. {action.logged(form)}".strip())
@@ -283,29 +288,36 @@ class ReadOnlyAdmin(Exports):
 
         A button named `preview` displays the page again, with the consequences of the form. If `unseen` in `page` is
         true, the page is also displayed again, because it has not yet displayed the figures that follow from the form.
-        The same applies to texts that the form inserted.
+        The same applies to texts that the form inserted, and to an error of the action. The page then has the error and
+        the entered values. A form without visible fields has no values, so the record's page displays its error.
         """
-        if not form.is_valid() or "preview" in request.POST or page.get("unseen") or form.inserted:
-            form.focus()
-            title = f"{page['label']}: {self.kind} {self.name_of(request, record)}"
-            is_summarized = form.is_bound and "preview" not in request.POST
-            shown = {
-                "title": title,
-                "form": form,
-                "media": self.media + form.media,
-                "summarized": is_summarized,
-                **page,
-            }
-            return self.draw(request, "backoffice/confirm.html", record, **shown)
-        try:
-            outcome = run()
-        except (ApiError, ValidationError) as error:
-            messages.error(request, "; ".join(error.messages) if isinstance(error, ValidationError) else str(error))
-        else:
-            if isinstance(outcome, HttpResponse):
-                return outcome
-            messages.success(request, outcome)
-        return HttpResponseRedirect(self.record_address(record, request))
+        is_sent = form.is_valid() and "preview" not in request.POST and not page.get("unseen") and not form.inserted
+        if is_sent:
+            try:
+                outcome = run()
+            except (ApiError, ValidationError) as error:
+                form.set_errors(error)
+                # The page displays the record's current state, to which the form is then bound.
+                data: Any = form.data
+                form.data = data = data.copy()
+                data["seen"] = form.initial["seen"]
+                if not form.visible_fields():
+                    messages.error(request, " ".join(map(str, form.non_field_errors())))
+                    return HttpResponseRedirect(self.record_address(record, request))
+            else:
+                if isinstance(outcome, HttpResponse):
+                    return outcome
+                messages.success(request, outcome)
+                return HttpResponseRedirect(self.record_address(record, request))
+        form.focus()
+        shown = {
+            "title": f"{page['label']}: {self.kind} {self.name_of(request, record)}",
+            "form": form,
+            "media": self.media + form.media,
+            "summarized": form.is_bound and "preview" not in request.POST,
+            **page,
+        }
+        return self.draw(request, "backoffice/confirm.html", record, **shown)
 
 
 class OwnedRecords(ReadOnlyAdmin):

@@ -3,7 +3,7 @@
 Every decision calls the model's `transition_to`, so that the same rules apply as in the API.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -16,7 +16,8 @@ from django.utils.text import capfirst
 
 from config.backoffice.consoles import may, sides_of
 from config.backoffice.forms import TransitionForm
-from config.backoffice.html import chip, words
+from config.backoffice.html import chip, time_in_words, words
+from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import Button, OwnedRecords, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries, latest_first
@@ -182,13 +183,16 @@ class Transitions(OwnedRecords):
 
     def transition_view(self, request: HttpRequest, record: Any, to: str) -> HttpResponse:
         """Display a transition's form and consequences (GET), or execute it (POST)."""
-        refusal = record.check_transition(to, self.actor_of(request))
-        if refusal is not None:
-            messages.error(request, self.refusal_in_words(record, to, refusal))
+        refusal = self.refusal_of(record, to, self.actor_of(request))
+        why = refusal and " ".join([self.refusal_in_words(record, to, refusal), *_newest_move(record, to, refusal)])
+        if why and request.method != "POST":
+            messages.error(request, why)
             return HttpResponseRedirect(self.record_address(record, request))
         posted = request.POST if request.method == "POST" else None
         initial = {"seen": self.seen_state(record), **self.initial_of(record, to)}
         form = self.form_of(request, to, posted, initial=initial)
+        if why:
+            form.add_error(None, why)
         return self.confirmed(
             request,
             record,
@@ -247,3 +251,13 @@ class Transitions(OwnedRecords):
         """Delete the record's assignment if its status ends the work."""
         if record.status in self.ends_work:
             Assignment.objects.filter(**named(record)).delete()
+
+
+def _newest_move(record: Any, to: str, refusal: ApiError) -> Iterator[str]:
+    """Yield a sentence about the newest status change if the record's status rules out the transition."""
+    if not isinstance(refusal, InvalidTransition) or to in record.requestable():
+        return
+    move = record.history.select_related("principal").order_by("-position").first()
+    if move is not None:
+        by = "The system" if move.principal is None else person_name(move.principal)
+        yield f"{by} changed the status to “{words(move.status)}” at {time_in_words(move.changed_at)} UTC."

@@ -1,20 +1,24 @@
 """The forms of an application's transitions: a form for each new status."""
 
 from collections.abc import Collection
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar
 
 from django import forms
+from django.utils import timezone
 
 from config.backoffice.bases import TransitionForm
 from config.backoffice.forms import ReasonField, TemplateSelect
+from config.backoffice.html import day_in_words
 from config.core.casework import ReplyTemplate
 from config.core.names import clean_words
 from credit.console.forms import (
+    API_NAMES,
     CODES,
     COUNTERED,
     DAY,
     LOAN_FIELDS,
+    OTHER_LABEL,
     REASON_CHOICES,
     UNCHANGED,
     loan_fields,
@@ -24,10 +28,26 @@ from credit.console.text_language import add_language, chosen_in
 from credit.core.figures import money
 from credit.core.loan_words import display, months_in_words
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
-from credit.core.reasons import APPROVED_TEXT, OTHER, OTHER_TEXT_MAX, Reason, faults_of, in_words, text_of
+from credit.core.reasons import (
+    APPROVED_TEXT,
+    OF_A_REPORT,
+    OTHER,
+    OTHER_TEXT_MAX,
+    REASONS,
+    Reason,
+    in_words,
+    names_no_factor,
+    text_of,
+)
 from credit.models.documents import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
+from credit.terms.counteroffers import OPEN_MAX_DAYS
 
 TEMPLATES_MAX = 100
+UNSPECIFIC = "This is no specific reason. Enter what was insufficient, such as income, employment, or collateral."
+WITHOUT_REPORT = (
+    "This reason refers to a credit report. Select a report that the decision uses, or another reason, such as "
+    f"“{REASONS['inquiries_stated']}”."
+)
 
 
 class ApplicationTransitionForm(TransitionForm):
@@ -164,6 +184,12 @@ class LoanForm(ApplicationTransitionForm):
     def add_fields(self) -> None:
         super().add_fields()
         self.fields.update(loan_fields(self.currency))
+        if self.initial.get("term_months"):
+            self.fields["term_months"].help_text = ""
+
+    def field_of(self, path: str) -> str:
+        name = super().field_of(path)
+        return API_NAMES.get(name, name)
 
     def terms(self) -> dict[str, Any]:
         """Return the submitted terms."""
@@ -196,14 +222,19 @@ class ReasonsForm(ApplicationTransitionForm):
         """Add an error to the field of an invalid principal reason."""
         cleaned = super().clean() or self.cleaned_data
         has_other = OTHER in map(cleaned.get, CODES)
-        if has_other != bool(cleaned.get("other")):
-            self.add_error("other", "Enter the other reason, and select it as a principal reason.")
+        if has_other and not cleaned.get("other"):
+            self.add_error("other", "Enter the other reason.")
+        elif cleaned.get("other") and not has_other:
+            self.add_error("other", f"Select “{OTHER_LABEL}” as a principal reason, or empty this field.")
         texts = [text_of(reason) for reason in self.reasons()]
         if len(texts) != len(set(texts)):
             twice = next(position for position, text in enumerate(texts) if text in texts[:position])
             self.add_error([*CODES][twice], "Select each principal reason only once.")
-        elif faults := faults_of(self.reasons(), has_report=bool(cleaned.get("report_ids"))):
-            self.add_error("other" if has_other else "code_1", faults)
+        if has_other and cleaned.get("other") and names_no_factor(cleaned["other"]):
+            self.add_error("other", UNSPECIFIC)
+        for name in CODES:
+            if cleaned.get(name) in OF_A_REPORT and not cleaned.get("report_ids"):
+                self.add_error(name, WITHOUT_REPORT)
         return cleaned
 
     def reasons(self) -> list[Reason]:
@@ -254,7 +285,7 @@ class CounterofferForm(LoanForm, ReasonsForm):
         self.fields.pop("reason_template", None)
         self.fields["reason"].widget = forms.HiddenInput()
         self.fields["expires_on"] = forms.DateField(
-            label="Last day to accept", widget=DAY, help_text="At most 90 days from now (UTC)."
+            label="Last day to accept", widget=DAY, help_text=f"At most {OPEN_MAX_DAYS} days from now (UTC)."
         )
         self.order_fields([*LOAN_FIELDS, "expires_on", *CODES, "other", "reason", "seen"])
 
@@ -273,8 +304,19 @@ class CounterofferForm(LoanForm, ReasonsForm):
         for name, text in known.items():
             self.fields[name].help_text = text and f"If empty: {text}."
 
+    def clean_expires_on(self) -> date:
+        day: date = self.cleaned_data["expires_on"]
+        today = timezone.now().date()
+        first, last = today + timedelta(days=1), today + timedelta(days=OPEN_MAX_DAYS)
+        if not first <= day <= last:
+            raise forms.ValidationError(f"Enter a day from {day_in_words(first)} to {day_in_words(last)} (UTC).")
+        return day
+
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
+        day, first = map(cleaned.get, ("expires_on", "first_payment_on"))
+        if day and first and day >= first:
+            self.add_error("expires_on", f"Enter a day before the first payment on {day_in_words(first)}.")
         if self.errors.keys().isdisjoint(LOAN_FIELDS) and not self.changes_request():
             self.add_error("amount", UNCHANGED)
         return cleaned

@@ -8,6 +8,7 @@ from typing import Any
 
 from django import forms
 
+from config.backoffice.forms import SeenForm
 from config.core.currencies import separators, to_minor_units, to_units
 from config.core.errors import ApiError
 from config.core.figure_fields import AmountField, FigureField
@@ -24,6 +25,8 @@ UNCHANGED = (
     "application instead."
 )
 _AMOUNTS = {"amount": "amount_cents", "fee": "fee_cents"}
+# The names of the fields in the API, if they differ from those of the form.
+API_NAMES = {**{name: field for field, name in _AMOUNTS.items()}, "expires_at": "expires_on"}
 DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
 
@@ -72,17 +75,13 @@ def initial_terms(terms: Mapping[str, Any], currency: str | None) -> dict[str, A
     return {**amounts, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
 
 
-def set_errors(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
+def set_errors(form: SeenForm, refusal: ApiError) -> list[tuple[str, str]]:
     """Set the errors of a loan on the form's fields. For an unsubmitted form, return the errors as rows instead."""
-    fields = {name: field for field, name in _AMOUNTS.items()}
+    if form.is_bound:
+        form.set_errors(refusal)
+        return []
     details: Any = refusal.details or ()
-    members = [(detail["field"].rpartition(".")[2], detail["message"]) for detail in details]
-    errors = [(fields.get(member, member), message) for member, message in members]
-    if not form.is_bound:
-        return [(str(form.fields[field].label), message) for field, message in errors]
-    for field, message in errors:
-        form.add_error(field, message)
-    return []
+    return [(str(form.fields[form.field_of(detail["field"])].label), detail["message"]) for detail in details]
 
 
 def terms_of(cleaned: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
@@ -122,9 +121,10 @@ _REASON_GROUPS = {
     "Residence and identity": ("residence", "identity"),
     "The application": ("application", "collateral"),
 }  # fmt: skip
+OTHER_LABEL = "Another reason, in your words"
 REASON_CHOICES: list[Any] = [
     ("", "—"),
-    (OTHER, "Another reason, in your words"),
+    (OTHER, OTHER_LABEL),
     *(
         (group, [(code, text) for code, text in REASONS.items() if code.startswith(prefixes)])
         for group, prefixes in _REASON_GROUPS.items()

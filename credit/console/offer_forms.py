@@ -1,6 +1,5 @@
 """The forms with which a lender's owners create, change, and deactivate offers."""
 
-from contextlib import suppress
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -138,14 +137,6 @@ def eu_terms(cleaned: dict[str, Any], before: dict[str, Any], currency: str | No
     }
 
 
-def field_of(path: str) -> str:
-    """Return the name of the form field for a path of the terms, such as `example.months` or `texts.drawdown`."""
-    name, _, member = path.partition(".")
-    if name == "texts":
-        return f"text_{member}"
-    return _EXAMPLE.get(member, "example_amount") if name == "example" else name
-
-
 KINDS = (
     "personal_loan", "auto_loan", "bridge_loan", "business_loan", "home_equity_loan", "home_improvement", "mortgage",
     "student_loan", "line_of_credit", "credit_card", "overdraft",
@@ -244,10 +235,19 @@ class OfferForm(SeenForm):
             raise forms.ValidationError("Enter whole numbers of months, separated by commas: 12, 24, 36.")
         return [int(part) for part in parts]
 
+    def field_of(self, path: str) -> str:
+        """Return the name of the form field for a path of the terms, such as `example.months` or `/texts/drawdown`."""
+        name, _, member = path.replace("/", ".").strip(".").partition(".")
+        if name == "texts":
+            return f"text_{member}"
+        if name == "example":
+            return _EXAMPLE.get(member, "example_amount")
+        return next((field for field, term in _MEMBERS.items() if term == name), name)
+
     def read(self, before: dict[str, Any]) -> dict[str, Any]:
         """Return all terms, validated as in the API. `before` has the terms that the form doesn't contain.
 
-        Raises ValidationFailed, and sets the messages of the error on the form's fields.
+        Raises ValidationFailed.
         """
         facts = self.cleaned_data
         terms = {
@@ -261,16 +261,7 @@ class OfferForm(SeenForm):
             **eu_terms(facts, before, self.currency),
         }
         terms["translations"] = pruned(terms.get("translations"), terms)
-        try:
-            return OfferRequestSerializer.read(terms)
-        except ValidationFailed as refusal:
-            fields = {member: field for field, member in _MEMBERS.items()}
-            details: Any = refusal.details or ()
-            for detail in details:
-                path = str(detail["field"]).replace("/", ".").strip(".")
-                field = fields.get(path.partition(".")[0]) or field_of(path)
-                self.add_error(field if field in self.fields else None, detail["message"])
-            raise
+        return OfferRequestSerializer.read(terms)
 
 
 def initial_of(offer: Offer) -> dict[str, Any]:
@@ -291,9 +282,10 @@ def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
     """Return the cost of the largest loan with the form's terms. The form must display it before the offer is saved."""
     figures: list[tuple[str, str]] = []
     if form.is_bound and form.is_valid():
-        with suppress(ValidationFailed):
-            # The form's fields have the messages of the error.
+        try:
             figures = _payments(form.read(_before(record)))
+        except ValidationFailed as refusal:
+            form.set_errors(refusal)
     return preview(form, figures, tuple(_MEMBERS), "Show a quote")
 
 

@@ -224,7 +224,7 @@ def _note_rate(offer: "Offer", requested: Decimal | None) -> Decimal:
     if rate is None:
         raise MissingParameter("The query parameter `apr_percent` is required: this offer has no rate.")
     if low is not None and rate < low:
-        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer begin at {low}.")
+        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer begin at {low}%.")
     if high is not None and rate > high:
-        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer end at {high}.")
+        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer end at {high}%.")
     return rate

@@ -61,7 +61,7 @@ _SAYS_NOTHING = re.compile(
 )
 OTHER_TEXT_MAX = 120
 # These reasons refer to a consumer report, so they require a decision that used a report.
-_OF_A_REPORT = frozenset({"inquiries_recent"})
+OF_A_REPORT = frozenset({"inquiries_recent"})
 # A reason is not specific if it consists only of these English and Spanish words, such as "Insufficient points" or
 # "Does not meet credit policy". "Insufficient income" is specific.
 _ENGLISH = """
@@ -139,7 +139,7 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
                 f'`reasons[{position}]` has no specific factor: "{reason["text"]}". Name what was insufficient, such '
                 "as income, length of employment, or collateral."
             )
-        elif isinstance(reason, str) and reason in _OF_A_REPORT and not has_report:
+        elif isinstance(reason, str) and reason in OF_A_REPORT and not has_report:
             faults.append(
                 f"`reasons[{position}]`, `{reason}`, refers to a consumer report. Send `report_ids` as well, or "
                 "another code, such as `inquiries_stated`."

@@ -146,9 +146,9 @@ def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datet
         return
     highest = terms["apr_max_percent"] or terms["apr_min_percent"]
     if highest is not None and highest > cap:
-        raise AprAboveCap(f"`apr_max_percent` must not be above `apr_cap`: {cap}.")
+        raise AprAboveCap(f"`apr_max_percent` must not be above `apr_cap`: {cap}%.")
     if rate is not None and rate > cap:
-        raise AprAboveCap(f"The annual percentage rate of `example` is {rate}, above `apr_cap`: {cap}.")
+        raise AprAboveCap(f"The annual percentage rate of the example is {rate}%, above `apr_cap`: {cap}%.")
 
 
 def _columns(terms: dict[str, Any]) -> dict[str, Any]:

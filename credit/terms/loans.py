@@ -105,10 +105,10 @@ def compute(
         rate = _rate_of_line(loan, offer, today=today, where=where)
     highest, cap = (_percent(offer.get(name)) if bounded else None for name in ("apr_max_percent", "apr_cap"))
     if cap is not None and rate is not None and rate > cap:
-        raise AprAboveCap(f"The annual percentage rate is {rate}, above the offer's `apr_cap`: {cap}.")
+        raise AprAboveCap(f"The annual percentage rate is {rate}%, above the offer's `apr_cap`: {cap}%.")
     # The highest rate of an EU offer limits only the borrowing rate.
     if highest is not None and not conventions.is_eu and _is_dearer(terms, schedule, highest):
-        words = f"The annual percentage rate would be {terms.apr_percent}, above the offer's maximum of {highest}."
+        words = f"The annual percentage rate would be {terms.apr_percent}%, above the offer's maximum of {highest}%."
         _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
     terms.terms_sha256 = sha256(canonical_json(terms.to_dict())).hexdigest()
     return terms
@@ -232,9 +232,9 @@ def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterato
         yield "term_months", None, "The offer is a line of credit, which has no term."
     lowest, highest = lowest_rate({**offer, "apr_max_percent": None}), _percent(offer.get("apr_max_percent"))
     if lowest is not None and loan.rate_percent < lowest:
-        yield "rate_percent", number(lowest), f"The rates of the offer begin at {lowest.normalize():f}."
+        yield "rate_percent", number(lowest), f"The rates of the offer begin at {lowest.normalize():f}%."
     if highest is not None and loan.rate_percent > max(highest, lowest or highest):
-        yield "rate_percent", number(highest), f"The rates of the offer end at {highest}."
+        yield "rate_percent", number(highest), f"The rates of the offer end at {highest}%."
 
 
 def _refuse(broken: Any, where: str) -> None:

@@ -147,7 +147,7 @@ def test_uncollected_key_is_rejected_until_its_owner_collects_it(operations_clie
 def test_uncollected_key_can_be_revoked_and_rotated_again(operations_client, issued):
     send_form(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
-    assert "was not collected yet" in messages_of(
+    assert "was not collected yet" in text_of(
         send_form(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     )
     assert "has not collected this key" in messages_of(operations_client.get(button_of(fresh, "rotate")))
@@ -172,7 +172,7 @@ def test_resubmitted_rotation_form_creates_no_second_key(operations_client, own)
     fields = {"seen": seen_value(operations_client.get(address)), "grace_days": "2"}
     operations_client.post(address, fields)
     again = operations_client.post(address, fields)
-    assert "so the action was not executed" in messages_of(again)
+    assert "so the action was not executed" in text_of(again)
     assert ApiKey.objects.count() == 2
 
 

@@ -246,7 +246,7 @@ def test_outdated_or_repeated_transition_confirmation_changes_nothing(reviewers_
     seen = seen_value(reviewers_client.get(address))
     Application.objects.update(application_data={"amount": 2})
     response = reviewers_client.post(address, {"seen": seen})
-    assert "changed after you opened the page" in messages_of(response)
+    assert "changed after you opened the page" in text_of(response)
     application.refresh_from_db()
     assert application.status == "submitted"
     application = make()
@@ -254,7 +254,8 @@ def test_outdated_or_repeated_transition_confirmation_changes_nothing(reviewers_
     fields = {"seen": seen_value(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
     reviewers_client.post(address, fields)
     again = reviewers_client.post(address, fields)
-    assert "is already pending documents." in messages_of(again)
+    assert "is already pending documents. rita changed the status to “pending documents” at " in text_of(again)
+    assert again.context["form"]["reason"].value() == "Please"
     assert ApplicationHistory.objects.count() == 1
 
 
@@ -262,7 +263,7 @@ def test_four_eyes_forbids_a_decision_by_the_last_editor_of_the_data(reviewers_c
     settings.REVIEW_POLICY = "four_eyes"
     application = make(data_changed_by=reviewer)
     response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"})
-    assert "can't decide it" in messages_of(response)
+    assert "can't decide it" in text_of(response)
     application.refresh_from_db()
     assert application.status == "under_review"
 

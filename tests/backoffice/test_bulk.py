@@ -124,13 +124,26 @@ def test_reviewers_text_replaces_the_generated_rejection_text(reviewers_client):
 
 
 def test_back_office_rejection_with_invalid_reasons_is_rejected(reviewers_client):
-    for fields in [
-        {}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"},
-        {"code_1": "other"}, {"code_1": "bankruptcy", "other": "Not chosen"}, {"code_1": "other", "other": "x" * 121},
-    ]:  # fmt: skip
+    for fields, name, error in [
+        ({}, "code_1", "Select the principal reason."),
+        ({"code_2": "bankruptcy"}, "code_1", "Select the principal reason."),
+        ({"code_1": "made_up"}, "code_1", "Select a valid choice."),
+        ({"code_1": "bankruptcy", "code_2": "bankruptcy"}, "code_2", "Select each principal reason only once."),
+        ({"code_1": "other"}, "other", "Enter the other reason."),
+        (
+            {"code_1": "bankruptcy", "other": "The car"},
+            "other",
+            "Select “Another reason, in your words”",
+        ),
+        ({"code_1": "other", "other": "x" * 121}, "other", "Ensure this value has at most 120 characters"),
+        ({"code_1": "other", "other": "Credit policy"}, "other", "This is no specific reason."),
+        ({"code_1": "bankruptcy", "code_2": "inquiries_recent"}, "code_2", "This reason refers to a credit report."),
+    ]:
         response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
-        assert response.status_code == 200, fields
-        assert "errorlist" in response.content.decode(), fields
+        errors = response.context["form"].errors
+        assert [name] == [*errors], fields
+        assert errors[name][0].startswith(error), fields
+        assert response.context["form"]["reason"].value() == "No."
         assert not ApplicationHistory.objects.exists(), fields
 
 

@@ -155,14 +155,16 @@ class TestNextCase:
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
         assert status_of(proposed) == "rejected"
 
-    def test_invalid_decision_redirects_back_to_the_same_case(self, reviewers_client):
+    def test_decision_about_changed_data_displays_the_same_case_again(self, reviewers_client):
         application = make()
         make(submitted_at=timezone.now() - timedelta(days=30))
         address = move_of(application, "rejected")
         sent = {"seen": seen_value(reviewers_client.get(address)), "code_1": "bankruptcy", "next": "1"}
         Application.objects.filter(pk=application.pk).update(application_data={"a": 1})
         shown = reviewers_client.post(address, sent, follow=True)
-        assert shown.redirect_chain[-1][0] == page_of(application)
+        assert "changed after you opened the page" in text_of(shown)
+        form = shown.context["form"]
+        assert (form["code_1"].value(), form["seen"].value()) == ("bankruptcy", form.initial["seen"])
         assert not ApplicationHistory.objects.exists()
 
 

@@ -133,7 +133,7 @@ def test_rejection_form_stores_the_selected_reports(reviewers_client, scored_app
     report = reported(reviewers_client, scored_application)
     reasons = {"code_1": "inquiries_recent", "reason": "Too many inquiries."}
     _, refused = decide(reviewers_client, scored_application, "rejected", **reasons)
-    assert "refers to a consumer report" in text_of(refused)
+    assert "refers to a credit report" in text_of(refused)
     wrong = [str(scored_application.pk)]
     _, refused = decide(reviewers_client, scored_application, "rejected", **reasons, report_ids=wrong)
     assert "is not one of the available choices" in text_of(refused)

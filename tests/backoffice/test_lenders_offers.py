@@ -138,7 +138,17 @@ def test_offer_form_shows_api_errors_at_the_field(owner, lender):
     ):  # fmt: skip
         page = owner.post(make_of(lender), {"seen": seen, **FIELDS, **fields})
         assert {*fields} <= {*page.context["form"].errors}, fields
+        assert not any("`" in str(error) for error in page.context["form"].errors.values()), fields
     assert not Offer.objects.filter(name="Harbor loan").exists()
+    text = text_of(owner.post(make_of(lender), {"seen": seen, **FIELDS, "rate_min": "20"}))
+    assert "Must not be greater than “Highest interest rate”." in text
+
+
+def test_offer_form_shows_a_name_that_is_taken_at_the_field_and_keeps_the_values(owner, lender, offer):
+    form = send_form(owner, make_of(lender), **{**FIELDS, "rate_min": "5"}).context["form"]
+    assert "Must not look like the name of another active offer" in str(form.errors["name"])
+    assert form["rate_min"].value() == "5"
+    assert Offer.objects.latest("pk") == offer
 
 
 def test_only_owners_of_the_lender_can_create_or_change_offers(lender, offer, reviewers_client, superusers_client):
@@ -164,7 +174,8 @@ def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
     shown = owner.post(action_of(offer), sent)
     Offer.objects.filter(pk=offer.pk).update(version=7)
     answer = owner.post(action_of(offer), {**sent, "terms_seen": shown.context["terms_seen"]})
-    assert "changed after you opened the page" in messages_of(answer)
+    assert "changed after you opened the page" in text_of(answer)
+    assert answer.context["form"]["rate_min"].value() == "5"
     offer.refresh_from_db()
     assert offer.apr_min_percent == 6.9
 
@@ -238,7 +249,7 @@ def test_eu_offer_form_shows_errors_at_the_field_and_an_apr_above_the_cap(eu_own
         assert next(iter(fields)) in page.context["form"].errors, fields
     assert not Offer.objects.filter(name="Harbor loan").exists()
     text = text_of(confirm(eu_owner, make_of(lender), **{**EU_FIELDS, "apr_cap": "21.5"}))
-    assert "The annual percentage rate of `example` is 22.6330, above `apr_cap`: 21.5." in text
+    assert "The annual percentage rate of the example is 22.6330%, above “Highest legal APR”: 21.5%." in text
 
 
 def test_eu_offer_form_of_a_lender_without_contact_lists_missing_fields(owner, lender):

@@ -100,7 +100,7 @@ def test_account_with_a_generated_user_name_is_titled_by_its_name_or_address(rev
 def test_mail_for_a_new_password_counts_toward_the_limit_of_the_address(supports_client, person, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
-    assert "hourly limit of mails" in messages_of(send_form(supports_client, help_of(person, "mail-reset"), **BECAUSE))
+    assert "hourly limit of mails" in text_of(send_form(supports_client, help_of(person, "mail-reset"), **BECAUSE))
     assert OutgoingMail.objects.count() == 1
 
 

@@ -167,7 +167,7 @@ class TestMembers:
         seen = seen_value(owner.get(address))
         ProviderMember.objects.filter(user=lender.people["reader"]).update(role="owner")
         answer = owner.post(address, {"seen": seen, "role": "reviewer"})
-        assert "changed after you opened the page" in messages_of(answer)
+        assert "changed after you opened the page" in text_of(answer)
         owner = console_client(lender.people["owner"])
         change, remove = (self.address_of(lender, "reader", verb) for verb in ("change", "remove"))
         assert "The role of reader-quartz is now reviewer." in messages_of(send_form(owner, change, role="reviewer"))

@@ -155,8 +155,12 @@ def test_second_open_proposal_for_an_application_is_rejected(four_eyes, reviewer
     application = make()
     propose(reviewers_client, application)
     assert "The application has a proposed decision" in text_of(colleagues_client.get(page_of(application)))
-    response = confirm(colleagues_client, move_of(application, "rejected"), code_1="bankruptcy")
-    assert "The application has a proposed decision" in text_of(response)
+    address = move_of(application, "rejected")
+    opened = colleagues_client.get(address, follow=True)
+    sent = colleagues_client.post(address, {"seen": "x", "code_1": "bankruptcy"})
+    for response in (opened, sent):
+        assert "The application has a proposed decision" in text_of(response)
+    assert sent.context["form"]["code_1"].value() == "bankruptcy"
     assert Proposal.objects.count() == 1
 
 

@@ -64,8 +64,8 @@ def test_approval_form_shows_the_cost_of_the_requested_or_entered_loan_without_d
     assert page.status_code == 200
     assert "$626.73" in text_of(page)
     page = console.post(address, {**fields, "rate_percent": "3", "preview": "Compute"})
-    assert list(page.context["form"].errors.items()) == [("rate_percent", ["The rates of the offer begin at 6.9."])]
-    assert "The rates of the offer begin at 6.9." in text_of(page)
+    assert list(page.context["form"].errors.items()) == [("rate_percent", ["The rates of the offer begin at 6.9%."])]
+    assert "The rates of the offer begin at 6.9%." in text_of(page)
     application.refresh_from_db()
     assert application.status == "under_review"
 
@@ -188,6 +188,30 @@ def test_back_office_counteroffer_requires_reasons_and_a_deadline(console, appli
         del fields[missing]
         assert "errorlist" in confirm(console, move_of(application, "counteroffer"), **fields).content.decode()
     assert not Counteroffer.objects.exists()
+
+
+def test_counteroffer_form_keeps_its_values_if_the_last_day_is_out_of_range(console, application):
+    address = move_of(application, "counteroffer")
+    for day, first_payment, error in (
+        (until(0), "", "Enter a day from "), (until(91), "", "Enter a day from "),
+        (until(30), until(20), "Enter a day before the first payment on "),
+        (until(20), until(20), "Enter a day before the first payment on "),
+    ):  # fmt: skip
+        fields = {**OFFERED, **BECAUSE, "first_payment_on": first_payment, "expires_on": day}
+        form = confirm(console, address, **fields).context["form"]
+        assert [(name, errors[0].startswith(error)) for name, errors in form.errors.items()] == [("expires_on", True)]
+        assert {name: form[name].value() for name in fields} == fields
+    assert not Counteroffer.objects.exists()
+
+
+def test_rejected_decision_of_a_colleague_shows_who_decided_and_keeps_the_typed_reason(console, application):
+    address = move_of(application, "approved")
+    fields = {"seen": seen_value(console.get(address)), "reason": "Income confirmed."}
+    colleague = staff_of("Reviewer", username="ruth")
+    confirm(backoffice_client(colleague), move_of(application, "rejected"), **BECAUSE)
+    page = console.post(address, fields)
+    assert "must be under review first. ruth changed the status to “rejected” at " in text_of(page)
+    assert page.context["form"]["reason"].value() == "Income confirmed."
 
 
 REQUESTED = {"amount": "10,000", "rate_percent": "6.9", "term_months": "24"}

@@ -290,7 +290,7 @@ def test_back_office_pages_of_a_review_fit_1280_and_1024_pixels(waiting_applicat
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.press("#id_rate_percent", "Tab")
     page.wait_for_selector("[data-figure=rate_percent] .errorlist")
-    assert "The rates of the offer begin at 9.9." in page.inner_text("[data-figure=rate_percent]")
+    assert "The rates of the offer begin at 9.9%." in page.inner_text("[data-figure=rate_percent]")
     page.fill("#id_rate_percent", "10")
     with page.expect_response(lambda response: response.request.method == "POST"):
         page.press("#id_rate_percent", "Tab")
