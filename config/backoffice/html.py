@@ -228,7 +228,7 @@ def without_link(opts: Any, name: str) -> Any:
 
     @admin.display(description=field.verbose_name, empty_value=NOTHING)
     def shown(record: Any) -> Any:
-        return getattr(record, name)
+        return getattr(record, name) or NOTHING
 
     return shown
 

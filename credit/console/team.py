@@ -136,6 +136,10 @@ class ProviderAdmin(NamedRecords):
     def kind(self) -> str:
         return "lender"
 
+    @property
+    def kinds(self) -> str:
+        return "lenders"
+
     def title_of(self, record: Provider) -> str:
         return record.name or str(record.pk)
 
