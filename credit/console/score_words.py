@@ -1,7 +1,6 @@
 """Describe the bins, inputs, and rules of a scorecard, and the differences between two definitions.
 
-This module computes no scores. Numbers have the same format as in the definition. Definitions must be valid
-(`definition.check`).
+This module computes no scores. Definitions must be valid (`definition.check`).
 """
 
 import re
