@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
+from allauth.account.utils import get_next_redirect_url
 from allauth.account.views import PasswordResetFromKeyView
 from django.conf import settings
 from django.contrib.auth.forms import BaseUserCreationForm
@@ -261,6 +262,13 @@ def adding(page: type[View]) -> Any:
 
 
 def _with_new_codes(request: HttpRequest) -> HttpResponse:
-    """Create codes, and display them in this response. Only hashes are stored, so no later page can display them."""
+    """Create codes, and display them in this response. Only hashes are stored, so no later page can display them.
+
+    The page leads to the page that required the second factor, if any.
+    """
     user: Any = request.user
-    return render(request, "account/recovery_codes.html", {"codes": make_codes(user, now=timezone.now())})
+    context = {
+        "codes": make_codes(user, now=timezone.now()),
+        "next": get_next_redirect_url(request) or reverse("mfa_index"),
+    }
+    return render(request, "account/recovery_codes.html", context)

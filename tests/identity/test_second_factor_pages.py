@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import urlsafe_b64decode
+from html import unescape
 from zlib import decompress
 
 import pytest
@@ -83,6 +84,17 @@ def test_user_logs_in_with_a_code_of_the_added_app_or_a_recovery_code(transactio
         assert other.post(LOG_IN, {"code": code}).headers["Location"] == "/account/"
         assert other.get("/account/email").status_code == 200
     assert "9 codes are left" in browser.get(HOME).content.decode()
+
+
+@pytest.mark.parametrize(("wanted", "leads_to"), [("/admin/?a=1", "/admin/?a=1"), ("https://evil.example/", HOME)])
+def test_recovery_codes_page_leads_to_the_page_that_required_the_factor(transactional_db, user, wanted, leads_to):
+    browser = reauthenticated(user)
+    links = re.findall(r'href="([^"]+/add[^"]*)"', browser.get(HOME, {"next": wanted}).content.decode())
+    assert len(links) == 2
+    add = unescape(links[0])
+    secret = secret_on(browser.get(add).content.decode())
+    page = browser.post(add, {"code": code_of(secret)}).content.decode()
+    assert f'<a class="button" href="{leads_to}">I have them</a>' in page
 
 
 def test_secret_of_a_pending_authenticator_app_is_encrypted_in_the_session(user):

@@ -80,7 +80,7 @@ def add_app(page, password, check=lambda _name: None):
     secret = page.inner_text("main code").replace(" ", "")  # The page shows the secret in groups of letters.
     page.fill("[name=code]", code_of(secret))
     go("button.primary", "recovery-codes")
-    go("a:has-text('I have them')", "second-factor")
+    go("a:has-text('I have them')", "after-recovery-codes")
     return secret
 
 

@@ -116,7 +116,6 @@ def test_a_reviewer_decides_waiting_applications_in_a_browser(waiting_applicatio
     page.goto("/admin/")
     visit.check_page("log-in")
     visit.enter("rita", visit.check_page)
-    visit.go("a:has-text('Back office')")
     visit.check_page("landing")
 
     visit.go("text=Applications to review")
