@@ -65,6 +65,7 @@ DOCUMENTED_METHODS = {
     "AddIndexConcurrently": "database_backwards database_forwards",
     "Operation": "database_backwards database_forwards describe state_forwards",
     "DateTimeField": "to_internal_value",
+    "ConfirmEmailView": "get_context_data post",
     "ContextMixin": "get_context_data",
     "DecimalField": "to_python",  # Django documents these methods of forms.
     "DefaultAccountAdapter": "add_message authenticate clean_email confirm_email generate_unique_username "

@@ -1,5 +1,6 @@
 """Settings for allauth: names, mails, limits, and the sign-up policy."""
 
+import re
 import secrets
 from contextlib import suppress
 from ipaddress import ip_address
@@ -36,6 +37,8 @@ from identity.accounts.log_in import WrongCredentials, log_in
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
 AFTER_CONFIRMATION = "after_confirmation"  # the session stores the page from which the sign-up started under this key
+# A mail's link contains only such a page, because strangers could put a message to the recipient into other text.
+_PLAIN_PATH = re.compile(r"/my/apply/[0-9]{1,19}")
 # For each of allauth's mails, our template, and the key of the link in the context.
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
@@ -155,6 +158,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         template, member = _MAILS.get(template_prefix, ("account_changed", ""))
         page = reverse("developers_keys" if template == "password_reset" else "account")
         path = urlsplit(str(context[member])).path if member else page
+        wanted = self.request.session.get(AFTER_CONFIRMATION, "") if template == "confirm_address" else ""
+        if _PLAIN_PATH.fullmatch(wanted):
+            path += f"?{urlencode({'next': wanted}, safe='/')}"
         queue_mail(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **options: Any) -> None:

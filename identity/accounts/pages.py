@@ -2,13 +2,15 @@
 
 from typing import Any, ClassVar
 
+from allauth.account import app_settings as allauth_settings
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.account.utils import get_next_redirect_url
-from allauth.account.views import PasswordResetFromKeyView
+from allauth.account.views import ConfirmEmailView, PasswordResetFromKeyView
 from django.conf import settings
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
+from django.core import signing
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
@@ -49,6 +51,26 @@ class NewPasswordPage(PasswordResetFromKeyView):  # type: ignore[misc]
         response: HttpResponse = super().form_valid(form)
         mark_device(response, User.objects.get(pk=self.reset_user.pk))
         return response
+
+
+class ConfirmPage(ConfirmEmailView):  # type: ignore[misc]
+    """The page behind the link that confirms a sign-up. After the confirmation, the link displays the result."""
+
+    def post(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().post(*args, **options)
+        except Http404:  # the link was used, or has expired
+            return self.get(*args, **options)
+
+    def get_context_data(self, **options: Any) -> Any:
+        return super().get_context_data(**options) | {"is_confirmed": self._is_confirmed()}
+
+    def _is_confirmed(self) -> bool:
+        try:
+            key = signing.loads(self.kwargs["key"], salt=allauth_settings.SALT)
+        except signing.BadSignature:
+            return False
+        return bool(EmailAddress.objects.filter(pk=key, verified=True).exists())
 
 
 def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's, for developers

@@ -42,7 +42,7 @@ urlpatterns = [
     path("invitation/<str:token>", pages.InvitationPage.as_view(), name="account_invitation"),
     path("claim/<str:token>", _whole(pages.ClaimPage), name="account_claim"),
     path("confirm", theirs.EmailVerificationSentView.as_view(), name="account_email_verification_sent"),
-    path("confirm/<str:key>", _whole(theirs.ConfirmEmailView), name="account_confirm_email"),
+    path("confirm/<str:key>", _whole(pages.ConfirmPage), name="account_confirm_email"),
     path("reauthenticate", theirs.ReauthenticateView.as_view(), name="account_reauthenticate"),
     path("email", reauthentication_required(_whole(pages.AddressPage), allow_get=True), name="account_email"),
     path("name", _whole(pages.NamePage), name="account_name"),

@@ -102,6 +102,39 @@ def test_address_confirmation_links_back_to_the_page_before_sign_up():
         assert follow(browser, link_in(mailed()[0]), {}).headers["Location"] == f"/account/login{expected}"
 
 
+@pytest.mark.parametrize(("wanted", "leads_to"), [
+    ("/my/apply/7", "/my/apply/7"), ("/my?buy=now", "/account/login"), ("https://evil.example/", "/account/login"),
+])  # fmt: skip
+def test_confirmation_in_another_browser_leads_to_the_chosen_loan(wanted, leads_to):
+    sign_up_page = {"email": EMAIL, "password1": PASSWORD, "next": wanted}
+    Client().post("/account/signup", sign_up_page)
+    (link,) = re.findall(r"https?://\S+", mailed()[0].body)
+    browser = Client()
+    page = browser.get(link).context
+    answer = browser.post(urlsplit(link).path, {"next": page["redirect_field_value"] or ""})
+    assert answer.headers["Location"] == leads_to
+
+
+def test_used_confirmation_link_shows_that_the_address_is_confirmed():
+    sign_up()
+    path = link_in(mailed()[0])
+    assert "This link has expired" in Client().get(f"{path}x").content.decode()
+    assert "Confirm this address" in Client().get(path).content.decode()
+    assert Client().post(path).status_code == 302
+    for answer in (Client().get(path), Client().post(path)):
+        page = answer.content.decode()
+        assert answer.status_code == 200
+        assert "Your address is confirmed" in page
+        assert "This link has expired" not in page
+        assert EMAIL not in page
+
+
+def test_result_page_of_the_sign_up_shows_the_typed_address_once():
+    browser = Client()
+    pages = [sign_up(browser, email=f" {EMAIL} "), *(browser.get("/account/confirm") for _ in range(2))]
+    assert [page.content.decode().count(f"We sent a mail to {EMAIL}.") for page in pages] == [0, 1, 0]
+
+
 def prune_after(days):
     prune(now=timezone.now() + timedelta(days=days))
 
