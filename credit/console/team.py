@@ -68,7 +68,7 @@ class AddForm(RoleForm):
 def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
     invite(actor=actor_of(request), email=email, role=role, provider_id=provider.pk, now=timezone.now())
-    return "The invitation is stored."
+    return "The invitation is stored. The link is mailed, unless the address has reached its hourly limit of mails."
 
 
 def _add(_request: HttpRequest, provider: Provider, form: Any) -> str:

@@ -36,7 +36,7 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
 
     Raises SecondFactorRequired and RateLimited. Raises InsufficientScope, or another error of the role's check, if the
     actor can't invite. Raises ValidationFailed for an invalid address, for a lender or group that the role does not
-    use, or if WAITING_MAX invitations are open.
+    use, if the lender has an open invitation of the address, or if WAITING_MAX invitations are open.
     """
     email = check_address(email)
     invitation = Invitation(
@@ -55,6 +55,10 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
             User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)
             if invitations_of(actor.user).waiting_at(now).count() >= WAITING_MAX:
                 raise ValidationFailed(f"You can have at most {WAITING_MAX} open invitations. Revoke one first.")
+        if any(_still_counts(other) for other in _others_of_lender(invitation, now)):
+            raise ValidationFailed.of_member(
+                "email", "The address has an open invitation to this lender. Revoke the invitation first."
+            )
         invitation.save(force_insert=True)
         token = make_link(PURPOSE, email=email, subject=str(invitation.pk), lasts=Invitation.VALID_FOR, now=now)
         address = f"{settings.APP_URL}{reverse('account_invitation', args=[token])}"
@@ -106,19 +110,29 @@ def _admit(invitation: Invitation, user: User, now: datetime) -> None:
     actor, details = Actor(user, f"invitation:{invitation.pk}"), {"role": invitation.role}
     AccountHistory.note("invitation.accepted", actor, now=now, object_id=invitation.pk, details=details)
     _record("accepted", invitation, now)
+    for other in _others_of_lender(invitation, now):
+        _end(other, actor, now)
+
+
+def _others_of_lender(invitation: Invitation, now: datetime) -> list[Invitation]:
+    """Return the other open invitations of the invitation's lender, if any, to the same address."""
+    if not invitation.provider_id:
+        return []
+    waiting = Invitation.objects.waiting_at(now).filter(provider_id=invitation.provider_id).exclude(pk=invitation.pk)
+    return [other for other in waiting.select_related("invited_by") if _is_to(other, invitation.email)]
+
+
+def _is_to(invitation: Invitation, email: str) -> bool:
+    try:
+        return comparable(invitation.email) == comparable(email)
+    except UnreadableSecret:
+        return False
 
 
 def waiting_for_staff(email: str, *, now: datetime) -> Invitation | None:
     """Return the open staff invitation for an address. Returns None if its inviter has lost the permission."""
     waiting = Invitation.objects.waiting_at(now).filter(role=STAFF).select_related("invited_by").order_by("pk")
-    for invitation in waiting:
-        try:
-            is_theirs = comparable(invitation.email) == comparable(email)
-        except UnreadableSecret:
-            continue
-        if is_theirs and _still_counts(invitation):
-            return invitation
-    return None
+    return next((each for each in waiting if _is_to(each, email) and _still_counts(each)), None)
 
 
 def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> None:
@@ -132,9 +146,13 @@ def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
     """Revoke an open invitation and its link. A closed invitation is not changed. Raises SecondFactorRequired."""
     require_second_factor(actor)
     with transaction.atomic():
-        if Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(revoked_at=now):
-            end_links(PURPOSE, subject=str(invitation.pk), now=now)
-            _note("revoked", invitation, actor, now)
+        _end(invitation, actor, now)
+
+
+def _end(invitation: Invitation, actor: Actor, now: datetime) -> None:
+    if Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(revoked_at=now):
+        end_links(PURPOSE, subject=str(invitation.pk), now=now)
+        _note("revoked", invitation, actor, now)
 
 
 def _still_counts(invitation: Invitation) -> bool:

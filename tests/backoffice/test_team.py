@@ -7,6 +7,7 @@ from django.utils import timezone
 from config.core.lifecycle import Actor
 from config.core.names import name_key
 from config.mail.models import OutgoingMail
+from config.mail.outbox import queue_mail
 from credit.core.eu_credit import LENDER_FIELDS
 from credit.models import Provider, ProviderMember
 from identity.accounts.invitations import invite
@@ -54,10 +55,18 @@ def test_owner_can_invite_a_lender_member_by_mail(lender):
 def test_invitation_above_the_limit_of_the_address_has_the_same_response_and_sends_no_mail(lender, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     owner = console_client(lender.people["owner"])
-    for _ in range(2):
-        answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
-        assert "The invitation is stored." in text_of(answer)
-    assert (Invitation.objects.count(), OutgoingMail.objects.count()) == (2, 1)
+    queue_mail("new@example.test", "has_no_account", {}, now=timezone.now())
+    answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
+    assert "The invitation is stored. The link is mailed, unless" in text_of(answer)
+    assert (Invitation.objects.count(), OutgoingMail.objects.count()) == (1, 1)
+
+
+def test_second_invitation_of_an_address_to_the_same_lender_is_rejected(lender):
+    owner = console_client(lender.people["owner"])
+    for email in ("new@example.test", "NEW@Example.test"):
+        answer = confirm(owner, invite_of(lender), email=email, role="reader")
+    assert "The address has an open invitation to this lender." in text_of(answer)
+    assert Invitation.objects.count() == OutgoingMail.objects.count() == 1
 
 
 def test_lender_and_offer_lists_show_owners_their_page_and_the_create_button(lender):

@@ -143,15 +143,32 @@ def test_only_the_owner_of_a_lender_can_invite_members(api, stranger_api, operat
     assert_error(api.send(PATH, {"email": EMAIL, "role": "member"}), 400, "E1001")
 
 
-def test_the_invitation_of_a_disabled_owner_grants_no_role(api, user, jane):
+def test_the_invitation_of_a_disabled_owner_grants_no_role(api, user):
     ProviderFactory(id="700", owner=user)
-    roles = ("member", "owner", "reviewer", "reader")
-    invitations_of_roles = [invited(api, role, provider_id="700")[1] for role in roles]
+    people = {role: person_with(f"{role}@example.org") for role in ("member", "owner", "reviewer", "reader")}
+    tokens = {role: invited(api, role, email=person.email, provider_id="700")[1] for role, person in people.items()}
     User.objects.filter(pk=user.pk).update(is_active=False)
-    for token in invitations_of_roles:
+    for role, token in tokens.items():
         with pytest.raises(LinkEnded):
-            accept(token, jane, timezone.now())
-    assert not ProviderMember.objects.filter(user=jane).exists()
+            accept(token, people[role], timezone.now())
+    assert not ProviderMember.objects.filter(user__in=people.values()).exists()
+
+
+def test_member_who_joins_a_lender_ends_the_other_invitations_of_the_address(api, user, jane):
+    for number in ("700", "701"):
+        ProviderFactory(id=number, owner=user)
+    first, token = invited(api, "reader", provider_id="700")
+    again = api.send(PATH, {"email": EMAIL.upper(), "role": "owner", "provider_id": "700"})
+    assert assert_error(again, 400, "E1001")["details"][0]["field"] == "email"
+    Invitation.objects.filter(pk=first["id"]).update(provider_id="701")
+    invited(api, "owner", email=EMAIL.upper(), provider_id="700")
+    Invitation.objects.filter(pk=first["id"]).update(provider_id="700")
+    elsewhere, _token = invited(api, "reader", provider_id="701")
+    accept(token, jane, timezone.now())
+    states = {shown["id"]: shown["state"] for shown in api.read(PATH).json()["invitations"]}
+    assert sorted(states.values()) == ["accepted", "revoked", "waiting"]
+    assert (states[first["id"]], states[elsewhere["id"]]) == ("accepted", "waiting")
+    assert ProviderMember.objects.get(user=jane).role == "reader"
 
 
 def test_fields_that_a_role_does_not_use_are_rejected(api, user):
