@@ -101,6 +101,8 @@ def test_page_of_a_sent_application_shows_the_offer_or_the_rejection_reason_firs
     world.submit(0)
     page = page_of(world.application)
     assert link in page
+    assert page.count("contact data are wrong, contact your lender.") == 1
+    assert '<section id="lender">' in page
     name = world.application.offer_snapshot["name"]
     assert page.index(name) < page.index("What happens next")
     world.reject(0, ["income_insufficient"])
