@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from allauth.account.adapter import get_adapter
+from allauth.account.models import EmailAddress
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import QuerySet
@@ -236,6 +237,12 @@ def _latest_person(request: HttpRequest) -> Any:
     return next((applicants.persons[0] for applicants, _status in latest_applicants(request.user)), None)
 
 
+def _new_person(request: HttpRequest) -> Any:
+    """Return an applicant with only the account's confirmed email address, or None without such an address."""
+    address = EmailAddress.objects.filter(user=request.user.pk, primary=True, verified=True).first()
+    return address and {"email": address.email, "address": {}}
+
+
 class ApplyPage(_FormPage):
     """The form of a new application. Nothing is stored before the user submits the form."""
 
@@ -243,7 +250,8 @@ class ApplyPage(_FormPage):
         offer, person = self._offer(offer_id), _latest_person(request)
         if fields := restored(request):
             return _show(request, _forms_of(request, offer, fields), prefilled_from="session")
-        typed = _forms_of(request, offer, person=person, loan=loan_from(request.GET, offer))
+        loan = loan_from(request.GET, offer)
+        typed = _forms_of(request, offer, person=person or _new_person(request), loan=loan)
         return _show(request, typed, prefilled_from="application" if person else "")
 
     def post(self, request: HttpRequest, offer_id: str) -> HttpResponse:
@@ -274,7 +282,8 @@ class LinkPage(InTheirLanguage):
             may_sign_up = get_adapter(request).is_open_for_signup(request)
             facts = {"offer": offer_to_read(offer), "rows": rows_of(offer), "may_sign_up": may_sign_up}
             return render(request, "credit/my/link.html", facts)
-        return _show(request, _forms_of(request, offer, prefill=prefill), prefilled_from="link")
+        typed = _forms_of(request, offer, prefill=prefill, person=_new_person(request))
+        return _show(request, typed, prefilled_from="link")
 
 
 class EditPage(_FormPage):

@@ -1,6 +1,7 @@
 """Test the estimate, the prefilled applicant, and the missing figures of the application form."""
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.utils import timezone
 
 from credit.core.figures import money
@@ -41,13 +42,20 @@ class TestEstimate:
         assert "Compute the installments" not in page
 
 
-def test_new_form_has_the_applicant_of_the_latest_application_and_a_draft_its_installments(user):
+def test_new_form_has_the_accounts_address_or_the_latest_applicant_and_a_draft_its_installments(user):
     path = f"/my/apply/{listed(application_schema=SCHEMA).pk}"
-    assert "from your latest application" not in browser_of(user).get(path).content.decode()
+    address = EmailAddress.objects.create(user=user, email="confirmed@example.test", primary=True)
+    assert 'value="confirmed@example.test"' not in browser_of(user).get(path).content.decode()
+    address.verified = True
+    address.save()
+    page = browser_of(user).get(path).content.decode()
+    assert 'value="confirmed@example.test"' in page
+    assert "from your latest application" not in page
     send(path, user, "save", **TYPED)
     page = browser_of(user).get(path).content.decode()
     assert "from your latest application" in page
     assert 'value="Ada Example"' in page
+    assert 'value="ada@example.test"' in page
     assert "8000.50" not in page
     assert 'value="Ada Example"' not in browser_of(UserFactory()).get(path).content.decode()
     draft = browser_of(user).get(f"/my/applications/{draft_of(user).pk}/edit").content.decode()
