@@ -53,16 +53,16 @@ class FigureField(forms.DecimalField):
             if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}([{blanks}])\d{{3}}(?:\1\d{{3}})*{decimals}", value):
                 value = re.sub(f"[{blanks}]", "", value)
             elif is_raised or re.search(f"[{blanks}]", value) or value.count(point) > 1:
-                raise _misread(group, point)
+                raise self._misread()
             value = value.replace(point, ".")
             if _DIGIT.search(value) and not _NUMBER.fullmatch(value):
-                raise _misread(group, point)
+                raise self._misread()
         return super().to_python(value)
 
-
-def _misread(group: str, point: str) -> forms.ValidationError:
-    text = gettext("Enter a number such as %s. Use its separators for thousands and decimals.")
-    return forms.ValidationError(text % f"8{group}000{point}50")
+    def _misread(self) -> forms.ValidationError:
+        group, point = separators(self.currency)
+        text = gettext("Enter a number such as %s. Use its separators for thousands and decimals.")
+        return forms.ValidationError(text % (f"8{group}000" if self.decimal_places == 0 else f"8{group}000{point}50"))
 
 
 class AmountField(FigureField):
@@ -74,3 +74,10 @@ class AmountField(FigureField):
     def __init__(self, currency: str | None, **options: Any) -> None:
         options = {"decimal_places": exponent_of(currency), "sign": currency or "$", **options}
         super().__init__(currency=currency, **options)
+
+    def to_python(self, value: Any) -> Any:
+        """Parse the input. An amount with too many decimal places, such as `8.000`, has a misplaced separator."""
+        number = super().to_python(value)
+        if number is not None and number.is_finite() and -number.as_tuple().exponent > (self.decimal_places or 0):
+            raise self._misread()
+        return number

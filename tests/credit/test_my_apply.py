@@ -75,7 +75,8 @@ WRONG = [
     },
     {"data-amount_cents": ("1e5000", "")},
     {"data-amount_cents": ("NaN", "Enter a number.")},
-    {"data-amount_cents": ("1000.001", "2 decimal places")},
+    {"data-amount_cents": ("1000.001", "Enter a number such as 8,000.50")},
+    {"data-amount_cents": ("8.000", "Enter a number such as 8,000.50")},
     {
         "first-phone": ("12", "Enter the phone number with its country code"),
         "first-email": ("ada@", "Enter an email address such as name@example.com."),
