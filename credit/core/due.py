@@ -95,11 +95,11 @@ class OfferRequirements:
         if self.limits is None:
             return
         figures, values = Figures(data), data if isinstance(data, dict) else {}
-        for name, figure in (("amount_cents", figures.amount_cents), ("term_months", figures.term_months)):
-            if figure is None and name in values and name not in self.members:
-                why = "Must be a whole number that isn't negative."
-                yield Due(f"/application_data/{name}", _FIGURES[name], "integer", why)
+        named = [name for name in _FIGURES if name in values and name not in self.members]
+        faults = {name: "Must be a whole number above zero." for name in named if not getattr(figures, name)}
         for name, _, why in outside(self.limits, figures.amount_cents, figures.term_months):
+            faults.setdefault(name, why)
+        for name, why in faults.items():
             yield Due(f"/application_data/{name}", _FIGURES[name], "integer", why)
 
     def _data(self, data: Any) -> Iterator[Due]:

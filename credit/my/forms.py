@@ -1,6 +1,6 @@
 """Build the forms of an application from the offer's JSON Schema, limits, and required applicant fields."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -50,6 +50,8 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
 
     def check(units: Any) -> None:
         amount = to_minor_units(units, currency)
+        if minimum == 1 and amount < minimum:
+            raise forms.ValidationError(gettext("Enter an amount above zero."))
         if minimum is not None and amount < minimum:
             raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, minimum, currency))
         if maximum is not None and amount > maximum:
@@ -59,17 +61,27 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
-    """Return the schemas of the form's fields: the amount, the term, and the fields of the offer."""
+    """Return the schemas of the form's fields: the amount, the term, and the fields of the offer.
+
+    The amount and the term have the stricter of the limits of the offer's terms and of its schema.
+    """
     properties = profile.members_of(offer.application_schema)
-    amount: dict[str, Any] = {
-        "type": "integer",
-        "minimum": offer.loan_amount_min_cents,
-        "maximum": offer.loan_amount_max_cents,
-    }
-    loan: dict[str, Any] = {"amount_cents": {name: value for name, value in amount.items() if value is not None}}
+    loan: dict[str, Any] = {"amount_cents": {"type": "integer", **properties.get("amount_cents", {})}}
+    amount = loan["amount_cents"]
+    if amount["type"] in {"integer", "number"}:
+        amount["minimum"] = max(1, offer.loan_amount_min_cents or 1, amount.get("minimum", 1))
+        maximums = [limit for limit in (offer.loan_amount_max_cents, amount.get("maximum")) if limit is not None]
+        amount |= {"maximum": min(maximums)} if maximums else {}
+        amount |= {"enum": _allowed(amount, amount["enum"])} if "enum" in amount else {}
     if offer.term_options_months:
-        loan["term_months"] = {"type": "integer", "enum": sorted(offer.term_options_months)}
-    return {**loan, **properties}
+        term = {"type": "integer", **properties.get("term_months", {})}
+        loan["term_months"] = {**term, "enum": _allowed(term, sorted(offer.term_options_months))}
+    return {**loan, **properties, **loan}
+
+
+def _allowed(member: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
+    """Return the values that meet a field's schema, or all values if none does."""
+    return [value for value in values if profile.fault(member, value) is None] or list(values)
 
 
 def missing_figures(offer: Offer, data: Any) -> list[str]:
@@ -88,7 +100,8 @@ def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
     """Return a field's help text as HTML. It is the lender's description, or the limits of an amount."""
     if "description" in member:
         return conditional_escape(marked(member["description"]))
-    limits = {side: value_in_words(name, member[side], currency) for side in ("minimum", "maximum") if side in member}
+    sides = [side for side in ("minimum", "maximum") if side in member and (side, member[side]) != ("minimum", 1)]
+    limits = {side: value_in_words(name, member[side], currency) for side in sides}
     if not name.endswith(_CENTS) or not limits:
         return ""
     if len(limits) == 1:
@@ -300,7 +313,8 @@ class ApplicationForms:
                 if is_complete or item.why != REQUIRED:
                     self.data.add_error(None, describe_missing(item))
             elif item.why != REQUIRED:
-                self.data.add_error(name, describe_missing(item))
+                if name not in self.data.errors:
+                    self.data.add_error(name, gettext("Check this value."))
             elif is_complete:
                 self.data.add_missing(name)
         if is_complete:

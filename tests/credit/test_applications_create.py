@@ -110,10 +110,10 @@ class TestOffers:
         limits = {"loan_amount_min_cents": 100_000, "loan_amount_max_cents": 900_000, "term_options_months": [12, 24]}
         offer = OfferFactory(**limits)
         body |= {"offer_id": offer.pk, "provider_id": int(offer.provider_id)}
-        not_whole = "Must be a whole number that isn't negative."
+        not_whole = "Must be a whole number above zero."
         for figure, why in (
             ({"amount_cents": "500000"}, not_whole), ({"amount_cents": 500000.5}, not_whole),
-            ({"amount_cents": -1}, not_whole), ({"amount_cents": None}, not_whole),
+            ({"amount_cents": -1}, not_whole), ({"amount_cents": None}, not_whole), ({"amount_cents": 0}, not_whole),
             ({"amount_cents": 99_999}, "The offer lends $1,000.00 or more."),
             ({"amount_cents": 900_001}, "The offer lends $9,000.00 or less."),
             ({"term_months": 13}, "The offer's terms are 12, 24 months."),

@@ -86,6 +86,19 @@ WRONG = [
     },
     {"first-date_of_birth": ("x", "Enter a date in the past.")},
 ]
+_AMOUNT = {"amount_cents": {"type": "integer", "minimum": 500_000, "maximum": 900_000}}
+_STRICT = {"application_schema": {"type": "object", "properties": _AMOUNT}}
+_OPEN = {"loan_amount_min_cents": None, "loan_amount_max_cents": None, "term_options_months": None}
+_ZERO = "Enter an amount above zero."
+# The button, the offer's terms, the entered amount, the hint, and the error.
+LIMITS = [
+    ("estimate", _STRICT, "2000", "From $5,000.00 to $9,000.00", "Enter at least $5,000.00."),
+    ("check", {**_STRICT, **_OPEN}, "9000.01", "From $5,000.00 to $9,000.00", "Enter at most $9,000.00."),
+    ("save", {**_STRICT, "loan_amount_min_cents": 600_000}, "5999", "From $6,000.00 to $9,000.00",
+     "Enter at least $6,000.00."),
+    ("check", _OPEN, "0", "", _ZERO), ("save", _OPEN, "-3", "", _ZERO),
+    ("check", {**_OPEN, "loan_amount_max_cents": 500_000}, "0.00", "At most $5,000.00", _ZERO),
+]  # fmt: skip
 
 
 GRACE = {name.replace("first", "second"): value for name, value in ADA.items()}
@@ -241,6 +254,23 @@ class TestForm:
         names = re.findall(r'name="(data-[^"]+)"', page)
         assert names == ["data-amount_cents", "data-term_months", "data-purpose"]
         assert "Wish" in page
+
+    @pytest.mark.parametrize(("do", "terms", "amount", "hint", "error"), LIMITS)
+    def test_amount_is_limited_by_the_stricter_of_the_offer_and_its_schema(self, user, do, terms, amount, hint, error):
+        offer = listed(**terms)
+        page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
+        assert re.findall(r'id="id_data-amount_cents_helptext">([^<]+)<', page) == ([hint] if hint else [])
+        answer, page = send(f"/my/apply/{offer.pk}", user, do, **{**TYPED, "data-amount_cents": amount})
+        assert answer.status_code == 400
+        assert errors_in(page) == {"data-amount_cents": error}
+        assert f"Amount</a>: {error}" in page
+
+    def test_term_is_limited_by_the_offer_and_its_schema(self, user):
+        term = {"term_months": {"type": "integer", "title": "Months", "minimum": 24, "maximum": 48}}
+        offer = listed(application_schema={"type": "object", "properties": term})
+        page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
+        field = re.search(r'<select name="data-term_months".*?</select>', page, re.DOTALL)[0]
+        assert re.findall(r'value="(\d*)"', field) == ["", "24", "36"]
 
 
 class TestApplying:
