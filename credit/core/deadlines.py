@@ -92,10 +92,15 @@ def _zone_of(person: Mapping[str, Any]) -> str:
     where = person.get("address") or {}
     country = where.get("country") or ""
     if country in _ZONES:
-        # A region can be an ISO 3166-2 code, such as US-OR.
-        region = _plain(where.get("region") or "").removeprefix(f"{country}-")
-        return _ZONE_OF_STATE.get((country, _states_by_name(country).get(region, region)), UNKNOWN)
+        return _ZONE_OF_STATE.get((country, state_code(country, where.get("region"))), UNKNOWN)
     return _MAIN.get(country) or _only_zone_of(country)
+
+
+def state_code(country: str, region: str | None) -> str:
+    """Return the code of a state from its name or its code, or the region in upper case if it is unknown."""
+    # A region can be an ISO 3166-2 code, such as US-OR.
+    plain = _plain(region or "").removeprefix(f"{country}-")
+    return _states_by_name(country).get(plain, plain)
 
 
 @cache

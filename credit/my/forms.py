@@ -12,6 +12,8 @@ from config.core.currencies import to_minor_units, to_units
 from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
 from credit.core import applicant_schema, profile
+from credit.core.countries import US_STATES
+from credit.core.deadlines import state_code
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
@@ -82,6 +84,22 @@ def members_of(offer: Offer) -> dict[str, Any]:
 def _allowed(member: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
     """Return the values that meet a field's schema, or all values if none does."""
     return [value for value in values if profile.fault(member, value) is None] or list(values)
+
+
+def _states_in_words(offer: Offer) -> str:
+    """Return the US states of an offer as a sentence, or "" if the offer is available in all states."""
+    if offer.included_states and not offer.nationwide:
+        return gettext("This offer is only available in: %s.") % ", ".join(offer.included_states)
+    if offer.excluded_states:
+        return gettext("This offer isn't available in: %s.") % ", ".join(offer.excluded_states)
+    return ""
+
+
+def _is_elsewhere(offer: Offer, where: Mapping[str, Any]) -> bool:
+    """Return whether the offer is not available in the US state of an address. Unknown states are not rejected."""
+    included = (not offer.nationwide and offer.included_states) or US_STATES
+    others = (US_STATES - {*included}) | {*(offer.excluded_states or ())}
+    return where["country"] == "US" and state_code("US", where["region"]) in others
 
 
 def missing_figures(offer: Offer, data: Any) -> list[str]:
@@ -227,6 +245,8 @@ class ApplicationForms:
         about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
+        region = self.first.fields["address.region"]
+        region.help_text = f"{_states_in_words(offer)} {region.help_text}".strip()
         self.share = ShareForm(typed, stored=() if application is None else application.share, areas=areas)
         self.has_second = second is not None or (
             typed is not None and (self.second.is_valid() is False or not self.second.is_empty)
@@ -281,6 +301,8 @@ class ApplicationForms:
         # Validate all forms, so that the page shows all errors.
         are_valid = [form.is_valid() for form in forms_of_all]
         first, second = (form.to_person(is_complete=is_complete) for form in (self.first, self.second))
+        if first is not None and _is_elsewhere(self.offer, first["address"]):
+            self.first.add_error("address.region", _states_in_words(self.offer))
         data = self.data.to_data()
         self._require_data(data, is_complete=is_complete)
         if is_complete:

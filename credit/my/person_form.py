@@ -36,10 +36,16 @@ _ENTER = {
 _WHY = {
     "email": _("So that the lender can write about the application."),
     "phone": _("So that the lender can call about the application."),
-    "address.region": _("Leave it empty if the address has none."),
+}
+_IF_NONE = _("Leave it empty if the address has none.")
+_HOW = {
+    "phone": _("Outside the United States and Canada, enter it with the country code, such as +44 20 7946 0123."),
+    "address.city": _IF_NONE,
+    "address.region": _IF_NONE,
+    "address.postal_code": _IF_NONE,
 }
 _WRONG = {
-    "date_of_birth": _("Enter a date in the past."),
+    "date_of_birth": _("Enter a date in the past 130 years."),
     "email": _("Enter an email address such as name@example.com."),
     "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
@@ -56,6 +62,7 @@ _TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
 # These countries have the country code 1.
 _PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
+_US_POSTAL_CODE = re.compile("[0-9]{5}([- ]?[0-9]{4})?")
 
 
 class DraftForm(forms.Form):
@@ -113,8 +120,9 @@ class PersonForm(DraftForm):
         self.fields = dict(self._make_fields(values.get("language")))
         required = {*applicant_schema.DUE, "language", *requires}
         self.mark_optional(required)
-        for path in _WHY.keys() - required:
-            self.fields[path].help_text = str(_WHY[path])
+        for path, field in self.fields.items():
+            hints = (_WHY.get(path) if path not in required else None, _HOW.get(path))
+            field.help_text = " ".join(str(hint) for hint in hints if hint)
 
     def _make_fields(self, language: str | None) -> Iterator[tuple[str, forms.Field]]:
         for path in applicant_schema.PATHS:
@@ -167,6 +175,9 @@ class PersonForm(DraftForm):
         """
         if not self.is_valid() or (person := self.entered()) is None:
             return None
+        postal_code = normalize("NFKC", person["address"]["postal_code"] or "")
+        if person["address"]["country"] == "US" and postal_code and not _US_POSTAL_CODE.fullmatch(postal_code):
+            self.add_error("address.postal_code", _("Enter a postal code such as 97201 or 97201-1234."))
         try:
             checked = ApplicantRequestSerializer.shared().run_validation(person)
         except ValidationError as error:

@@ -13,7 +13,7 @@ from credit.core.applicants import Applicants
 from credit.core.due import Due, OfferRequirements
 from credit.core.profile import TEXT_MAX_LENGTH
 from credit.export import COPIED_VALUES
-from credit.models import Application, PartialApplicants
+from credit.models import Application, Offer, PartialApplicants
 from identity.accounts.erasure import erase_subject
 from tests.api import client_of
 from tests.credit.applicants import PERSON
@@ -80,12 +80,18 @@ WRONG = [
     {
         "first-phone": ("12", "Enter the phone number with its country code"),
         "first-email": ("ada@", "Enter an email address such as name@example.com."),
-        "first-date_of_birth": ("2190-01-01", "Enter a date in the past."),
+        "first-date_of_birth": ("2190-01-01", "Enter a date in the past 130 years."),
         "first-address.postal_code": ("", "Enter the postal code."),
         "first-legal_name": ("a\u202eb", "Check this value."),
     },
-    {"first-date_of_birth": ("x", "Enter a date in the past.")},
+    {
+        "first-date_of_birth": ("1850-02-28", "Enter a date in the past 130 years."),
+        "first-address.postal_code": ("ABC", "Enter a postal code such as 97201 or 97201-1234."),
+    },
+    {"first-date_of_birth": ("x", "Enter a date in the past 130 years.")},
 ]
+
+
 _AMOUNT = {"amount_cents": {"type": "integer", "minimum": 500_000, "maximum": 900_000}}
 _STRICT = {"application_schema": {"type": "object", "properties": _AMOUNT}}
 _OPEN = {"loan_amount_min_cents": None, "loan_amount_max_cents": None, "term_options_months": None}
@@ -241,6 +247,11 @@ class TestForm:
         assert "<script" not in page
         assert "In &lt;b&gt;your&lt;/b&gt; words." in page
         assert '<option value="US" selected>United States</option>' in page
+        hints = dict(re.findall(r'id="id_first-([\w.]+)_helptext">([^<]+)<', page))
+        assert hints["phone"].endswith("enter it with the country code, such as +44 20 7946 0123.")
+        assert {hints[f"address.{name}"] for name in ("city", "region", "postal_code")} == {
+            "Leave it empty if the address has none."
+        }
 
     def test_application_form_without_a_schema_has_amount_term_and_applicant(self, user):
         page = browser_of(user).get(f"/my/apply/{listed().pk}").content.decode()
@@ -271,6 +282,25 @@ class TestForm:
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         field = re.search(r'<select name="data-term_months".*?</select>', page, re.DOTALL)[0]
         assert re.findall(r'value="(\d*)"', field) == ["", "24", "36"]
+
+    def test_form_rejects_an_address_in_a_state_without_the_offer(self, user):
+        offer, everywhere = listed(nationwide=None), {"included_states": None, "excluded_states": None}
+        included, excluded = {"included_states": ["IA", "KS"]}, {"excluded_states": ["OR", "WA"]}
+        for terms, region, words in (
+            (included, "OR", "This offer is only available in: IA, KS."),
+            (included, "us-or", "This offer is only available in: IA, KS."),
+            (included, "Iowa", None), (included, "", None), (included, "Elsewhere", None),
+            (excluded, "Oregon", "This offer isn&#x27;t available in: OR, WA."), (excluded, "IA", None),
+            ({}, "OR", None),
+        ):  # fmt: skip
+            Offer.objects.update(**{**everywhere, **terms})
+            home = {**TYPED, "first-address.region": region}
+            answer, page = send(f"/my/apply/{offer.pk}", user, **{**home, **GRACE})
+            errors = {} if words is None else {"first-address.region": words}
+            assert (answer.status_code, errors_in(page)) == (400 if errors else 302, errors), (terms, region)
+        Offer.objects.update(**included)
+        form = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
+        assert "This offer is only available in: IA, KS. Leave it empty if the address has none." in form
 
 
 class TestApplying:
