@@ -164,8 +164,9 @@ def test_page_of_an_application_uses_the_time_zone_of_its_own_applicant(user, re
     older.submit(0)
     newer.submit(0)
     for world, label in ((older, zone), (newer, "P[SD]T")):
-        labels = re.findall(r"[ap]\.m\. ([A-Z]+)", page_of(world.application))
-        assert labels
+        page = page_of(world.application)
+        labels = re.findall(r"[ap]\.m\. ([A-Z]+)", page)
+        assert re.search(f"The dates are in the time zone {label}\\.", page)
         assert all(re.fullmatch(label, shown) for shown in labels)
 
 
