@@ -13,8 +13,10 @@ from credit.console.queues import UNDECIDED
 from credit.console.reopening import reopens
 from credit.console.score_words import PROPOSALS
 from credit.core import machine as states
-from credit.core.reasons import in_words
+from credit.core.card import APPROVE
+from credit.core.reasons import Reason, in_words, key_of
 from credit.models import Application
+from credit.models.scoring import Score
 from credit.review.services import takes_two, warning_about
 
 
@@ -82,7 +84,31 @@ def _override(record: Application, to: str) -> str:
     return f"The score, {score.total}, proposes to {proposal} it: {different}"
 
 
+def reasons_without_value(score: Score) -> list[Reason]:
+    """Return the reasons of a score that come only from missing values, which can be untrue for the applicant."""
+    card = score.version.card
+    rows = zip(card.characteristics, score.points, strict=True)
+    losses = {
+        (key_of(scored.reason), scored.bins[position].is_missing)
+        for scored, (_, position, points, baseline) in rows
+        if points < baseline
+    }
+    known = {key for key, is_missing in losses if not is_missing} | {key_of(rule.reason) for rule in card.knockouts}
+    missing = {key for key, is_missing in losses if is_missing} - known
+    return [reason for reason in score.reasons if key_of(reason) in missing]
+
+
 def _lines_of_score(record: Application, to: str) -> Iterator[str]:
+    if (
+        to in {states.REJECTED, states.COUNTEROFFER}
+        and (score := record.decision_score)
+        and score.outcome != APPROVE
+        and (missing := reasons_without_value(score))
+    ):
+        yield (
+            f"These reasons of the score come only from missing values, so the form doesn't select them: "
+            f"{in_words(missing)} Select them only if they apply to the applicant."
+        )
     if to == states.REJECTED and (left_out := record.score_reasons_left_out([])):
         yield (
             f"The score referred the application because of: {in_words(left_out)} Select those that are "

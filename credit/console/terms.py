@@ -18,6 +18,7 @@ from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, claimed_name
 from config.core.errors import ApiError
 from credit.console.decision_forms import ApplicationTransitionForm, LoanForm
+from credit.console.decision_words import reasons_without_value
 from credit.console.forms import (
     LOAN_FIELDS,
     chosen_reasons,
@@ -62,7 +63,8 @@ class LoanConsole(WithdrawalConsole):
         if to == COUNTEROFFER:
             initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
         if to in {REJECTED, COUNTEROFFER} and (score := record.decision_score) and score.outcome != APPROVE:
-            initial |= chosen_reasons(score.reasons)
+            missing = reasons_without_value(score)
+            initial |= chosen_reasons([reason for reason in score.reasons if reason not in missing])
         if to == COUNTEROFFER:
             return {**initial, "requested": requested_terms(record)}
         if to != APPROVED or record.offer_snapshot is None:

@@ -118,6 +118,14 @@ class TestReasons:
         assert [initial[f"code_{at}"] for at in range(1, len(reasons) + 1)] == reasons
         assert "code_1" not in reviewers_client.get(move_of(scored, "approved")).context["form"].initial
 
+    def test_rejection_form_selects_no_reason_that_comes_only_from_missing_values(self, reviewers_client):
+        missing = scored_case(version_of(model_of()), facts={})
+        for to in ("rejected", "counteroffer"):
+            page = reviewers_client.get(move_of(missing, to))
+            assert missing.decision_score.reasons
+            assert "code_1" not in page.context["form"].initial
+            assert "These reasons of the score come only from missing values" in text_of(page)
+
     def test_rejection_form_prefills_the_custom_reason_of_a_score(self):
         own = {"code": OTHER, "text": "No account here"}
         assert chosen_reasons(["bankruptcy", own]) == {
