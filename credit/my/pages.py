@@ -297,7 +297,7 @@ def _missing_words(application: Application, offer: Offer | None, due: Sequence[
     """
     partial = PartialApplicants.of(application)
     due = [item for item in due if item.type != "document" and not (partial and item.pointer.startswith("/applicants"))]
-    words = [describe_missing(item) for item in due]
+    words = [*dict.fromkeys(describe_missing(item) for item in due)]
     titles = [gettext(title_of_member(path)) for path in _missing_members(application, partial)]
     if offer is not None:
         named = {item.title for item in due}

@@ -92,7 +92,7 @@ WRONG = [
 ]
 
 
-_AMOUNT = {"amount_cents": {"type": "integer", "minimum": 500_000, "maximum": 900_000}}
+_AMOUNT = {"amount_cents": {"type": "integer", "title": "Amount", "minimum": 500_000, "maximum": 900_000}}
 _STRICT = {"application_schema": {"type": "object", "properties": _AMOUNT}}
 _OPEN = {"loan_amount_min_cents": None, "loan_amount_max_cents": None, "term_options_months": None}
 _ZERO = "Enter an amount above zero."
@@ -275,6 +275,13 @@ class TestForm:
         assert answer.status_code == 400
         assert errors_in(page) == {"data-amount_cents": error}
         assert f"Amount</a>: {error}" in page
+
+    def test_page_of_a_draft_names_an_amount_outside_of_both_limits_once(self, user, settings):
+        settings.REQUIRE_LISTED_OFFERS = True
+        draft = applied(
+            listed(**_STRICT), consumer=user, status="draft", submitted_at=None, data={"amount_cents": 99_999}
+        )
+        assert page_of(draft).count("Amount: doesn&#x27;t meet the lender&#x27;s requirement.") == 1
 
     def test_term_is_limited_by_the_offer_and_its_schema(self, user):
         term = {"term_months": {"type": "integer", "title": "Months", "minimum": 24, "maximum": 48}}
