@@ -225,7 +225,7 @@ class ApplicationForms:
         *,
         application: Any = None,
         prefill: Prefill | None = None,
-        person: Mapping[str, Any] | None = None,
+        person: Any = None,
         loan: Mapping[str, Any] | None = None,
         language: str,
         areas: Collection[str] = (),
