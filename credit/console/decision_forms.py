@@ -25,9 +25,11 @@ from credit.console.forms import (
     terms_of,
 )
 from credit.console.text_language import add_language, chosen_in
+from credit.core import apr
 from credit.core.figures import money
 from credit.core.loan_words import display, months_in_words
 from credit.core.machine import APPROVED, COUNTEROFFER, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
+from credit.core.quotes import FIRST_PAYMENT_MAX_MONTHS
 from credit.core.reasons import (
     APPROVED_TEXT,
     OF_A_REPORT,
@@ -191,9 +193,22 @@ class LoanForm(ApplicationTransitionForm):
         name = super().field_of(path)
         return API_NAMES.get(name, name)
 
+    def clean_first_payment_on(self) -> date | None:
+        day, today = self.cleaned_data["first_payment_on"], timezone.now().date()
+        latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
+        return day and _day_by(day, latest, today=today)
+
     def terms(self) -> dict[str, Any]:
         """Return the submitted terms."""
         return terms_of(self.cleaned_data, self.currency)
+
+
+def _day_by(day: date, last: date, *, today: date) -> date:
+    """Return a day after today, and not after `last`. Raises ValidationError for another day."""
+    first = today + timedelta(days=1)
+    if not first <= day <= last:
+        raise forms.ValidationError(f"Enter a day from {day_in_words(first)} to {day_in_words(last)} (UTC).")
+    return day
 
 
 class ReasonsForm(ApplicationTransitionForm):
@@ -305,12 +320,8 @@ class CounterofferForm(LoanForm, ReasonsForm):
             self.fields[name].help_text = text and f"If empty: {text}."
 
     def clean_expires_on(self) -> date:
-        day: date = self.cleaned_data["expires_on"]
         today = timezone.now().date()
-        first, last = today + timedelta(days=1), today + timedelta(days=OPEN_MAX_DAYS)
-        if not first <= day <= last:
-            raise forms.ValidationError(f"Enter a day from {day_in_words(first)} to {day_in_words(last)} (UTC).")
-        return day
+        return _day_by(self.cleaned_data["expires_on"], today + timedelta(days=OPEN_MAX_DAYS), today=today)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()

@@ -106,7 +106,7 @@ def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console, 
         ({"term_months": "24", "amount": "999"}, "amount", "The offer lends $1,000.00 or more."),
         ({"term_months": "7"}, "term_months", "The offer's terms are 12, 24, 36, 60 months."),
         ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount of the loan."),
-        ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Must be after "),
+        ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Enter a day from "),
     ):
         page = confirm(console, address, **fields)
         (errors,) = page.context["form"].errors.items()
