@@ -157,7 +157,7 @@ def _statement_of(asked: ReviewRequest, *, is_masked: bool) -> str:
 def request_entries(record: Application) -> list[TimelineEntry]:
     """Return timeline entries of the requests for reconsideration and of their answers."""
     entries: list[TimelineEntry] = []
-    if record.reviewed_at is None and record.initial_status != states.REJECTED and not record.counteroffer_moves:
+    if not record.was_decided:
         return entries
     for asked in record.review_requests.all():
         entries.append(

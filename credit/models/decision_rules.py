@@ -221,10 +221,15 @@ class DecisionRules(StatefulModel):
     @property
     def open_review_request(self) -> ReviewRequest | None:
         """The open request for reconsideration, or None. Costs no query without a decision and a counteroffer."""
-        if self.reviewed_at is None and self.initial_status != states.REJECTED and not self.counteroffer_moves:
-            return None
-        request: ReviewRequest | None = self.review_requests.filter(answered_at__isnull=True).first()
+        request: ReviewRequest | None = (
+            self.review_requests.filter(answered_at__isnull=True).first() if self.was_decided else None
+        )
         return request
+
+    @property
+    def was_decided(self) -> bool:
+        """Whether the applicant could ever request reconsideration: there was a decision or a counteroffer."""
+        return self.reviewed_at is not None or self.initial_status == states.REJECTED or self.counteroffer_moves > 0
 
     def check_documents(self, to: str) -> ApiError | None:
         """Return an error if the applicant can't return the application to review, because a document has no file."""

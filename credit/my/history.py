@@ -1,9 +1,11 @@
-"""The history on an application's page: the transitions, and the counteroffers with their outcomes."""
+"""The history on an application's page: the transitions, counteroffers, and requests for reconsideration."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from credit.core import deadlines
@@ -19,11 +21,17 @@ _ENDED = {
 }
 
 
-def describe(application: Application, moves: Iterable[ApplicationHistory]) -> list[tuple[str, str, str]]:
-    """Return the words, the time, and the reason of each event, newest first."""
+def describe(
+    application: Application, moves: Iterable[ApplicationHistory], requests: Iterable[Mapping[str, Any]]
+) -> list[tuple[str, str, str]]:
+    """Return the words, the time, and the reason of each event, newest first.
+
+    `requests` are those for reconsideration. Another section has their reasons and their answers.
+    """
     zone = timezone.get_current_timezone_name()
     events = [(move.changed_at, str(of_status(move.status).words), reason_in_words(move)) for move in moves]
     events += _counteroffers(application)
+    events += [(request["asked_at"], gettext("You requested reconsideration"), "") for request in requests]
     newest_first = sorted(events, key=lambda event: event[0], reverse=True)
     return [(words, deadlines.in_words(moment, zone), why) for moment, words, why in newest_first]
 

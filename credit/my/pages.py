@@ -236,8 +236,8 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     readable = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
     notices_made, has_consented = readable.values("pk", "kind", "made_at"), Consent.is_given_by(application.consumer_id)
-    heading, asked = _heading(application), reconsideration.describe(application)
-    delays = {**documents, **asked}
+    heading, asked = _heading(application), reconsideration.describe(application, moves)
+    delays = {**documents, **asked, "due": missing_words}
     return {
         "application": application,
         "heading": heading,
@@ -265,7 +265,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         **asked,
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
-        "moves": history.describe(application, moves),
+        "moves": history.describe(application, moves, asked["requests"]),
         "reasons": principal_reasons(moves[0]) if application.status == states.REJECTED else [],
         "rejected_because": last_reason if application.status == states.REJECTED else "",
         "requested_because": last_reason if application.status == states.PENDING_DOCUMENTS else "",

@@ -1,14 +1,16 @@
 """Test the section that requests reconsideration: the last day, the time of the answer, and documents."""
 
+import re
 from datetime import timedelta
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from credit.applications.services import expire_idle
 from credit.core import deadlines
 from credit.models import ReviewRequest
-from tests.credit.notices.world import World
+from tests.credit.notices.world import BECAUSE, TERMS, World
 from tests.credit.test_my_language import german, spanish, speaking
 from tests.credit.test_my_pages import page_of, press_button
 
@@ -61,6 +63,43 @@ def test_approval_on_worse_terms_can_be_reconsidered_by_its_expiry():
     assert f"Send the request by {deadlines.in_words(ends_at, zone_of(world))}." in page
     expire_idle(now=ends_at)
     assert "Send the request by" not in page_of(application)
+
+
+def test_answered_reconsideration_remains_on_the_page_with_its_reasons_and_its_result(monkeypatch):
+    world = rejected()
+    press_button(world.application, "ask_again", statement="I have a raise.")
+    world.reopen(1)
+    assert "The answer appears on this page." in page_of(world.application)
+    world.reject(2, ["obligations_excessive"], by=world.other)
+    assert ReviewRequest.objects.get().answered_at == world.at(2)
+    monkeypatch.setattr(timezone, "now", lambda: world.at(2))
+    page = page_of(world.application)
+    section = re.search('<section id="reconsideration">.*?</section>', page)[0]
+    assert "You requested it on " in section
+    assert " It ended on " in section
+    assert '<h3>Your reasons</h3> <p><bdi class="lines">I have a raise.</bdi></p>' in section
+    assert "<strong>Declined</strong><br><bdi>Excessive obligations" in section
+    assert "The answer appears on this page." not in page
+    assert "<li>You requested reconsideration, " in page
+    assert ANSWER in page
+    assert "Resultado" in spanish(page_of(speaking(world.application)))
+    press_button(world.application, "ask_again", statement="I paid the debt.")
+    page = page_of(world.application)
+    assert page.index("I paid the debt.") < page.index("I have a raise.")
+    assert ANSWER not in page
+
+
+def test_counteroffer_is_a_result_of_a_reconsideration():
+    world = World(start=timezone.now() - timedelta(days=10))
+    world.submit(0)
+    world.reject(0)
+    press_button(world.application, "ask_again", statement="I have a raise.")
+    ReviewRequest.objects.update(requested_at=world.at(1))
+    world.reopen(2)
+    with transaction.atomic():
+        body = {"terms": TERMS, "reasons": BECAUSE, "expires_at": world.at(40).isoformat()}
+        world.move(3, "counteroffer", metadata=body, by=world.other)
+    assert "<strong>The lender offers other terms</strong>" in page_of(world.application)
 
 
 def test_requested_reconsideration_shows_the_day_of_the_answer():
