@@ -24,7 +24,7 @@ from credit.my.content import choice_in_words, offer_to_read, title_of, value_in
 from credit.my.person_form import DraftForm, PersonForm
 from credit.my.sharing import ShareForm
 from credit.my.steps import OPTIONAL, WRONG, Step, number_steps, state_of
-from credit.my.words import describe_missing
+from credit.my.words import describe_missing, name_applicant
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
@@ -225,7 +225,7 @@ class ApplicationForms:
         *,
         application: Any = None,
         prefill: Prefill | None = None,
-        person: Any = None,
+        person: Mapping[str, Any] | None = None,
         loan: Mapping[str, Any] | None = None,
         language: str,
         areas: Collection[str] = (),
@@ -252,10 +252,16 @@ class ApplicationForms:
             typed is not None and (self.second.is_valid() is False or not self.second.is_empty)
         )
 
-    def errors_by_field(self) -> list[tuple[forms.BoundField, list[str]]]:
-        """Return the invalid fields of all forms, with their error messages."""
-        bound = [form for form in (self.data, self.first, self.second) if form.is_bound]
-        return [(field, [str(text) for text in field.errors]) for form in bound for field in form if field.errors]
+    def errors_by_field(self) -> list[tuple[forms.BoundField, Any, list[str]]]:
+        """Return the invalid fields of all forms, with their titles and their error messages."""
+        numbers = {self.first: 1, self.second: 2} if self.has_second else {}
+        return [
+            (field, name_applicant(numbers[form], field.label) if form in numbers else field.label, [*field.errors])
+            for form in (self.data, self.first, self.second)
+            if form.is_bound
+            for field in form
+            if field.errors
+        ]
 
     def loan_fields(self) -> list[forms.BoundField]:
         return [self.data[name] for name in self.data.fields if name in _LOAN]

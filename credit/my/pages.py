@@ -55,6 +55,7 @@ from credit.my.words import (
     delivery_in_words,
     describe_missing,
     error_message,
+    name_applicant,
     principal_reasons,
     reason_in_words,
     standing_of,
@@ -297,22 +298,33 @@ def _missing_words(application: Application, offer: Offer | None, due: Sequence[
     """
     partial = PartialApplicants.of(application)
     due = [item for item in due if item.type != "document" and not (partial and item.pointer.startswith("/applicants"))]
-    words = [*dict.fromkeys(describe_missing(item) for item in due)]
-    titles = [gettext(title_of_member(path)) for path in _missing_members(application, partial)]
+    missing = [(_applicant_number(item), describe_missing(item)) for item in due]
+    titles = [(number, gettext(title_of_member(path))) for number, path in _missing_members(application, partial)]
     if offer is not None:
         named = {item.title for item in due}
         figures = missing_figures(content.offer_to_read(offer), application.application_data)
-        titles += [title for title in figures if title not in named]
-    return words + [fill(gettext("%s: is missing."), title) for title in titles]
+        titles += [(0, title) for title in figures if title not in named]
+    missing += [(number, fill(gettext("“%s” is missing."), title)) for number, title in titles]
+    is_joint = any([*(partial or application.readable_applicants or ())][1:])
+    return [name_applicant(number, words) if is_joint and number else words for number, words in missing]
 
 
-def _missing_members(application: Application, partial: Persons) -> Iterator[str]:
-    """Yield the path of each required field that the partial applicants lack. The second applicant is optional."""
+def _applicant_number(item: Due) -> int:
+    """Return the number of the applicant that an item is about, or 0 for an item about the application."""
+    return int(item.pointer.split("/")[2]) + 1 if item.pointer.startswith("/applicants/") else 0
+
+
+def _missing_members(application: Application, partial: Persons) -> Iterator[tuple[int, str]]:
+    """Yield each required field that the partial applicants lack: the applicant's number, and the field's path.
+
+    The second applicant is optional.
+    """
     required = dict.fromkeys((*DUE, *requirements_of(application).applicant)) if partial else ()
-    for person in (partial[0] or {"address": {}}, *filter(None, partial[1:])) if partial else ():
+    persons = (partial[0] or {"address": {}}, *filter(None, partial[1:])) if partial else ()
+    for number, person in enumerate(persons, start=1):
         for path in required:
             if path != "address" and value_at(person, path) is None and is_required(person, path):
-                yield path
+                yield number, path
 
 
 def _send(request: HttpRequest, application_id: str) -> str:

@@ -118,8 +118,13 @@ def describe_missing(due: Due) -> str:
         words = gettext("Each applicant must be at least %(years)s years old. You can apply from %(day)s.")
         return words % {"years": due.coming.years, "day": date_in_words(due.coming.day)}
     is_missing = due.why == REQUIRED
-    sentence = gettext("%s: is missing.") if is_missing else gettext("%s: doesn't meet the lender's requirement.")
+    sentence = gettext("“%s” is missing.") if is_missing else gettext("“%s” doesn't meet the lender's requirement.")
     return fill(sentence, worded(due.title))
+
+
+def name_applicant(number: int, words: Any) -> str:
+    """Precede words about an applicant's field with the applicant's number."""
+    return format_html("{}: {}", gettext("Applicant %(number)s") % {"number": number}, words)
 
 
 def delivery_in_words(kinds: Collection[str], *, has_consented: bool) -> str:

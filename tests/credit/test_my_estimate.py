@@ -67,9 +67,9 @@ def test_draft_without_an_amount_names_the_missing_figures_and_cannot_be_submitt
     send(f"/my/apply/{offer.pk}", user, "save", **ADA)
     draft = draft_of(user)
     page = page_of(draft)
-    assert "Amount: is missing." in page
-    assert "Number of months: is missing." in page
+    assert "“Amount” is missing." in page
+    assert "“Number of months” is missing." in page
     assert "Send to the lender" not in page
-    assert "Amount: is missing." in press_button(draft, "send")
+    assert "“Amount” is missing." in press_button(draft, "send")
     draft.refresh_from_db()
     assert draft.status == "draft"

@@ -97,7 +97,7 @@ class TestButtons:
         asking = OfferFactory(provider=offer.provider, application_schema=schema)
         application = applied(asking, status="draft", submitted_at=None)
         page = page_of(application)
-        assert "Income a year: is missing." in page
+        assert "“Income a year” is missing." in page
         assert 'value="send"' not in page
         assert "Something is still missing." in press_button(application, "send")
         assert application.status == "draft"

@@ -163,11 +163,11 @@ def test_draft_shows_what_is_missing_in_the_readers_language():
     draft = applied(offer, data={"amount_cents": 500_000}, status="draft", submitted_at=None, offer_snapshot=None)
     path = f"/my/applications/{draft.pk}"
     page = page_of(path, "es", draft.consumer)
-    assert "Tipo de obra: falta." in page
+    assert "Falta «Tipo de obra»." in page
     assert "Presupuesto de la obra" in page
     assert SPANISH["name"] in page_of("/my", "es", draft.consumer)
     Offer.objects.update(translations=None)
-    assert '<span lang="en">Kind of work</span>: falta.' in page_of(path, "es", draft.consumer)
+    assert 'Falta «<span lang="en">Kind of work</span>».' in page_of(path, "es", draft.consumer)
 
 
 def test_lines_of_the_lender_have_their_language_in_an_agreement():
