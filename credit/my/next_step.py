@@ -19,6 +19,7 @@ _NOTICE_OF_OTHER = _(
     "The lender has to send the other applicant a notice about their credit report. "
     "You can accept once it is delivered."
 )
+_IS_COMPLETE = _("Check the application, then send it to the lender.")
 _DECIDES_AGAIN = _("The day of the first payment has passed. The lender must decide again.")
 
 
@@ -33,7 +34,8 @@ def describe(
 ) -> list[tuple[str, str]]:
     """Return the (name, value) rows of the section.
 
-    `pricing` is the pricing notice that delays the acceptance, or None. `page` has the deadlines of other sections.
+    `pricing` is the pricing notice that delays the acceptance, or None. `page` has the deadlines of other sections, and
+    the missing data of a draft.
     """
     standing = _standing_now(application, standing, terms, pricing=pricing, page=page)
     rows = [
@@ -48,7 +50,9 @@ def describe(
 def _standing_now(
     application: Application, standing: Standing, terms: Acceptable, *, pricing: Any, page: dict[str, Any]
 ) -> Standing:
-    """Return the texts of the status with the obstacles to an acceptance, and with the right to reconsideration."""
+    """Return the texts of the status, changed by missing data, obstacles to an acceptance, and reconsideration."""
+    if application.status == states.DRAFT and not page["due"]:
+        return replace(standing, next=_IS_COMPLETE)
     if application.status == states.REJECTED and page["may_ask_again"]:
         return replace(standing, who=YOU)
     if application.status != states.APPROVED or application.accepted_at is not None:

@@ -24,9 +24,10 @@ from config.api.rate_limits import consume
 from config.core.digest import digest_of
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.time_zones import zone_label
 from credit.applications.lenders import lender_of
+from credit.applications.services import lock_own
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
@@ -339,6 +340,14 @@ def _withdraw(request: HttpRequest, application_id: str) -> str:
     return _move(request, application_id, states.WITHDRAWN, gettext("The application was withdrawn."))
 
 
+def _close(request: HttpRequest, application_id: str) -> str:
+    """Withdraw a draft. An application that was sent in another tab remains."""
+    with transaction.atomic():
+        if lock_own(application_id, request.user).status != states.DRAFT:
+            raise RecordNotEditable("The application is not a draft.")
+        return _move(request, application_id, states.WITHDRAWN, gettext("The draft was closed."))
+
+
 def _move(request: HttpRequest, application_id: str, to: str, message: str) -> str:
     actor = actor_on(request)
     options: dict[str, Any] = {"actor": actor, "changed_by": actor.name, "reason": None, "metadata": None}
@@ -351,7 +360,7 @@ def _ask_again(request: HttpRequest, application_id: str) -> str:
     return reconsideration.ask_again(request, application_id, actor_on(request))
 
 
-_BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw}
+_BUTTONS = {"ask_again": _ask_again, "close": _close, "send": _send, "withdraw": _withdraw}
 
 
 class NoticePage(MyPage):

@@ -16,7 +16,7 @@ from tests.credit.terms.lending import LINE, accept_terms, applied, approve, len
 from tests.credit.terms.test_agreement import CONTACT
 from tests.credit.terms.test_counteroffers import counter
 from tests.credit.test_my_content import living_in, written
-from tests.credit.test_my_pages import page_of, press_button
+from tests.credit.test_my_pages import browser_of, page_of, press_button
 from tests.factories import UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -49,6 +49,13 @@ def change(offer, application, to, **members):
 
 def after(application, days):
     return deadlines.in_words(application.updated_at + timedelta(days=days), ZONE)
+
+
+def test_next_step_of_an_incomplete_draft_is_to_complete_it():
+    _, application = sent("draft", submitted_at=None, data=None)
+    words = "Complete and check the application, then send it to the lender."
+    assert steps_of(application)["Next step"] == words
+    assert words in browser_of(application.consumer).get("/my").content.decode()
 
 
 def test_draft_and_requested_documents_expire_unless_the_applicant_acts():
