@@ -17,9 +17,9 @@ from django.views.decorators.http import require_safe
 from django.views.generic import ListView
 
 from config.api.rate_limits import RateLimited, consume, consume_by_address
-from config.core.errors import ApiError
+from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid, parse_positive_int64
-from credit.applications.services import change_application, create_application
+from credit.applications.services import change_application, create_application, lock_own
 from credit.core import machine as states
 from credit.core.figures import money
 from credit.core.translations import active_language
@@ -28,7 +28,7 @@ from credit.my.comparison import ComparisonForm, compare, loan_from
 from credit.my.content import Row, offer_to_edit, offer_to_read
 from credit.my.estimate import installments_of, rates_of
 from credit.my.forms import ApplicationForms
-from credit.my.pages import InTheirLanguage, MyPage, actor_on, latest_applicants, own_applications
+from credit.my.pages import InTheirLanguage, MyPage, actor_on, is_as_shown, latest_applicants, own_applications
 from credit.my.sharing import areas_with_data
 from credit.my.steps import groups_of
 from credit.my.words import error_message
@@ -138,9 +138,32 @@ def _amounts_of(offer: Offer) -> str:
     return _RANGE.join(dict.fromkeys((money(least, currency), money(most, currency))))
 
 
+class _Outdated(ValidationFailed):
+    """The draft was changed after the form was opened, or the offer already has a draft."""
+
+
+def _drafts(request: HttpRequest, offer: Offer) -> QuerySet[Application]:
+    return own_applications(request).filter(offer_id=offer.pk, status=states.DRAFT).order_by("-id")
+
+
 def _show(
-    request: HttpRequest, typed: ApplicationForms, application: Application | None = None, *, prefilled_from: str = ""
+    request: HttpRequest,
+    typed: ApplicationForms,
+    application: Application | None = None,
+    *,
+    prefilled_from: str = "",
+    is_outdated: bool = False,
 ) -> HttpResponse:
+    """Return the page of the form. Its field `state` is the stored state that a save replaces.
+
+    The state is the time of the draft's last change. A new application has none. If the offer already has a draft, the
+    form is shown again with the draft's ID, so that the applicant confirms another draft. A form with errors, or
+    restored after a log-in, retains its state.
+    """
+    draft = _drafts(request, typed.offer).first() if application is None else None
+    state = application.updated_at.isoformat() if application else ""
+    if draft is not None and is_outdated:
+        state = str(draft.pk)
     has_errors = any(form.is_bound and form.errors for form in (typed.data, typed.first, typed.second))
     facts = {
         "forms": typed,
@@ -156,6 +179,9 @@ def _show(
         "rates": rates_of(typed.offer),
         "installments": installments_of(typed.offer, typed.loan(), today=timezone.now().date()),
         "automation": describe_automation(typed.offer),
+        "draft": draft,
+        "is_outdated": is_outdated,
+        "state": state if is_outdated else typed.data.data.get("state", state),
     }
     return render(request, "credit/my/form.html", facts, status=400 if has_errors else 200)
 
@@ -184,6 +210,10 @@ class _FormPage(MyPage):
         try:
             consume("write", str(request.user.pk))
             stored = _store(request, typed, application, changes)
+        except _Outdated:
+            if application is not None:
+                application.refresh_from_db(fields=["updated_at"])
+            return _show(request, typed, application, is_outdated=True)
         except ApiError as refusal:
             messages.error(request, error_message(refusal))
             return _show(request, typed, application)
@@ -211,17 +241,23 @@ def _store(
     if application is not None:
         actor = actor_on(request)
         with transaction.atomic():
+            stored = lock_own(str(application.pk), request.user)
+            # The second request of a double click has an older state, and the same data.
+            if not is_as_shown(request, stored) and not _has(stored, typed, changes):
+                raise _Outdated
             application = change_application(
                 str(application.pk), actor=actor, updated_by=actor.name, changes=changes, now=now
             )
             PartialApplicants.write(application, typed.partial)
         return application
-    newest = own_applications(request).filter(
-        offer_id=offer.pk, status=states.DRAFT, created_at__gte=now - _SENT_TWICE, moves=0
-    )
+    drafts = _drafts(request, offer)
+    newest = drafts.filter(created_at__gte=now - _SENT_TWICE, moves=0)
     same = next((draft for draft in newest if _has(draft, typed, changes)), None)
     if same is not None:
         return _store(request, typed, same, changes)
+    latest = drafts.first()
+    if latest is not None and request.POST.get("state") != str(latest.pk):
+        raise _Outdated
     user: Any = request.user
     with transaction.atomic():
         draft = create_application(
@@ -286,6 +322,13 @@ class LinkPage(InTheirLanguage):
         return _show(request, typed, prefilled_from="link")
 
 
+def _unsaved(application: Application) -> str:
+    """Return why the form of an application that is not an editable draft was not saved."""
+    if application.submitted_at is not None:
+        return gettext("The application was already sent. Your changes were not saved.")
+    return gettext("The draft can no longer be changed on this page. Your changes were not saved.")
+
+
 class EditPage(_FormPage):
     """The form that edits a draft."""
 
@@ -293,6 +336,8 @@ class EditPage(_FormPage):
         application = get_by_uuid(own_applications(request), application_id, Http404)
         offer = offer_to_edit(application)
         if offer is None:
+            if request.method == "POST":
+                messages.error(request, _unsaved(application))
             return redirect("my_application", application_id)
         if request.method == "POST":
             return self.answer(request, offer, application)

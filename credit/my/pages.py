@@ -88,6 +88,11 @@ def own_applications(request: HttpRequest) -> QuerySet[Application]:
     return _applications_of(request.user)
 
 
+def is_as_shown(request: HttpRequest, application: Application) -> bool:
+    """Return whether the application is unchanged since the page with the submitted form was opened."""
+    return request.POST.get("state") == application.updated_at.isoformat()
+
+
 def _applications_of(user: Any) -> QuerySet[Application]:
     return Application.objects.filter(consumer=user)
 
@@ -329,11 +334,16 @@ def _missing_members(application: Application, partial: Persons) -> Iterator[tup
 
 
 def _send(request: HttpRequest, application_id: str) -> str:
-    application = Application.objects.get(pk=application_id)
-    to, offer = _SENDS.get(application.status, states.SUBMITTED), content.offer_to_edit(application)
-    if missing := _missing_words(application, offer):
-        raise ValidationFailed(" ".join(missing))
-    return _move(request, application_id, to, gettext("The application was sent to the lender."))
+    with transaction.atomic():
+        application = lock_own(application_id, request.user)
+        to, offer = _SENDS.get(application.status, states.SUBMITTED), content.offer_to_edit(application)
+        if application.status in _SENDS and not is_as_shown(request, application):
+            raise ValidationFailed(
+                gettext("The application was changed after you opened the page. Nothing was sent. Check it again.")
+            )
+        if missing := _missing_words(application, offer):
+            raise ValidationFailed(" ".join(missing))
+        return _move(request, application_id, to, gettext("The application was sent to the lender."))
 
 
 def _withdraw(request: HttpRequest, application_id: str) -> str:

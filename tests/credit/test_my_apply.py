@@ -20,7 +20,7 @@ from tests.credit.applicants import PERSON
 from tests.credit.eu.offers import eu_offer
 from tests.credit.terms.lending import LOAN, applied, listed
 from tests.credit.test_my_language import spanish
-from tests.credit.test_my_pages import browser_of, page_of, press_button
+from tests.credit.test_my_pages import browser_of, page_of, press_button, state_in
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -92,7 +92,7 @@ WRONG = [
 ]
 
 
-_AMOUNT = {"amount_cents": {"type": "integer", "title": "Amount", "minimum": 500_000, "maximum": 900_000}}
+_AMOUNT = {"amount_cents": {"type": "integer", "minimum": 500_000, "maximum": 900_000}}
 _STRICT = {"application_schema": {"type": "object", "properties": _AMOUNT}}
 _OPEN = {"loan_amount_min_cents": None, "loan_amount_max_cents": None, "term_options_months": None}
 _ZERO = "Enter an amount above zero."
@@ -116,7 +116,9 @@ def full_offer():
 
 
 def send(path, user, do="check", /, **fields):
-    answer = browser_of(user).post(path, {**fields, "do": do})
+    """Open the form, and send it. With a `state`, it is a form that was opened before."""
+    browser = browser_of(user)
+    answer = browser.post(path, {"state": state_in(browser.get(path)), **fields, "do": do})
     return answer, " ".join(answer.content.decode().split())
 
 
@@ -124,6 +126,11 @@ def errors_in(page):
     """Return the error of each field, by its id."""
     field_errors = re.findall(r'<ul class="errorlist" id="id_([\w.-]+)_error"> ?<li>([^<]+)</li>', page)
     return dict(field_errors)
+
+
+def newest_draft():
+    """Return the state of a form that confirms another draft of the offer."""
+    return "".join(str(draft.pk) for draft in Application.objects.order_by("-id")[:1])
 
 
 def draft_of(user):
@@ -283,13 +290,6 @@ class TestForm:
         assert errors_in(page) == {"data-amount_cents": error}
         assert f"Amount</a>: {error}" in page
 
-    def test_page_of_a_draft_names_an_amount_outside_of_both_limits_once(self, user, settings):
-        settings.REQUIRE_LISTED_OFFERS = True
-        draft = applied(
-            listed(**_STRICT), consumer=user, status="draft", submitted_at=None, data={"amount_cents": 99_999}
-        )
-        assert page_of(draft).count("Amount: doesn&#x27;t meet the lender&#x27;s requirement.") == 1
-
     def test_term_is_limited_by_the_offer_and_its_schema(self, user):
         term = {"term_months": {"type": "integer", "title": "Months", "minimum": 24, "maximum": 48}}
         offer = listed(application_schema={"type": "object", "properties": term})
@@ -309,7 +309,7 @@ class TestForm:
         ):  # fmt: skip
             Offer.objects.update(**{**everywhere, **terms})
             home = {**TYPED, "first-address.region": region}
-            answer, page = send(f"/my/apply/{offer.pk}", user, **{**home, **GRACE})
+            answer, page = send(f"/my/apply/{offer.pk}", user, **{**home, **GRACE}, state=newest_draft())
             errors = {} if words is None else {"first-address.region": words}
             assert (answer.status_code, errors_in(page)) == (400 if errors else 302, errors), (terms, region)
         Offer.objects.update(**included)
@@ -465,7 +465,7 @@ class TestApplying:
             ({"first-legal_name": "Bob Example"}, 2),
             ({"share-share": ["bank"]}, 3),
         ):
-            send(f"/my/apply/{full_offer.pk}", user, **{**TYPED, **change})
+            send(f"/my/apply/{full_offer.pk}", user, **{**TYPED, **change}, state=newest_draft())
             assert Application.objects.count() == count
 
     def test_application_form_without_a_csrf_token_or_above_the_write_rate_limit_stores_nothing(
@@ -492,6 +492,70 @@ class TestApplying:
         offer = listed(application_schema={"type": "object", "properties": {"text": {"type": "string"}}})
         answer, page = send(f"/my/apply/{offer.pk}", user, "save", **{"data-text": "x" * (TEXT_MAX_LENGTH + 1)})
         assert (answer.status_code, list(errors_in(page))) == (400, ["data-text"])
+
+
+class TestOlderForms:
+    """Forms that were opened before the draft was changed, sent, or created in another tab."""
+
+    def form_of(self, user, *, is_partial):
+        """Return the path of a draft's form, the draft's values, and the state in the form."""
+        values = {**TYPED, "first-address.city": ""} if is_partial else TYPED
+        send(f"/my/apply/{listed(application_schema=SCHEMA).pk}", user, "save", **values)
+        path = f"/my/applications/{draft_of(user).pk}/edit"
+        return path, values, state_in(browser_of(user).get(path))
+
+    def name_of(self, user):
+        draft = draft_of(user)
+        return next(iter(draft.applicants or PartialApplicants.of(draft)))["legal_name"]
+
+    @pytest.mark.parametrize("is_partial", [True, False])
+    def test_form_of_an_older_draft_saves_nothing_until_it_is_sent_again(self, user, is_partial):
+        path, values, state = self.form_of(user, is_partial=is_partial)
+        for _ in range(2):  # A double click.
+            answer, _page = send(path, user, "save", **{**values, "first-legal_name": "Eve", "state": state})
+            assert answer.status_code == 302
+        older = {**values, "first-phone": "503 555 0199"}
+        answer, page = send(path, user, "save", **older, state=state)
+        assert "The draft was changed in another tab. Nothing was saved." in page
+        assert 'value="503 555 0199"' in page
+        assert f'<a href="{path.removesuffix("/edit")}" target="_blank">Show the other version</a>' in page
+        assert self.name_of(user) == "Eve"
+        answer, _page = send(path, user, "save", **older, state=state_in(answer))
+        assert answer.status_code == 302
+        assert self.name_of(user) == "Ada Example"
+
+    def test_form_with_an_error_retains_its_state(self, user):
+        path, values, state = self.form_of(user, is_partial=False)
+        send(path, user, "save", **{**values, "first-legal_name": "Eve"})
+        for do in ("save", "estimate", "language:en"):
+            answer, _page = send(path, user, do, **{**values, "first-phone": "1", "state": state})
+            assert state_in(answer) == state
+
+    @pytest.mark.parametrize(
+        ("do", "words"),
+        [("send", "The application was already sent."), ("close", "The draft can no longer be changed")],
+    )
+    def test_form_of_a_sent_or_closed_draft_says_that_nothing_was_saved(self, user, do, words):
+        path, values, state = self.form_of(user, is_partial=False)
+        press_button(draft_of(user), do, user)
+        answer = browser_of(user).post(path, {**values, "state": state, "do": "save"}, follow=True)
+        assert words in answer.content.decode()
+        assert "Your changes were not saved." in answer.content.decode()
+
+    def test_second_draft_of_an_offer_requires_a_second_save(self, full_offer, user):
+        path = f"/my/apply/{full_offer.pk}"
+        assert "You have a draft" not in browser_of(user).get(path).content.decode()
+        send(path, user, "save", **TYPED)
+        edit = f'<a href="/my/applications/{draft_of(user).pk}/edit">Change the draft</a>'
+        assert f"You have a draft for this offer. {edit}" in browser_of(user).get(path).content.decode()
+        changed = {**TYPED, "first-legal_name": "Eve"}
+        answer, page = send(path, user, "save", **changed, state="")
+        assert "You already have a draft for this offer. Nothing was saved." in page
+        assert edit in page
+        assert 'value="Eve"' in page
+        assert Application.objects.count() == 1
+        send(path, user, "save", **changed, state=state_in(answer))
+        assert Application.objects.count() == 2
 
 
 class TestEditing:

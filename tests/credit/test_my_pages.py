@@ -38,10 +38,18 @@ def page_of(application, user=None):
     return " ".join(answer.content.decode().split())
 
 
+def state_in(answer):
+    """Return the state that a form of the page contains, or "" if the page has no such form."""
+    field = re.search(r'name="state" value="([^"]*)"', answer.content.decode())
+    return field[1] if field else ""
+
+
 def press_button(application, do, user=None, **data):
-    """Press a button; return the page after the redirect."""
+    """Press a button; return the page after the redirect. With a `state`, the page was opened before."""
     browser = browser_of(user or application.consumer)
-    answer = browser.post(f"/my/applications/{application.pk}", {"do": do, **data}, follow=True)
+    application.refresh_from_db()
+    data = {"state": application.updated_at.isoformat(), **data, "do": do}
+    answer = browser.post(f"/my/applications/{application.pk}", data, follow=True)
     assert answer.redirect_chain == [(f"/my/applications/{application.pk}", 302)]
     application.refresh_from_db()
     return " ".join(answer.content.decode().split())
@@ -107,6 +115,32 @@ class TestButtons:
         assert "The application was withdrawn." in press_button(application, "withdraw")
         assert "The application has changed." in press_button(application, "withdraw")
         assert application.status == "withdrawn"
+
+    def test_draft_can_be_closed_until_it_is_sent(self, offer):
+        draft = applied(offer, status="draft", submitted_at=None)
+        page = page_of(draft)
+        assert "Close this draft" in page
+        assert "The lender stops the review." not in page
+        page = press_button(draft, "close")
+        assert "The draft was closed." in page
+        assert "Content of the application" in page
+        assert draft.status == "withdrawn"
+        application = applied(offer)
+        assert "Close this draft" not in page_of(application)
+        assert "The application has changed." in press_button(application, "close")
+        assert application.status == "under_review"
+
+    @pytest.mark.parametrize("state", ["", "2026-01-01T00:00:00+00:00"])
+    def test_send_button_of_an_older_page_sends_nothing(self, offer, state):
+        draft = applied(offer, status="draft", submitted_at=None)
+        page = press_button(draft, "send", state=state)
+        assert "The application was changed after you opened the page. Nothing was sent." in page
+        assert draft.status == "draft"
+        shown = state_in(browser_of(draft.consumer).get(f"/my/applications/{draft.pk}"))
+        assert "The application was sent to the lender." in press_button(draft, "send", state=shown)
+        # The second request of a double click.
+        assert "The application has changed. Check its current status." in press_button(draft, "send", state=shown)
+        assert draft.status == "submitted"
 
     def test_unknown_button_of_the_application_page_changes_nothing(self, offer, settings):
         application = applied(offer)
