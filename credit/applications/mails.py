@@ -102,8 +102,12 @@ def mail_event(
     `rows` returns further (name, value) pairs in the active language. `notices` selects the notices about the event.
     Applicants who consented to electronic notices get the mail about the account's notice instead, if there is one.
     """
-    is_mailed = notices is not None and EMAIL in settings.NOTICE_CHANNELS
-    if is_mailed and Consent.is_given_by(application.consumer_id) and notices.filter(Notice.FOR_ACCOUNT).exists():
+    if (
+        notices is not None
+        and EMAIL in settings.NOTICE_CHANNELS
+        and Consent.is_given_by(application.consumer_id)
+        and notices.filter(Notice.FOR_ACCOUNT).exists()
+    ):
         return
     row = _confirmed_address.first(user_id=application.consumer_id)
     if row is None:

@@ -230,7 +230,8 @@ class ApplicationForms:
         language: str,
         areas: Collection[str] = (),
     ) -> None:
-        stored, persons = loan, [person]
+        stored = loan
+        persons: list[Any] = [person]
         if application is not None:
             stored = application.application_data
             persons = list(application.applicants or PartialApplicants.of(application))

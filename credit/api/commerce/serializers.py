@@ -384,7 +384,9 @@ class CatalogSearchSerializer(ResponseSerializer):
     products = ProductSerializer(many=True, help_text="The products, best match first, then newest first.")
     pagination = PaginationSerializer(help_text="The number of matches, and the position of the next page.")
     messages = MessageSerializer(
-        many=True, required=False, help_text="Messages about ignored filters. Absent if there are none."
+        many=True,
+        required=False,
+        help_text="A message about a price filter that was ignored because of its currency. Absent if there is none.",
     )
 
 

@@ -226,7 +226,7 @@ class PrecontractViewSet(ApiViewSet):
         """Get the European information form of an application.
 
         The form is about the terms of the open counteroffer or of the approval. The API also returns the form of an
-        approval that can no longer be accepted. The API creates one form for each combination of terms and language.
+        approval that was withdrawn or expired. The API creates one form for each combination of terms and language.
         When the applicant first gets a form, the API stores `provided_at`. When the applicant gets the first form of
         terms that can be accepted, the API also mails a link to the other borrowers. Send the `sha256` of the form as
         the `precontract_sha256` of the acceptance.
