@@ -146,13 +146,22 @@ def listing(name: str) -> list[str]:
 
 
 def host_names(members: Iterable[str]) -> list[str]:
-    """Return host names in the format of `Host` headers, with IPv6 addresses in brackets."""
+    """Return host names in the format of `Host` headers, with IPv6 addresses in brackets.
+
+    Raises ImproperlyConfigured for a URL or a name with a port, because no `Host` header would match it.
+    """
     names = []
     for member in members:
         try:
             names.append(f"[{IPv6Address(member)}]")
         except ValueError:
             names.append(member)
+    check(
+        "ALLOWED_HOSTS",
+        names,
+        r"\*|\.?[\w-]+(\.[\w-]+)*|\[[0-9a-fA-F:]+\]",
+        "host names without a scheme and a port, joined by commas",
+    )
     return names
 
 

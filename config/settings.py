@@ -337,6 +337,10 @@ CSRF_COOKIE_HTTPONLY = True
 # Without EMAIL_URL, production sends no mail, and `doctor` reports this.
 EMAIL_BACKEND, EMAIL_OPTIONS = mail_environment.email_backend("EMAIL_URL", default="" if PRODUCTION else "console:")
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", f"no-reply@{urlsplit(APP_URL).hostname}")
+_ADDRESS = r"[^@\s<>]+@[^@\s<>]+"
+environment.check(
+    "EMAIL_FROM", [DEFAULT_FROM_EMAIL], rf"{_ADDRESS}|[^<>@]+<{_ADDRESS}>", "an email address, or a name and <address>"
+)
 
 # --- OAuth: django-oauth-toolkit implements the protocol, and the platform issues the tokens -----------------------
 

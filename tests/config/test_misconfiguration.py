@@ -109,6 +109,14 @@ def test_invalid_environment_variable_error_in_development_contains_the_name():
         ("TRUSTED_PROXIES", "*", "TRUSTED_PROXIES contains '*'"),
         ("TRUSTED_PROXIES", "proxy.internal", "TRUSTED_PROXIES contains 'proxy.internal'"),
         ("ALLOWED_HOSTS", None, "ALLOWED_HOSTS is missing: set it to the host names served"),
+        *(
+            ("ALLOWED_HOSTS", host, "ALLOWED_HOSTS must be host names")
+            for host in ("https://a.example", "a.example:443", "a b")
+        ),
+        *(
+            ("EMAIL_FROM", sender, "EMAIL_FROM must be an email")
+            for sender in ("bad bad<", "a@b@c.example", "name", "A <a@")
+        ),
         ("BASE_URL", "http://api.example/v1", "BASE_URL='http://api.example/v1' must begin with https://"),
         ("BASE_URL", "https://api.example", "BASE_URL='https://api.example' must end in '/v1'."),
         ("BASE_URL", None, "BASE_URL"),
@@ -140,9 +148,14 @@ def test_settlement_token_address_is_accepted_in_any_case():
 
 HOSTS = [
     ({"BASE_URL": "http://[2001:db8::5]:8000/v1"}, ["localhost", "127.0.0.1", "[::1]", "[2001:db8::5]"]),
-    ({"ALLOWED_HOSTS": "2001:DB8:0::5, [::1], api.example, .example, *"},
-     ["[2001:db8::5]", "[::1]", "api.example", ".example", "*"]),
+    ({"ALLOWED_HOSTS": "2001:DB8:0::5, [::1], api.example, .example, *, a_b, 10.0.0.1"},
+     ["[2001:db8::5]", "[::1]", "api.example", ".example", "*", "a_b", "10.0.0.1"]),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize("sender", ["no-reply@api.example", "Bank of Ada <no-reply@api.example>", "ñ@xn--a.example"])
+def test_sender_of_mails_can_have_a_name(sender):
+    assert read("development", EMAIL_FROM=sender)["DEFAULT_FROM_EMAIL"] == sender
 
 
 def test_ipv6_addresses_are_accepted_with_or_without_brackets():
