@@ -154,10 +154,11 @@ class DecisionRules(StatefulModel):
         if first:
             missing = f"{', no '.join(first)}{',' if len(first) > 1 else ''} and no {missing}"
         in_console = " or on the page *Team* of the lender console" if self.creditor_lacks == ["address"] else ""
+        allowed = [status for status in self.requestable() if status not in _NOTIFIED]
         return InvalidApplicationTransition(
             f"Lender {self.provider_id} has no {missing}, which the applicant's documents must contain. "
             f"Its owner adds it with `PUT /v1/providers/{self.provider_id}`{in_console}.",
-            details={"from": self.status, "to": to, "allowed": [], "missing": self.creditor_lacks},
+            details={"from": self.status, "to": to, "allowed": allowed, "missing": self.creditor_lacks},
         )
 
     @cached_property

@@ -64,9 +64,10 @@ def check_against(pending: Proposal | None, application: Application, to: str, b
     is_same = all(kept.get(name) == value for name, value in (bound or {}).items())
     if pending.to == to and is_same:
         return None
+    allowed = [status for status in application.requestable() if status == pending.to or status not in JUDGEMENTS]
     return InvalidApplicationTransition(
         f"Application {application.pk} has a proposed decision: `{pending.to}`. Confirm or decline it first.",
-        details={"from": application.status, "to": to, "allowed": [pending.to]},
+        details={"from": application.status, "to": to, "allowed": allowed},
     )
 
 

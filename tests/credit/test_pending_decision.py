@@ -114,7 +114,8 @@ class TestTwoReviewers:
         decide(first, application)
         for person in (first, second):
             body = assert_error(decide(person, application, "rejected"), 400, "E3001")
-            assert body["details"] == {"from": "under_review", "to": "rejected", "allowed": ["approved"]}
+            others = ["approved", "pending_documents", "withdrawn"]
+            assert body["details"] == {"from": "under_review", "to": "rejected", "allowed": others}
         assert close_proposal(second, application).status_code == 200
         assert decide(second, application, "rejected", metadata=BECAUSE).json()["pending_decision"]["to"] == "rejected"
 
