@@ -193,7 +193,10 @@ def _number_in_words(value: float, currency: str | None) -> str:
 
 
 def applicant_tables(application: Application) -> list[list[Row]] | None:
-    """Return the rows of each applicant, or None if the applicants can't be decrypted."""
+    """Return the rows of each applicant, or None if the applicants can't be decrypted.
+
+    In a draft with only a second applicant, the first applicant has no rows.
+    """
     try:
         persons = list(application.applicants or PartialApplicants.of(application))
     except UnreadableSecret:
@@ -202,10 +205,9 @@ def applicant_tables(application: Application) -> list[list[Row]] | None:
         [
             (gettext(title_of_member(path)), applicant_value(path, value))
             for path in PATHS
-            if (value := value_at(person, path)) is not None
+            if person is not None and (value := value_at(person, path)) is not None
         ]
-        for person in persons
-        if person is not None
+        for person in (persons[:1] if persons[1:] == [None] else persons)
     ]
 
 

@@ -161,6 +161,7 @@ class TestPartialApplicants:
             assert f'value="{words}"' in form
             assert words in page
         assert missing in page
+        assert ("<h3>Applicant 2</h3>" in page) == ("second-legal_name" in part)
         assert "Send to the lender" not in page
         press_button(draft, "send", user)
         assert draft_of(user).status == "draft"
