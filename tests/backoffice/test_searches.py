@@ -197,7 +197,7 @@ def test_name_search_sorts_rare_matches_and_scans_common_matches_in_order(
     with CaptureQueriesContext(connection) as captured:
         assert applications_found(reviewers_client, "quillfeather") == [second, first]
     [searched] = [query["sql"] for query in captured if "@> ARRAY" in query["sql"] and "EXPLAIN" not in query["sql"]]
-    assert f"ORDER BY {ordering} DESC LIMIT 50" in searched
+    assert f"ORDER BY {ordering} DESC LIMIT 51" in searched
 
 
 def test_search_finds_an_applicant_by_the_account_email_address(supports_client):
