@@ -3,7 +3,7 @@
 A date alone is misleading: February 20 at 00:30 UTC is February 19 in America.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, tzinfo
 from functools import cache, lru_cache
 from typing import Any
@@ -106,6 +106,12 @@ def state_code(country: str, region: str | None) -> str:
 @cache
 def _states_by_name(country: str) -> dict[str, str]:
     return {_plain(name): code for name, code in country_holidays(country).subdivisions_aliases.items()}
+
+
+def states_in_words(codes: Iterable[str]) -> str:
+    """Return the names of US states, sorted and joined by commas. An unknown code is its own name."""
+    names = {code: name for name, code in country_holidays("US").subdivisions_aliases.items()}
+    return ", ".join(sorted(names.get(code, code) for code in codes))
 
 
 def _plain(region: str) -> str:

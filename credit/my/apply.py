@@ -20,6 +20,7 @@ from config.api.rate_limits import RateLimited, consume, consume_by_address
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import change_application, create_application, lock_own
+from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.figures import money
 from credit.core.translations import active_language
@@ -92,6 +93,7 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
         return context | {
             "form": typed,
             "has_currencies": bool(currencies),
+            "may_sign_up": get_adapter(self.request).is_open_for_signup(self.request),
             "loan": loan,
             "refused": "" if self.refusal is None else error_message(self.refusal),
             "rows": [(each, each.with_costs(rows_of(each.offer))) for each in compared],
@@ -121,8 +123,8 @@ def rows_of(offer: Offer) -> list[Row]:
             _RANGE.join(rates_of(offer).values()),
         ),
         (gettext("Number of months"), months),
-        (gettext("States"), ", ".join(offer.included_states or ())),
-        (gettext("Not in"), ", ".join(offer.excluded_states or ())),
+        (gettext("States"), deadlines.states_in_words(offer.included_states or ())),
+        (gettext("Not in"), deadlines.states_in_words(offer.excluded_states or ())),
     ]
     return [row for row in rows if row[1]]
 

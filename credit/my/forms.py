@@ -13,7 +13,7 @@ from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
 from credit.core import applicant_schema, profile
 from credit.core.countries import US_STATES
-from credit.core.deadlines import state_code
+from credit.core.deadlines import state_code, states_in_words
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
@@ -89,9 +89,9 @@ def _allowed(member: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
 def _states_in_words(offer: Offer) -> str:
     """Return the US states of an offer as a sentence, or "" if the offer is available in all states."""
     if offer.included_states and not offer.nationwide:
-        return gettext("This offer is only available in: %s.") % ", ".join(offer.included_states)
+        return gettext("This offer is only available in: %s.") % states_in_words(offer.included_states)
     if offer.excluded_states:
-        return gettext("This offer isn't available in: %s.") % ", ".join(offer.excluded_states)
+        return gettext("This offer isn't available in: %s.") % states_in_words(offer.excluded_states)
     return ""
 
 

@@ -302,10 +302,10 @@ class TestForm:
         offer, everywhere = listed(nationwide=None), {"included_states": None, "excluded_states": None}
         included, excluded = {"included_states": ["IA", "KS"]}, {"excluded_states": ["OR", "WA"]}
         for terms, region, words in (
-            (included, "OR", "This offer is only available in: IA, KS."),
-            (included, "us-or", "This offer is only available in: IA, KS."),
+            (included, "OR", "This offer is only available in: Iowa, Kansas."),
+            (included, "us-or", "This offer is only available in: Iowa, Kansas."),
             (included, "Iowa", None), (included, "", None), (included, "Elsewhere", None),
-            (excluded, "Oregon", "This offer isn&#x27;t available in: OR, WA."), (excluded, "IA", None),
+            (excluded, "Oregon", "This offer isn&#x27;t available in: Oregon, Washington."), (excluded, "IA", None),
             ({}, "OR", None),
         ):  # fmt: skip
             Offer.objects.update(**{**everywhere, **terms})
@@ -315,7 +315,7 @@ class TestForm:
             assert (answer.status_code, errors_in(page)) == (400 if errors else 302, errors), (terms, region)
         Offer.objects.update(**included)
         form = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
-        assert "This offer is only available in: IA, KS. Leave it empty if the address has none." in form
+        assert "This offer is only available in: Iowa, Kansas. Leave it empty if the address has none." in form
 
 
 class TestApplying:
