@@ -8,12 +8,12 @@ FAMILIES = (
         object_of(
             verification_id=said(UUID, "The verification's id."),
             status=said(TEXT, "The verification's status at the time of the event."),
-            attempt=said(INT64, "The number of the account's verification, from 1."),
+            attempt=said(INT64, "The position of the verification among those of the account, from 1."),
         ),
         {
             "created": "An identity verification was created.",
             "updated": "The status of an identity verification changed.",
-            "revoked": "The vendor revoked a success. The status is unchanged.",
+            "revoked": "The vendor revoked a successful verification. The status is unchanged.",
         },
         {"verification_id": str(demo_ids.VERIFIED), "attempt": 1},
         statuses={"created": machine.REQUIRES_INPUT, "updated": machine.VERIFIED, "revoked": machine.VERIFIED},

@@ -68,7 +68,7 @@ class ApiKeysPageSerializer(serializers.PageSerializer):
 
 
 class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
-    """An API key with its value and secret. The key in `replaces` expires at `old_expires_at`."""
+    """An API key, with its value and its signing secret. The key in `replaces` expires at `old_expires_at`."""
 
     id = serializers.TextField(source="record.pk", help_text="The key's id, which is not secret.")
     name = serializers.TextField(source="record.name", help_text="The purpose of the key, in its owner's words.")

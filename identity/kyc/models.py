@@ -36,7 +36,9 @@ class KycVerification(StatefulModel):
         db_index=False,
         help_text="The account that is verified.",
     )
-    attempt = models.PositiveIntegerField(help_text="The number of the account's verification, from 1.")
+    attempt = models.PositiveIntegerField(
+        help_text="The position of the verification among those of the account, from 1."
+    )
     previous_attempt = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     status = models.CharField(
         max_length=32,

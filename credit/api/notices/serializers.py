@@ -40,7 +40,7 @@ class NoticeDeliverySerializer(serializers.ModelResponseSerializer):
 
 
 class NoticeSerializer(NoticeRowSerializer):
-    """A notice: its content, its page of record, its deliveries, and its inclusion proof."""
+    """A notice: its content, its HTML page, its deliveries, and its inclusion proof."""
 
     content = serializers.FreeField(
         source="made_from",

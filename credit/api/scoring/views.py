@@ -120,7 +120,7 @@ class ModelVersionViewSet(ApiViewSet):
 
         With `Accept: application/xml`, the API returns a PMML 4.4 `Scorecard`.
 
-        An engine for PMML scorecards computes the same points and reasons from it, with two conditions. Compute the
+        An engine for PMML scorecards computes the same points and reasons from it under two conditions. Compute the
         values of `months_since`, and omit facts whose JSON type differs from the type of the input. Engines round sums
         of fractions, and numbers with more than 15 digits. Results that depend on such numbers can differ. An engine
         can also list reasons without lost points.
