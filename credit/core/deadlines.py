@@ -110,8 +110,12 @@ def _states_by_name(country: str) -> dict[str, str]:
 
 def states_in_words(codes: Iterable[str]) -> str:
     """Return the names of US states, sorted and joined by commas. An unknown code is its own name."""
-    names = {code: name for name, code in country_holidays("US").subdivisions_aliases.items()}
-    return ", ".join(sorted(names.get(code, code) for code in codes))
+    return ", ".join(sorted(_names_of_states().get(code, code) for code in codes))
+
+
+@cache
+def _names_of_states() -> dict[str, str]:
+    return {code: name for name, code in country_holidays("US").subdivisions_aliases.items()}
 
 
 def _plain(region: str) -> str:

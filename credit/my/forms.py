@@ -78,7 +78,7 @@ def members_of(offer: Offer) -> dict[str, Any]:
     if offer.term_options_months:
         term = {"type": "integer", **properties.get("term_months", {})}
         loan["term_months"] = {**term, "enum": _allowed(term, sorted(offer.term_options_months))}
-    return {**loan, **properties, **loan}
+    return {**loan, **{name: member for name, member in properties.items() if name not in loan}}
 
 
 def _allowed(member: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
@@ -86,7 +86,7 @@ def _allowed(member: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
     return [value for value in values if profile.fault(member, value) is None] or list(values)
 
 
-def _states_in_words(offer: Offer) -> str:
+def _availability_of(offer: Offer) -> str:
     """Return the US states of an offer as a sentence, or "" if the offer is available in all states."""
     if offer.included_states and not offer.nationwide:
         return gettext("This offer is only available in: %s.") % states_in_words(offer.included_states)
@@ -247,7 +247,7 @@ class ApplicationForms:
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
         region = self.first.fields["address.region"]
-        region.help_text = f"{_states_in_words(offer)} {region.help_text}".strip()
+        region.help_text = f"{_availability_of(offer)} {region.help_text}".strip()
         self.share = ShareForm(typed, stored=() if application is None else application.share, areas=areas)
         self.has_second = second is not None or (
             typed is not None and (self.second.is_valid() is False or not self.second.is_empty)
@@ -309,7 +309,7 @@ class ApplicationForms:
         are_valid = [form.is_valid() for form in forms_of_all]
         first, second = (form.to_person(is_complete=is_complete) for form in (self.first, self.second))
         if first is not None and _is_elsewhere(self.offer, first["address"]):
-            self.first.add_error("address.region", _states_in_words(self.offer))
+            self.first.add_error("address.region", _availability_of(self.offer))
         data = self.data.to_data()
         self._require_data(data, is_complete=is_complete)
         if is_complete:
@@ -318,10 +318,9 @@ class ApplicationForms:
         if not all(are_valid) or any(form.errors for form in forms_of_all):
             return None
         entered = [form.entered() for form in (self.first, self.second)]
+        is_incomplete = any(entry and not person for entry, person in zip(entered, (first, second), strict=True))
         # An application stores complete applicants only, and the first applicant is not optional.
-        is_partial = [first is not None, second is not None] != [each is not None for each in entered] or (
-            first is None and second is not None
-        )
+        is_partial = is_incomplete or (second is not None and first is None)
         self.partial = entered if is_partial else None
         return {
             "application_data": data,

@@ -325,8 +325,10 @@ def _missing_members(application: Application, partial: Persons) -> Iterator[tup
 
     The second applicant is optional.
     """
-    required = dict.fromkeys((*DUE, *requirements_of(application).applicant)) if partial else ()
-    persons = (partial[0] or {"address": {}}, *filter(None, partial[1:])) if partial else ()
+    if not partial:
+        return
+    required = dict.fromkeys((*DUE, *requirements_of(application).applicant))
+    persons = (partial[0] or {"address": {}}, *filter(None, partial[1:]))
     for number, person in enumerate(persons, start=1):
         for path in required:
             if path != "address" and value_at(person, path) is None and is_required(person, path):
