@@ -299,8 +299,9 @@ class ReadOnlyAdmin(Exports):
                 form.set_errors(error)
                 # The page displays the record's current state, to which the form is then bound.
                 data: Any = form.data
-                form.data = data = data.copy()
+                data = data.copy()
                 data["seen"] = form.initial["seen"]
+                form.data = data
                 if not form.visible_fields():
                     messages.error(request, " ".join(map(str, form.non_field_errors())))
                     return HttpResponseRedirect(self.record_address(record, request))

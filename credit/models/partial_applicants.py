@@ -46,11 +46,6 @@ class PartialApplicants(models.Model):
         return [] if stored is None else readable(lambda: stored.persons) or []
 
     @classmethod
-    def unused(cls) -> "models.QuerySet[PartialApplicants]":
-        """Return the rows of applications that are no longer drafts, and of drafts with complete applicants."""
-        return cls.objects.exclude(application__status=DRAFT, application__applicants__isnull=True)
-
-    @classmethod
     def write(cls, application: Application, persons: Persons | None) -> None:
         """Store the entered fields, or delete the stored fields if `persons` is None."""
         if persons is None:

@@ -131,8 +131,8 @@ class ManagedAccountViewSet(ApiViewSet):
 
         The token acts on behalf of the customer for 15 minutes.
 
-        The token has your id in `act` (RFC 8693, section 4.1). Entries of the audit log about its changes
-        record you. The token can't decide, pay, or create another token. Apps can't create such tokens.
+        The token has your id in `act` (RFC 8693, section 4.1). Entries of the audit log about its changes record
+        you. The token can't decide, pay, or create another token. Apps can't create such tokens.
         """
         if request.auth.delegated:
             raise InsufficientScope("Apps can't create tokens on behalf of a partner's customer.")
