@@ -23,7 +23,7 @@ class CardDeclined(ApiError):
 
 
 class ProcessorUnavailable(ApiError):
-    """The outcome is unknown. A retry with the same key continues. Without a key, it would be a second payment."""
+    """The outcome is unknown. A retry with the same key resolves it. Without a key, a retry would be a new payment."""
 
     status, error, code = 502, "processor_unavailable", "E5002"
     message = "The card processor returned no clear result. Send the same request with the same Idempotency-Key again."

@@ -35,7 +35,7 @@ _MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # combining marks: accents, va
 # A character reference has at most 7 decimal or 6 hexadecimal digits. Further digits are ordinary text.
 _ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
 _RUN = re.compile(rb"[0-9 ]{12,}")
-# Card numbers in the format of cards. Adjacent digits can be a date, or the three digits on the back.
+# Card numbers with the grouping of printed cards. A date or a security code may follow the number.
 _PRINTED = re.compile(rb"[0-9]{4}(?<![0-9]{5})(?:[0-9]{9,15}|(?: [0-9]{4}){2} [0-9]{1,7}| [0-9]{6} [0-9]{4,5})\b")
 # Ids and hashes are never card numbers, even if they contain matching digits.
 _IDENTIFIER = re.compile(
@@ -106,7 +106,7 @@ def _string_contains_card_number(text: str) -> bool:
 
 
 def _without_iban(match: re.Match[str]) -> str:
-    """Replace a valid IBAN, but not the text after the IBAN. Return any other match unchanged."""
+    """Replace a valid IBAN with a placeholder, and keep the text after it. Return any other match unchanged."""
     places = [place for place, character in enumerate(match[0]) if character.isalnum()]
     length = int(_IBAN_LENGTHS.get(match[0][:2].upper(), 0))
     if not 0 < length <= len(places):
@@ -118,7 +118,7 @@ def _without_iban(match: re.Match[str]) -> str:
 
 
 def _runs(plain: str) -> Iterable[bytes]:
-    """Yield the runs of digit groups. A single space separates the groups of a run."""
+    """Yield sequences of digit groups, with one space between two groups."""
     return (b" ".join(run.split()) for run in _RUN.findall(plain.encode()))
 
 

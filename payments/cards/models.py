@@ -137,7 +137,7 @@ class PaymentAttempt(models.Model):
 
 
 class ProcessorEvent(models.Model):
-    """An event from a processor. The row prevents a second application, and waits until the event's payment exists."""
+    """A processor's event. The row prevents a second application and stores an event that precedes its payment."""
 
     id = models.CharField(primary_key=True, max_length=255)
     type = models.CharField(max_length=128)

@@ -68,29 +68,29 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _number(value: Any) -> int | None:
-    """Return an integer from 0 to 2^63 - 1, or None."""
+    """Return `value` if it is an integer from 0 to 2^63 - 1, otherwise None."""
     return value if type(value) is int and 0 <= value <= INT64_MAX else None
 
 
-def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str, Any]:
-    """Return the fields of an event's object, which is an intent, charge, refund, or dispute."""
-    metadata = _object(thing.get("metadata"))
+def _facts_of(document: dict[str, Any], kind: str, created: int | None) -> dict[str, Any]:
+    """Return the fields to store from the intent, charge, refund, or dispute in an event."""
+    metadata = _object(document.get("metadata"))
     facts: dict[str, Any] = {
-        "intent": str(thing.get("id"))[:255],
-        "amount": _number(thing.get("amount")),
-        "currency": str(thing.get("currency"))[:3].lower(),
+        "intent": str(document.get("id"))[:255],
+        "amount": _number(document.get("amount")),
+        "currency": str(document.get("currency"))[:3].lower(),
         "payment_id": str(metadata.get("payment_id", ""))[:20],
         "payment_key": str(metadata.get("payment_key", ""))[:80],
     }
     if not kind.startswith(refunds_and_disputes.ABOUT_CHARGES):
         return facts
-    intent = thing.get("payment_intent")  # the intent's ID, or the expanded intent
+    intent = document.get("payment_intent")  # the intent's ID, or the expanded intent
     return {
         **facts,
         "intent": str(intent.get("id") if isinstance(intent, dict) else intent)[:255],
         "object": facts["intent"],
-        "refunded": _number(thing.get("amount_refunded")),
-        "state": str(thing.get("status"))[:32],
+        "refunded": _number(document.get("amount_refunded")),
+        "state": str(document.get("status"))[:32],
         "created": created,
     }
 

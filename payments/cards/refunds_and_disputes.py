@@ -25,7 +25,7 @@ _ENDED = _SETTLED | {"lost"}
 
 
 def apply(event: ProcessorEvent, *, now: datetime) -> None:
-    """Apply a charge, refund, or dispute event. The event stays stored until a payment has its transaction ID."""
+    """Apply a charge, refund, or dispute event. Until a payment has its transaction ID, the event stays stored."""
     payment = Payment.objects.filter(transaction_id=event.detail["intent"]).first()
     if payment is None:
         return

@@ -4,9 +4,9 @@
 2. The processor is called outside of any transaction, with the payment's processor key.
 3. A second transaction stores the outcome, the event, and the response.
 
-If the process dies in between, a retry with the same idempotency key, or `reconcile_payments`, takes over the payment's
-lease. It repeats the call with the same processor key, so the processor never charges twice. Each takeover increments
-the epoch. A paused process with an earlier epoch can only record the proof of a charge.
+If the process dies before step 3, a retry with the same idempotency key, or `reconcile_payments`, takes over the
+payment's lease. It repeats the call with the same processor key, so the processor never charges twice. Each takeover
+increments the epoch. A paused process with an earlier epoch can only record the proof of a charge.
 
     Pending ──► Completed | Failed | Unknown        on the first attempt
     Unknown, Pending or Processing (lease expired) ──► Processing ──► Completed | Failed | Unknown
@@ -56,16 +56,15 @@ from payments.errors import CardDeclined, ProcessorUnavailable
 
 logger = logging.getLogger("platform.payments")
 
-# The age up to which a payment's idempotency key is sent again, because processors delete keys after 24 hours. For
-# older payments, the code only searches for a charge.
+# Processors delete idempotency keys after 24 hours. For payments older than this, the code only searches for a charge.
 KEY_TRUSTED = timedelta(hours=20)
-# The time limit of the work on a payment, which is less than a request's limit of 30 s.
+# The time limit for work on a payment must be less than the 30 s limit of a request.
 WORK_MAX = timedelta(seconds=25)
-# After this number of 5xx responses, the code searches for a charge, because a processor can repeat a 5xx forever.
+# A processor can repeat a 5xx response forever. After this number, the code only searches for a charge.
 SERVER_ERRORS_MAX = 2
 
 
-class LeaseLost(Exception):  # callers of the API never see this error
+class LeaseLost(Exception):
     """Another process has the payment's lease now, so this process must not write."""
 
 
@@ -89,7 +88,7 @@ def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> O
         try:
             payment = _begin(order, user=user, key=key)
         except IntegrityError:
-            continue  # a concurrent request with the same key was first
+            continue  # a concurrent request with the same key stored its payment first
         fault_point("intent-committed")
         try:
             return _carry_on(payment)
@@ -138,7 +137,7 @@ def _resume(payment: Payment) -> Outcome:
 
 
 def _settled(payment_id: int) -> Outcome:
-    """Return the response that another process stored. If the payment is still open, raise when or how to query it."""
+    """Return another process's stored response. Raises RequestInProgress or ProcessorUnavailable if still open."""
     payment = Payment.objects.get(pk=payment_id)
     if not payment.is_open:
         return _repeat_response(payment)
@@ -148,7 +147,7 @@ def _settled(payment_id: int) -> Outcome:
 
 
 def _wait(payment: Payment, now: datetime) -> timedelta:
-    """Return the time until the lease holder must be done. After that time, return the rest of the lease."""
+    """Return the time that the lease holder still has for its work. After that time, return the rest of the lease."""
     lease = timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
     working = payment.due_at - lease + WORK_MAX - now
     return working if timedelta() < working else payment.due_at - now
@@ -202,7 +201,7 @@ def charge_or_find(payment: Payment) -> ChargeResult:
     """Charge the payment, or search for an earlier charge. Requires the lease and no open transaction."""
     processor, now = card_processor(payment.processor), timezone.now()
     if now >= payment.due_at:
-        # The process was paused until its lease expired, so another worker may have taken over.
+        # This process was paused until its lease expired, so another worker may have taken over.
         return ChargeResult(cards.UNKNOWN, answered=False, detail={"error": "lease over"})
     only_searches = _only_searches(payment, now)
     try:
@@ -221,7 +220,7 @@ def charge_or_find(payment: Payment) -> ChargeResult:
     detail = {**result.detail, "looked": True}
     if result.outcome == cards.ABSENT:
         return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
-    # An unknown outcome increments `server_errors`, so that the processor gets no further charge request.
+    # `server_error` prevents further charge requests after an unknown outcome.
     return replace(result, server_error=result.outcome == cards.UNKNOWN, detail=detail)
 
 
@@ -247,7 +246,7 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     with transaction.atomic():
         held = Payment.objects.filter(pk=payment.pk, epoch=payment.epoch, status__in=OPEN)
         if held.update(**changes):
-            payment.refresh_from_db(from_queryset=Payment.objects.defer("method_token"))  # may be unreadable
+            payment.refresh_from_db(from_queryset=Payment.objects.defer("method_token"))  # the token may be unreadable
             action = "look-up" if result.detail.get("looked") else "charge"
             log_attempt(payment, action, result.outcome, detail=result.detail, now=now)
             _record(payment, now)

@@ -40,7 +40,7 @@ _TRANSACTION_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def is_address(text: str) -> bool:
-    """Return whether `text` has the format of an address, without checking its checksum."""
+    """Return whether `text` has the format of an address. The checksum is not verified."""
     return _ADDRESS.fullmatch(text) is not None
 
 
@@ -72,7 +72,7 @@ def checksum_address(address: str | bytes) -> str:
 
 
 def parse_network(text: str) -> str | None:
-    """Return the CAIP-2 ID of an EVM network, or None if `text` is neither such an ID nor an alias."""
+    """Return the CAIP-2 ID of an EVM network from an ID or an alias, or None for other strings."""
     network = NETWORK_ALIASES.get(text.lower(), text)
     return network if _EVM_NETWORK.fullmatch(network) else None
 

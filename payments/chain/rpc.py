@@ -22,7 +22,7 @@ NODE_TIMEOUT_SECONDS = 20.0
 _GAS_MARGIN_PERCENT = 20
 _RECENT_BLOCKS = 5
 _FALSE = "0x" + "0" * 64  # the value false, which some tokens return instead of reverting
-# The largest accepted number from a node. With the margins and the factor of 2, it must not overflow 64 bits.
+# The largest accepted number from a node. Margins and doubled fees must fit into 64 bits.
 _QUANTITY_MAX = INT64_MAX // 4
 # Nodes that lack a method return a JSON-RPC or HTTP error, or an unreadable response.
 _UNSUPPORTED = frozenset({"node_trouble", "unreadable"})
@@ -64,7 +64,7 @@ class Receipt:
     raw: dict[str, Any]
 
 
-# Caches of the nodes with the configured chain ID, and of the tokens' decimals. These values never change.
+# These caches contain verified nodes and the decimals of tokens. Both never change.
 _verified: set[tuple[str, str]] = set()
 _decimals: dict[tuple[str, str], int] = {}
 
@@ -93,7 +93,7 @@ class Node:
         return self._number("eth_getTransactionCount", address, "latest" if at_block is None else hex(at_block))
 
     def fees(self) -> dict[str, int]:
-        """Return the fees per gas, in wei. Twice the base fee stays sufficient during several full blocks."""
+        """Return the fees per gas, in wei. The maximum fee covers several full blocks with a rising base fee."""
         block = self.ask("eth_getBlockByNumber", "latest", False)
         base_fee = block.get("baseFeePerGas") if isinstance(block, dict) else None
         if base_fee is None:  # a chain without EIP-1559

@@ -27,7 +27,7 @@ from payments.errors import BroadcastRefused
 logger = logging.getLogger("platform.settlement")
 
 ACTOR = Actor.system("reconcile_payments")
-# After this time, no request is still sending the transaction.
+# Requests finish within this time, so the worker can resume the transaction.
 RESUME_AFTER_SECONDS = 60
 # The interval between two checks of a payment. Blocks take seconds, and nodes have rate limits.
 LOOK_AGAIN_SECONDS = 10
@@ -41,21 +41,21 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
     """Process submitted and interrupted payments, and expire unsigned payments.
 
     Returns the number of payments per outcome: `confirmed`, `failed`, `resumed`, `expired`, `waiting`, and `errors`.
-    `unreachable` is 1 if a response of the node was missing or unusable. If the node is unreachable, the next run
-    continues. Each payment has its own time limit, and no transaction is open during its processing.
+    `unreachable` is 1 if a response of the node was missing or unusable. If the node is unreachable, the run stops.
+    Each payment has its own time limit, and no transaction is open during its processing.
     """
     patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
     moving = Q(status=SUBMITTED) | Q(status=BROADCASTING, updated_at__lte=now - patience)
     overdue = Q(status=AWAITING_SIGNATURE, expires_at__lte=now)
-    # The payment with the oldest check is first, so that a failing payment doesn't block other payments.
+    # The oldest check comes first, so that a failing payment doesn't block other payments.
     queue = CryptoPayment.objects.filter(moving | overdue).order_by(F("look_at").asc(nulls_first=True), "id")
     items = FailedItems("crypto_payment", queue, lease=_LEASE)
     counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed", "expired", "unreachable", "errors"), 0)
 
-    def attend(payment: CryptoPayment) -> Any:
+    def process_payment(payment: CryptoPayment) -> Any:
         try:
             node = None if payment.simulated or not settings.SETTLEMENT_RPC_URL else Node()
-            outcome = _attend(payment, node=node, now=now)
+            outcome = _process(payment, node=node, now=now)
         except LostRace:
             return None
         except (ProviderError, NodeRefused) as error:
@@ -67,11 +67,13 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
         return None
 
     due = Q(look_at__isnull=True) | Q(look_at__lte=now)
-    counts["errors"] = items.process(attend, now=now, choose=lambda rows: rows.filter(due).values_list("pk", flat=True))
+    counts["errors"] = items.process(
+        process_payment, now=now, choose=lambda rows: rows.filter(due).values_list("pk", flat=True)
+    )
     return counts
 
 
-def _attend(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
+def _process(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
     """Process a payment. Raises ProviderError for an unusable response, and LostRace after a concurrent change."""
     if payment.status == AWAITING_SIGNATURE:
         return _expire(payment, node=node, now=now)

@@ -43,7 +43,7 @@ class StripeProcessor:
             "metadata[payment_id]": str(payment.pk),
             # Another installation on the Stripe account may use the same payment IDs, but never this key.
             "metadata[payment_key]": payment.processor_key,
-            # The payer is not present, so a redirect is not possible.
+            # A redirect requires the payer, who is not present.
             "automatic_payment_methods[enabled]": "true",
             "automatic_payment_methods[allow_redirects]": "never",
         }
@@ -57,11 +57,11 @@ class StripeProcessor:
             result = self._judge(payment, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
-        # For 24 hours, a retry returns the first response. Only the intent itself has the current status.
+        # For 24 hours, Stripe repeats its first response to a retry, so read the current status from the intent.
         return self._read_again(payment, result) if result.detail.get("intent_status") == "processing" else result
 
     def find(self, payment: Payment, *, now: datetime) -> ChargeResult:
-        """Find the payment's intent. The search index may lag, so an intent that it lacks is looked up in the list."""
+        """Find the payment's intent with Stripe's search, or in the list of intents if the search index lags."""
         try:
             for intent in self._candidates(payment, now):
                 if _is_about(payment, intent):
@@ -121,7 +121,7 @@ class StripeProcessor:
         if answer.status in {402, 400, 404} and detail["type"] in {"card_error", "invalid_request_error"}:
             words = (_word(error, name) for name in ("decline_code", "code", "type"))
             return ChargeResult(DECLINED, failure=next(filter(None, words)), detail=detail)
-        # With 401, 403, 409, 429, and other statuses, this request charged nothing. An earlier request may have.
+        # With 401, 403, 409, or 429, this request charged nothing. An earlier request may have charged the card.
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _read_intent(
@@ -172,7 +172,7 @@ class StripeProcessor:
 
 
 def _word(document: dict[str, Any], name: str, *, longest: int = 64) -> str | None:
-    """Return a string of Stripe that the database can store, or None."""
+    """Return a string of a Stripe object, or None if the database can't store it."""
     value = document.get(name)
     return value if is_text(value, longest) else None
 

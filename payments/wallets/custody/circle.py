@@ -88,7 +88,7 @@ class CircleCustody:
         return accounts[0] if accounts else None
 
     def _wallet_set(self) -> str:
-        """Return the platform's wallet set. The key derives from BASE_URL, so only the first call creates the set."""
+        """Return the ID of the platform's wallet set. The idempotency key depends on BASE_URL, so one set exists."""
         body = {
             "idempotencyKey": str(
                 UUID(bytes=sha256(b"wallet-set:" + settings.BASE_URL.encode()).digest()[:16], version=4)
@@ -116,7 +116,7 @@ class CircleCustody:
             if not isinstance(public, rsa.RSAPublicKey):
                 raise ProviderError("unreadable", outcome_unknown=False)
             enciphered = public.encrypt(bytes.fromhex(settings.CIRCLE_ENTITY_SECRET), padder)
-        except (ValueError, UnsupportedAlgorithm) as error:  # ValueError also for a key that is too short
+        except (ValueError, UnsupportedAlgorithm) as error:  # a key that is too short raises ValueError
             raise ProviderError("unreadable", outcome_unknown=False) from error
         return {"entitySecretCiphertext": base64.b64encode(enciphered).decode()}
 
