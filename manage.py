@@ -14,12 +14,12 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        # The operator gets the message. The status EX_CONFIG means that a restart can't fix the error.
+        # EX_CONFIG means that a restart can't fix the error.
         sys.stderr.write(f"{error}\n")
         sys.exit(os.EX_CONFIG)
     except OperationalError as error:
         if any(connection.connection for connection in connections.all(initialized_only=True)):
-            raise  # the database had responded, so the traceback has the failing statement
+            raise  # a connection was open, so the traceback of the failed statement is useful
         sys.stderr.write(f"The database does not respond: {str(error).partition(chr(10))[0]}\n")
         sys.exit(os.EX_UNAVAILABLE)
 

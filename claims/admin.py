@@ -60,7 +60,7 @@ def _gone(claim: Claim) -> str:
 
 def _evidence(text: Any) -> SafeString | str:
     is_address = isinstance(text, str) and text.lower().startswith(("http://", "https://"))
-    # The text is a stranger's: the page behind it must not learn where the link was, or control this page.
+    # The linked page is untrusted, so it must not get this page's URL (`noreferrer`) or control (`noopener`).
     return format_html('<a href="{0}" rel="noopener noreferrer nofollow">{0}</a>', text) if is_address else str(text)
 
 
@@ -120,7 +120,7 @@ class ClaimAdmin(ReviewAdmin):
 
     @admin.display(description="evidence")
     def evidence_list(self, record: Claim) -> SafeString | str:
-        """Show the evidence. Only addresses with http or https are links, which reveal no address of the console."""
+        """Show the evidence. Only `http` and `https` URLs become links."""
         rows: Any = record.evidence
         return format_html_join("", "<div>{}</div>", ((_evidence(text),) for text in rows)) if rows else NOTHING
 

@@ -3,12 +3,12 @@
 The supported identifiers are DOIs, arXiv IDs, ISBNs, ISSNs, and the numbers of PubMed, PubMed Central, and OpenAlex.
 
 `10.1000/ABC`, `doi:10.1000/abc`, and `https://doi.org/10.1000%2Fabc` identify the same article. Only ASCII letters are
-case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is decoded, even in DOIs without a
-URL. DOIs that were copied from a URL are common. DOIs that contain `%` and two hexadecimal digits are rare.
+case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is decoded, because many DOIs were
+copied from URLs.
 
 The key of an arXiv ID is the DOI that arXiv registers for the ID, without a version. The key of an ISBN is `isbn:` and
-the 13 digits (ISO 2108). The key of an ISSN is `issn:` and the 8 characters (ISO 3297). The keys of PubMed numbers
-have a prefix that distinguishes them from other numbers.
+the 13 digits (ISO 2108). The key of an ISSN is `issn:` and the 8 characters (ISO 3297). The keys of PubMed numbers have
+a prefix that distinguishes them from other numbers.
 """
 
 import re
@@ -31,7 +31,7 @@ _ARXIV = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
-# For each registry: the forms of its numbers, and the prefix of its publication keys. OpenAlex has a capital W.
+# Each registry has a pattern before its numbers, case-sensitive letters, and a prefix for publication keys.
 _NIH = r"(?:https?://)?(?:www\.)?(?:{0}\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/{0})"
 _REGISTRIES = [
     (re.compile(rf"(?i:{before}){letters}0*([0-9]{{1,12}})/?(?:[?#].*)?", re.ASCII), prefix)
@@ -59,7 +59,7 @@ _ESCAPED = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "\\_": "_"}
 
 
 def publication_key(identifier: str) -> str:
-    """Return the key of a publication: a key of a supported identifier, or the normalized identifier."""
+    """Return the key of a supported identifier. For other identifiers, return the normalized text."""
     text = _cleaned(identifier)
     doi, bare = normalize_doi(text), _without_end(text.lstrip(_BEFORE))
     if match := _ARXIV.fullmatch(doi or bare):
@@ -75,7 +75,7 @@ def publication_key(identifier: str) -> str:
 
 
 def fault_of(identifier: str) -> str:
-    """Return the error of an invalid identifier. An ISBN or ISSN is invalid if its check digit is wrong."""
+    """Return the error message for an empty identifier or a wrong check digit of an ISBN or ISSN, otherwise ""."""
     text = _cleaned(identifier)
     if not text:
         return "Must have visible characters."

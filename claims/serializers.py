@@ -11,7 +11,7 @@ from config.api import serializers
 
 PUBLICATION_MAX_LENGTH = 512
 
-# Browsers ignore leading control characters, and tabs and line ends anywhere: for them, `java\tscript:` is a scheme.
+# Browsers ignore leading control characters, and all tabs and line ends. They read `java\tscript:` as a scheme.
 _IGNORED_BY_BROWSERS = re.compile(r"^[\x00-\x20]+|[\t\n\r]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?P<gap>\s?)")
 # Schemes that execute or embed content. Browsers accept these schemes with a space after the colon.
@@ -53,7 +53,7 @@ def _evidence(**options: Any) -> Any:
 
 
 class PublicationField(serializers.TextField):
-    """A publication's identifier. Its key identifies the publication."""
+    """An identifier of a publication."""
 
     def to_internal_value(self, data: Any) -> str:
         identifier = super().to_internal_value(data)

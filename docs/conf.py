@@ -7,7 +7,7 @@ from typing import Any
 project = "Credit Platform"
 extensions = ["myst_parser", "sphinx_copybutton", "sphinx_design"]
 myst_enable_extensions = ["attrs_block", "colon_fence"]
-myst_heading_anchors = 4  # named as code hosts name them
+myst_heading_anchors = 4  # GitHub generates the same anchors
 exclude_patterns = ["pictures"]
 templates_path = ["_templates"]
 html_theme = "furo"
@@ -24,7 +24,7 @@ _HEADER = """<div class="bar">
 <a href="/v1/docs">Reference</a> <a href="/developers">Developers</a> <a href="/admin/">Console</a>
 </nav>
 </div>"""
-# The theme's colors and fonts in terms of `brand.css`, whose colors have a light and a dark value.
+# `brand.css` defines these variables, each with a light and a dark value.
 _LOOK = {
     "font-stack": "var(--type)",
     "font-stack--monospace": "var(--mono)",
@@ -56,7 +56,7 @@ copybutton_exclude = ".linenos, .gp"
 
 
 def write_list_of_pages(app: Any, failure: Exception | None) -> None:
-    """Write `pages.md`, which `/llms.txt` shows: every page with its headings, in the order of the navigation."""
+    """Write `pages.md` for `/llms.txt`. It lists every page and its headings in the order of the navigation."""
     if failure is None and app.builder.name == "html":
         Path(app.outdir, "pages.md").write_text("\n".join(_lines(app.env)), encoding="utf-8")
 
@@ -71,7 +71,7 @@ def _lines(env: Any) -> Iterator[str]:
 
 
 def make_accessible(_app: Any, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Give the headings of the navigation their level, and let a keyboard scroll wide tables and blocks of code."""
+    """Add heading levels to the navigation, and make wide tables and code blocks scrollable by keyboard."""
     tree = context.get("furo_navigation_tree", "")
     context["furo_navigation_tree"] = tree.replace('role="heading"', 'role="heading" aria-level="2"')
     table = '<div tabindex="0" role="group" aria-label="Table" class="table-wrapper'
@@ -86,7 +86,7 @@ def captions_of(env: Any) -> dict[str, str]:
 
 
 def add_breadcrumb(app: Any, page: str, _template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Add the way from the first page above the title. A page about an error leads to the list of errors."""
+    """Add a breadcrumb above the title. On the page of an error, the breadcrumb links to the list of errors."""
     if not hasattr(app.env, "captions"):
         app.env.captions = captions_of(app.env)
     caption = app.env.captions.get(page, "")

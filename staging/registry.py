@@ -42,9 +42,9 @@ class Store(Protocol):
 class Kind:
     """A kind of staged items.
 
-    `payload` validates the payload of an item. The validated values are stored, so they must be JSON values. If an app
-    stages an item, `attest` marks the validated payload with an account ID, so that `store` can distinguish the payload
-    from a client's. The mark is not a field of `payload`, so clients can't send it.
+    `payload` validates an item's payload, and its validated values must be JSON values. `attest` adds an account ID to
+    the payload of an item that an app stages. Clients can't send this ID, because `payload` has no such field. `store`
+    can therefore distinguish the two.
     """
 
     name: str

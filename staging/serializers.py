@@ -68,7 +68,7 @@ class ItemQuery(serializers.PageQuery):
 class ItemSerializer(serializers.ModelResponseSerializer):
     """An item."""
 
-    unweighed = 0  # a payload may be as large as a request body
+    unweighed = 0  # only the size of a request body limits the size of a payload
 
     class Meta:
         model = StagedItem

@@ -64,7 +64,7 @@ def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
 
 
 def expire_staged(*, now: datetime) -> dict[str, int]:
-    """Expire items older than STAGED_DAYS, with a transaction per round. Return the number of expired items."""
+    """Expire items older than STAGED_DAYS, with one transaction per batch. Return the number of expired items."""
     actor = Actor.system("prune")
     old = StagedItem.objects.filter(status=STAGED, staged_at__lte=now - timedelta(days=STAGED_DAYS))
     items = FailedItems("staged_item", old.order_by("staged_at"), lease=timedelta(minutes=1))
@@ -88,7 +88,7 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
 
 def _expire(items: "QuerySet[StagedItem]", actor: Actor, now: datetime) -> int:
     with transaction.atomic():
-        locked = list(items.select_for_update(skip_locked=True))  # a concurrent decision has priority
+        locked = list(items.select_for_update(skip_locked=True))  # skips items that another request is deciding
         return len(_decide(locked, EXPIRED, actor=actor, now=now)) if locked else 0
 
 
@@ -98,10 +98,7 @@ def _lock_one(item_id: str, actor: Actor) -> StagedItem:
 
 
 def _lock_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
-    """Yield the actor's staged items in rounds. The rows are locked in the order of their IDs to prevent deadlocks.
-
-    A round is in memory, so it has fewer than ITEMS_PER_STATEMENT items if they are large.
-    """
+    """Yield the actor's staged items, locked in the order of IDs against deadlocks, in batches that fit into memory."""
     own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED, **conditions).order_by("id")
     waiting = list(own.values_list("id", ByteLength("payload")))
     while waiting:
@@ -125,7 +122,7 @@ def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> Seq
 
 
 def _decide(items: Sequence[StagedItem], status: str, *, actor: Actor, now: datetime) -> Sequence[StagedItem]:
-    """Set the final status of locked items, and emit events. Return the items. No other code changes the status."""
+    """Set the final status of locked items, and emit their events. No other code changes the status."""
     columns = {"status": status, "decided_at": now, "decided_by": actor.user, "credential": actor.credential}
     undecided = StagedItem.objects.filter(pk__in=[item.pk for item in items], status=STAGED)
     if undecided.update(**columns) != len(items):
