@@ -7,8 +7,8 @@ and the keys that sign tokens. Other apps identify the caller by `request.user` 
 the built-in sandbox, Plaid, or another adapter. They require the scopes `identity:read` and `identity:write`, or
 `bankdata:read` and `bankdata:write`.
 
-`bank`, `developers`, and `kyc` may import `oauth`, which may import `accounts`, which may import `access` and
-`providers`. `lint-imports` checks this order.
+A package may import only packages of later layers: (`bank`, `developers`, `kyc`), `oauth`, `accounts`, and (`access`,
+`providers`). `lint-imports` checks these layers.
 
 Events: `api_key.created`, `api_key.rotated`, `api_key.revoked`, and the events of `kyc` and `bank`.
 """

@@ -50,7 +50,7 @@ def _unlink(request: HttpRequest, person: Any, form: ExplainedForm) -> str:
     return "The owner's next log-in with single sign-on requires a new invitation."
 
 
-class _OperatorsName:
+class _OperatorUserName:
     """Validate the names that an operator enters. An unchanged user name is always valid, even if it is old."""
 
     def clean_first_name(self) -> str:
@@ -75,11 +75,11 @@ class _OperatorsName:
         return name
 
 
-class PersonForm(_OperatorsName, UserChangeForm):  # type: ignore[type-arg]
+class PersonForm(_OperatorUserName, UserChangeForm):  # type: ignore[type-arg]
     pass
 
 
-class NewPersonForm(_OperatorsName, AdminUserCreationForm):  # type: ignore[type-arg]
+class NewPersonForm(_OperatorUserName, AdminUserCreationForm):  # type: ignore[type-arg]
     pass
 
 
@@ -201,7 +201,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return page
 
     def title_of(self, record: User) -> str:
-        """Return the name and the user name. A generated user name is only the title without a name and an address."""
+        """Return the name and the user name. A generated user name is omitted if there is a name or an address."""
         name, username = record.get_full_name(), record.get_username()
         if is_generated(username):
             return name or record.email or username

@@ -25,7 +25,7 @@ def find_api_key(identifier: str) -> ApiKey:
 
 
 def note_by_command(command: str, action: str, *, account_id: int, now: datetime, **facts: Any) -> None:
-    """Write a row of the account's history for an operator's command. `facts` are those of `AccountHistory.note`."""
+    """Write an account history entry for a command. `facts` are further arguments of `AccountHistory.note`."""
     AccountHistory.note(action, Actor.system(command), account_id=account_id, now=now, **facts)
 
 

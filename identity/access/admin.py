@@ -37,7 +37,7 @@ def _live(*conditions: Q) -> Q:
 
 
 def _expiring() -> QuerySet[ApiKey]:
-    """Return the keys that expire soon, for the queue and the filter."""
+    """Return the keys that expire soon."""
     now = timezone.now()
     return ApiKey.objects.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
 
@@ -95,7 +95,7 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
 
 
 def _note(request: HttpRequest, action: str, key: ApiKey, *, details: Any = None) -> None:
-    """Write an entry of the history of the key's owner, as for a change by API or by a command."""
+    """Write an entry in the account history of the key's owner."""
     about = {"account_id": key.owner_id, "object_id": key.pk, "details": details}
     AccountHistory.note(action, actor_of(request), now=timezone.now(), **about)
 
@@ -109,7 +109,7 @@ def _name_of_owner(key: ApiKey) -> str:
 
 
 def _collection_of(key: ApiKey) -> str:
-    """Describe who collects a key that waits, where, by when, and the effect on the key that it replaces."""
+    """Describe how and by when the owner can collect a key, and how long the old key remains valid."""
     return (
         f"Only the owner can collect it, once, with the button “Collect” on the page {reverse('developers_keys')}, or "
         f"with the API, by {time_in_words(key.expires_at)}. The old key then works for {key.collect_grace_days} more "
@@ -236,7 +236,7 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(OAuthClient)
 class OAuthClientAdmin(NamedRecords):
-    """OAuth clients, with their redirect URIs and scopes, but without secrets."""
+    """OAuth clients, without their secrets."""
 
     list_display = ("name", "client_id", "client_type", "created")
     list_filter = ("client_type",)

@@ -43,13 +43,13 @@ def _log_out(user: Any, **_signal: Any) -> None:
 
 
 def _change_account(signal: Any, user: Any, **_signal: Any) -> None:
-    """Write a line, and an entry of the account's history, for a change that the owner made on the pages."""
+    """Write an audit line and an account history entry for a change that the owner made on a page."""
     credential = "password_reset" if signal is password_reset else _SESSION
     AccountHistory.note(_ACCOUNT_KINDS[signal], Actor(user, credential), now=timezone.now())
 
 
 def _change_groups(*, instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **_signal: Any) -> None:
-    """Write a line for each account and group. The back office writes another line with the actor."""
+    """Write an audit line for each account and group. The back office writes another line, with the actor."""
     kind = _GROUP_KINDS.get(action)
     if kind is None:
         return

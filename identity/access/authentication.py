@@ -38,7 +38,7 @@ Caller = tuple[User, credentials.Credential]
 
 
 @dataclass(slots=True)
-class _Remembered:
+class _CachedCredential:
     """A cache entry: a validated credential, the time at which the entry expires, and the secret of an API key."""
 
     caller: Caller
@@ -46,7 +46,7 @@ class _Remembered:
     secret: str | None = ""  # None if no encryption key decrypts the secret
 
 
-_remembered: dict[str, _Remembered] = {}
+_remembered: dict[str, _CachedCredential] = {}
 
 
 def forget_credentials(**_signal: Any) -> None:
@@ -55,13 +55,13 @@ def forget_credentials(**_signal: Any) -> None:
 
 
 def forget_on_change() -> None:
-    """Clear the cache when a user, a key, or a family changes in this process. Other processes wait for the expiry."""
+    """Clear the cache when this process changes a user, a key, or a token family. Entries of other processes expire."""
     for model in (User, ApiKey, TokenFamily, SigningKey):
         for signal in (post_save, post_delete):
             signal.connect(forget_credentials, sender=model, dispatch_uid=f"forget-{model.__name__}-{id(signal)}")
 
 
-def _remember(text: str, check: Callable[[str], _Remembered]) -> _Remembered:
+def _remember(text: str, check: Callable[[str], _CachedCredential]) -> _CachedCredential:
     remembered = _remembered.get(text)
     if remembered is not None and remembered.until > time.monotonic():
         return remembered
@@ -72,11 +72,11 @@ def _remember(text: str, check: Callable[[str], _Remembered]) -> _Remembered:
     return checked
 
 
-def _check_token(text: str) -> _Remembered:
+def _check_token(text: str) -> _CachedCredential:
     claims = read_access_token(text)
     lifetime = claims["exp"] - time.time()
     family = TokenFamily.objects.select_related("user").filter(pk=UUID(claims["sid"])).first()
-    if family is None:  # `prune` deletes a log-in with its last refresh token
+    if family is None:  # `prune` has deleted the log-in
         raise credentials.ExpiredToken("The log-in has ended. Log in again.")
     if family.actor_id is not None and family.revoked_at is not None:
         raise AccessEnded
@@ -93,10 +93,10 @@ def _check_token(text: str) -> _Remembered:
         second_factor=family.second_factor,
         actor_id=family.actor_id,
     )
-    return _Remembered((family.user, credential), time.monotonic() + min(REMEMBERED_SECONDS, lifetime))
+    return _CachedCredential((family.user, credential), time.monotonic() + min(REMEMBERED_SECONDS, lifetime))
 
 
-def _check_key(text: str) -> _Remembered:
+def _check_key(text: str) -> _CachedCredential:
     check_profile(text)
     identifier = key_id_of(text)
     key = ApiKey.objects.select_related("owner").filter(pk=identifier).first() if identifier else None
@@ -118,7 +118,7 @@ def _check_key(text: str) -> _Remembered:
         second_factor=bool(key.second_factor),
     )
     lifetime = min(REMEMBERED_SECONDS, (key.expires_at - now).total_seconds())
-    return _Remembered((key.owner, credential), time.monotonic() + lifetime, secret=_secret_of(key))
+    return _CachedCredential((key.owner, credential), time.monotonic() + lifetime, secret=_secret_of(key))
 
 
 def _secret_of(key: ApiKey) -> str | None:
@@ -135,11 +135,11 @@ def _signed(request: Request, key: str) -> Caller:
         raise credentials.InvalidSignature("The server can't decrypt the secret of this key. Rotate the key.")
     signature = signatures.verify_request(request, remembered.secret)
     if request.method not in credentials.SAFE_METHODS:
-        signatures.use_once(signature, idempotency_key=_honoured_key(request))
+        signatures.use_once(signature, idempotency_key=_idempotency_key(request))
     return remembered.caller
 
 
-def _honoured_key(request: Request) -> UUID | None:
+def _idempotency_key(request: Request) -> UUID | None:
     """Return the Idempotency-Key if the operation supports it. A later check rejects a malformed key."""
     if not request.parser_context["view"].declared.idempotent:
         return None
@@ -153,7 +153,7 @@ class CredentialAuthentication(BaseAuthentication):
     """`Authorization: Bearer` with a JWT or a signed API key, or `X-API-Key` (specification section 5)."""
 
     def authenticate(self, request: Request) -> Caller | None:
-        """Return `(user, credential)`, or None without a credential. Raises AmbiguousCredentials for two accounts."""
+        """Return `(user, credential)`, or None without a credential. Raises AmbiguousCredentials."""
         meta = request.META
         authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
         if authorization is None and key is None:

@@ -1,7 +1,7 @@
 """The consents of accounts, each with a kind, scope, start, and end.
 
-The code that acts on a consent stores it (`give_consent`) and ends it (`Consent.objects…end`). For its kinds of
-consents, an app declares the functions that end a consent (`consent_endings`), and the names (`consent_names`).
+Services create consents with `give_consent` and end them with `Consent.objects…end`. An AppConfig declares, by kind,
+the function that ends a consent (`consent_endings`), and the expression for its name (`consent_names`).
 """
 
 from datetime import datetime
@@ -25,7 +25,7 @@ class ConsentQuerySet(models.QuerySet["Consent"]):
         return self.filter(ended_at__isnull=True)
 
     def named(self) -> Self:
-        """Annotate each consent with the name of the bank or lender, which the app of the kind declares."""
+        """Annotate each consent with `party`, the name of the bank or lender."""
         names = [When(kind=kind, then=name) for kind, name in declared("consent_names")]
         return self.annotate(party=Case(*names, output_field=TextField()))
 
@@ -71,7 +71,7 @@ class Consent(models.Model):
 
     @property
     def name(self) -> str | None:
-        """The name that the app had at its authorization, or in a `named` queryset the name of the bank or lender."""
+        """The name of the authorized app. In a `named()` queryset, also the name of the bank or lender."""
         return self.scope.rpartition(": ")[0] if self.kind == APP else self.party
 
     @property

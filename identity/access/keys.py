@@ -34,7 +34,7 @@ from identity.access.second_factor import require_second_factor
 from identity.errors import NothingToCollect
 
 DEFAULT_DAYS = 90  # the default validity of a key (specification section 5, item 7)
-KEYS_MAX = 20  # the limit of an account for active keys and keys that wait for collection
+KEYS_MAX = 20  # the maximum number of an account's active and uncollected keys
 GRACE_MAX_DAYS = 90
 NAME_MAX_LENGTH = 255
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase

@@ -25,13 +25,12 @@ def login_attempt(
     for a name from an address. `login_name` limits the attempts for a name from all addresses. If `login_failure`
     rejects an attempt, `login_name` does not count it, so one address can't exhaust the limit of a name.
 
-    An attacker can't lock out an account with a known device, or in the API, with a second factor. A browser becomes a
-    known `device` by a log-in or a password reset. It has a separate `login_failure` limit, which replaces both limits.
-    `login_name` does not limit an attempt with a valid code of the second factor (`shows_code`). The log-in page
-    requests the code only after the password. If `login_name` rejects an attempt, `login_failure` still counts it, so
-    that codes can't be guessed.
+    Two exceptions from `login_name` prevent an attacker from locking out the owner. A known `device`, in which the
+    account logged in or reset its password, has only a separate `login_failure` limit. In the API, `login_name` does
+    not limit an attempt with a valid code of the second factor (`shows_code`). `login_failure` limits these attempts,
+    so codes can't be guessed.
     """
-    # The name is normalized and case-folded like in the pages' look-up, so that all spellings share a limit.
+    # All spellings of a name share a limit, because the log-in page also finds the account by each spelling.
     person = unicodedata.normalize("NFKC", name).strip().casefold()
     limits = [("login_failure", f"{device or network_of(address)} {person}")]
     if device is None:
@@ -57,10 +56,10 @@ def login_attempt(
         raise
     finally:
         # Log lines contain a keyed hash of the name, because it may be a password that was typed into the wrong field.
-        mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
-        logger.info("log-in %s from %s, name %s", outcome, address, mark)
+        name_hash = salted_hmac("platform.log_ins", person).hexdigest()[:12]
+        logger.info("log-in %s from %s, name %s", outcome, address, name_hash)
         if outcome in {"failed", "refused"}:
-            audit.emit_now("log_in.failed", user=audit.ocsf_user(f"name:{mark}"), status_detail=outcome)
+            audit.emit_now("log_in.failed", user=audit.ocsf_user(f"name:{name_hash}"), status_detail=outcome)
     _give_back(counted)
 
 

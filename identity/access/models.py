@@ -23,7 +23,7 @@ from identity.access.consents import Consent
 
 
 class NamedUserManager(UserManager["User"]):
-    """Finds accounts by user name, without regard to case."""
+    """Finds accounts by user name, case-insensitively."""
 
     use_in_migrations = False
 
@@ -93,7 +93,7 @@ User._meta.get_field("username").register_lookup(Lower)
 
 
 class SigningKey(models.Model):
-    """An ES256 key pair for access tokens. It verifies tokens until it retires. `signing_keys` selects the signer."""
+    """An ES256 key pair for access tokens. It verifies tokens until `retires_at`."""
 
     kid = models.CharField(primary_key=True, max_length=32)
     private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")

@@ -21,7 +21,7 @@ from config.core.json_bodies import read_body
 from identity.access.models import UsedSignature
 
 _TOLERANCE_SECONDS = credentials.SIGNATURE_TOLERANCE_SECONDS
-REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp may be in the past or in the future
+REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp may be before or after the server's time
 
 _TIMESTAMP = re.compile(r"[0-9]{10}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -77,7 +77,7 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
         with transaction.atomic():
             UsedSignature.objects.create(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at)
     except IntegrityError as error:
-        # Of two concurrent requests, the second waits for the first, and then finds the row with the first key.
+        # If a concurrent request has the same signature, the INSERT waits for it. Its row contains its Idempotency-Key.
         same_key = UsedSignature.objects.filter(digest=digest, idempotency_key=idempotency_key)
         if idempotency_key is None or not same_key.exists():
             raise credentials.SignatureReplayed from error

@@ -1,9 +1,8 @@
 """The keys that sign and verify access tokens: creation, rotation, and look-up.
 
-# Note [Published first, signs later] A new key signs PUBLISHED_AHEAD_SECONDS after it is published. By then, every
-process has read the keys again (KEYS_REMEMBERED_SECONDS), and every cached key set has expired (JWKS_MAX_AGE_SECONDS).
-The remaining time is a margin for clock differences. The very first key signs immediately. The first caller creates it
-(`_alone`), and an empty ring is never cached.
+A new key starts to sign PUBLISHED_AHEAD_SECONDS after its publication. By then, every process has read the keys again
+(KEYS_REMEMBERED_SECONDS), and every cached key set has expired (JWKS_MAX_AGE_SECONDS). The remaining time is a margin
+for clock differences. The very first key signs immediately, because an empty list of keys is never cached.
 """
 
 import secrets
@@ -47,13 +46,13 @@ def public_keys(now: datetime) -> list[dict[str, str]]:
 
 
 def key_that_signs(live: list[SigningKey], now: datetime) -> SigningKey | None:
-    """Return the newest due key without a successor. If each has a successor, return the newest due key."""
+    """Return the newest key that may sign, preferably a key that is not replaced."""
 
     def order(key: SigningKey) -> tuple[bool, datetime]:
         return key.retires_at is None, key.signs_from
 
     due = [key for key in live if key.signs_from <= now]
-    # If the clock is before the time of all keys, this returns the key that was published first.
+    # If the clock was set back before all `signs_from` times, return the key that was published first.
     return max(due, key=order) if due else min(live, key=order, default=None)
 
 
@@ -77,7 +76,7 @@ def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey
 
     Replaced keys verify tokens for `overlap`, and at least until the new key signs.
     """
-    with _alone():
+    with _creation_lock():
         live = live_signing_keys(now)
         signs_from = now + timedelta(seconds=PUBLISHED_AHEAD_SECONDS if live else 0)
         replaced = [key.kid for key in live if key.retires_at is None]
@@ -88,7 +87,7 @@ def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
+def _creation_lock() -> Iterator[None]:
     """Run the block in a transaction while no other process creates a key."""
     with transaction.atomic():
         if connection.vendor == "postgresql":  # SQLite has one writer at a time, and needs no lock
@@ -119,23 +118,23 @@ class KeyRing:
             try:
                 return key.kid, _private_key_of(key)
             except UnreadableSecret:
-                live.remove(key)  # the key still verifies tokens, and a different key may sign
-        key = self._make_first(now, besides=known)
+                live.remove(key)  # the public key still verifies tokens
+        key = self._create_first(now, unreadable=known)
         return key.kid, _private_key_of(key)
 
     def verifying(self, kid: str) -> Any:
         return self._read()[1].get(kid)
 
-    def _make_first(self, now: datetime, *, besides: list[SigningKey]) -> SigningKey:
-        """Create the first usable key if no other process has just created it."""
-        with _alone():
-            live = [key for key in live_signing_keys(now) if key not in besides]
+    def _create_first(self, now: datetime, *, unreadable: list[SigningKey]) -> SigningKey:
+        """Return a key that signs. Creates the key if no other process has just created a key."""
+        with _creation_lock():
+            live = [key for key in live_signing_keys(now) if key not in unreadable]
             key = key_that_signs(live, now) or create_signing_key(now=now, signs_from=now)
         self.forget()
         return key
 
     def _read(self) -> tuple[list[SigningKey], dict[str, Any]]:
-        # Other threads read the cache, so one assignment replaces it.
+        # Other threads read the cache concurrently, so a single assignment replaces the cache.
         read_at, live, public = self._keys or (0.0, [], {})
         if not live or time.monotonic() - read_at >= KEYS_REMEMBERED_SECONDS:
             live = live_signing_keys(timezone.now())

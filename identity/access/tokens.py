@@ -112,7 +112,7 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 
 
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
-    """Create the family of a log-in or a consent (`columns`). Raises IntegrityError if its code was already used."""
+    """Create the family of a log-in or a consent (`columns`). Raises IntegrityError for a used authorization code."""
     with transaction.atomic():
         # If the clock was set back, `now` can be before the password's last change, and a family would be invalid.
         made_at = max(now, user.credentials_changed_at)
@@ -136,9 +136,9 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
 
 
 def may_be_retried(token: RefreshToken, *, now: datetime) -> bool:
-    """Check whether a retry of the request that used the token may get the stored response again.
+    """Check whether a retry of the request with the token may get the stored response again.
 
-    An unused token returns True. A used token returns True for RETRY_WINDOW, until a newer token of the family is used.
+    Returns True for an unused token. Returns True for a used token during RETRY_WINDOW, until a newer token is used.
     """
     if token.used_at is None:
         return True

@@ -33,13 +33,13 @@ from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.accounts.log_in import WrongCredentials, log_in
 
-# The cookie of a browser in which the account has logged in, or its password was reset, before.
+# This cookie marks a browser in which the account has logged in or reset its password.
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
-AFTER_CONFIRMATION = "after_confirmation"  # the session stores the page from which the sign-up started under this key
-# A mail's link contains only such a page, because strangers could put a message to the recipient into other text.
+AFTER_CONFIRMATION = "after_confirmation"  # the session key of the page on which the sign-up started
+# A mail's link contains only a path of this form. In other text, a stranger could send the recipient a message.
 _PLAIN_PATH = re.compile(r"/my/apply/[0-9]{1,19}")
-# For each of allauth's mails, our template, and the key of the link in the context.
+# This maps each of allauth's mails to our template, and to the context key of the link.
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
     "account/email/email_confirmation_signup": ("confirm_address", "activate_url"),
@@ -50,7 +50,7 @@ _MAILS = {
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
-        """Return the account of a name or address and a password, or None. Uses one attempt of the limits and one hash.
+        """Return the account for a user name or email address and a password, or None. Counts one attempt.
 
         Raises RateLimited. Raises Unavailable if too many log-ins are in progress.
         """
@@ -74,7 +74,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return bool(super().is_reauthentication_required(app=app, **options))
 
     def use_code(self, user: Any, code: str) -> Any:
-        """Use a code and one attempt of the limits. Returns the authenticator, or None for a wrong code."""
+        """Use a code, and count an attempt. Returns the authenticator, or None for a wrong code."""
         name, factor = user.get_username(), None
         device = _known_device(self.request, name)
 
@@ -154,7 +154,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return invitations.confirmation_of(invitation) if invitation else str(super().get_signup_redirect_url(request))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Queue our own mail instead of allauth's mail. Of the context, it contains only the link."""
+        """Queue our own mail instead of allauth's mail. It contains only the link of `context`."""
         template, member = _MAILS.get(template_prefix, ("account_changed", ""))
         page = reverse("developers_keys" if template == "password_reset" else "account")
         path = urlsplit(str(context[member])).path if member else page

@@ -65,9 +65,7 @@ def forget_pending(email: str) -> None:
 def ask_to_change(user: User, email: str, *, now: datetime) -> None:
     """Mail a confirmation link to an account's new address, even if the address belongs to another account.
 
-    Earlier links of the account become invalid.
-
-    Raises RateLimited.
+    Earlier links of the account become invalid. Raises RateLimited.
     """
     end_links(CHANGE, subject=str(user.pk), now=now)
     token = make_link(CHANGE, email=email, subject=str(user.pk), lasts=timedelta(days=3), now=now)

@@ -317,7 +317,7 @@ class AccountHistoryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="details")
     def what(self, record: AccountHistory) -> SafeString | str:
-        """Display the details. A masked record masks the reason that a colleague entered."""
+        """Display the details. A masked record hides the reason that a colleague entered."""
         facts = record.details
         if getattr(record, "is_masked", False) and isinstance(facts, dict) and "reason" in facts:
             facts = {**facts, "reason": mask(facts["reason"])}

@@ -69,7 +69,7 @@ def spend(user: Any, code: str) -> bool:
 
 def _app_showing(code: str, **user: Any) -> Authenticator | None:
     app = Authenticator.objects.filter(**user, type=Type.TOTP).first()
-    secret = _other_secret(mode.read()) if app is None else app.data["secret"]  # for equal timing
+    secret = _dummy_secret(mode.read()) if app is None else app.data["secret"]  # for equal timing
     try:
         codes = codes_around(open_secret(secret, app.user_id if app else 0))
     except UnreadableSecret:
@@ -78,7 +78,7 @@ def _app_showing(code: str, **user: Any) -> Authenticator | None:
 
 
 @cache
-def _other_secret(_mode: str) -> str:
+def _dummy_secret(_mode: str) -> str:
     """Return an encrypted dummy secret in the format of this mode."""
     return seal_secret("A" * 32, 0)
 
@@ -127,7 +127,7 @@ SEEDS = _column("a seed of recovery codes", "seed", of=Type.RECOVERY_CODES, plac
 
 @receiver([authenticator_added, authenticator_used], dispatch_uid="note-second-factor")
 def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_signal: Any) -> None:
-    """Store the id of the second factor in the session. It is valid as long as the account has that factor."""
+    """Store the id of the second factor in the session. It counts only while the account has that factor."""
     request.session[SECOND_FACTOR] = authenticator.pk
     renew_session(request)
 

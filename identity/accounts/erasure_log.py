@@ -30,7 +30,7 @@ def append(subject_key: str, requested_at: datetime) -> None:
     path().parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path(), os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
-        # Workers have their own user, and read the file when they start. The services' umask would prevent this.
+        # Workers read the file as another system user at startup. The services' umask would prevent this.
         os.fchmod(descriptor, 0o644)
         size = os.fstat(descriptor).st_size
         if size and os.pread(descriptor, 1, size - 1) != b"\n":

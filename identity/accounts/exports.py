@@ -163,7 +163,7 @@ def _delete_file(export: Export, status: str) -> None:
 
 
 def delete_exports(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
-    """Delete the files of an account's exports. The register deletes the rows."""
+    """Delete the files of an account's exports. The erasure deletes the rows."""
     for export in Export.objects.filter(account=user_id).exclude(status=Export.EXPIRED):
         _delete_file(export, Export.EXPIRED)
 

@@ -50,7 +50,7 @@ class LogInForm(LoginForm):  # type: ignore[misc]
             widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}),
         )
         self.order_fields(["login", "password"])
-        for field in self.fields.values():  # it would repeat the label
+        for field in self.fields.values():  # a placeholder would repeat the label
             field.widget.attrs.pop("placeholder", None)
 
 
@@ -116,7 +116,7 @@ class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
         if self.invitation is not None and invitations.requires_name(self.invitation):
             self.fields.update(_name_fields())
             self.order_fields(["email", "first_name", "last_name"])
-        for field in self.fields.values():  # it would repeat the label
+        for field in self.fields.values():  # a placeholder would repeat the label
             field.widget.attrs.pop("placeholder", None)
 
     def validate_unique_email(self, value: str) -> str:

@@ -168,7 +168,7 @@ def _still_counts(invitation: Invitation) -> bool:
 
 
 def _note(verb: str, invitation: Invitation, actor: Actor, now: datetime) -> None:
-    if invitation.invited_by_id is None:  # a command sent it, so no account has a history of it
+    if invitation.invited_by_id is None:  # an operator's command sent the invitation
         audit.emit(f"invitation.{verb}", actor=audit_actor(actor), entity=audit.entity("invitation", invitation.pk))
         return
     inviter_id, details = invitation.invited_by_id, {"role": invitation.role}

@@ -14,16 +14,14 @@ from identity.accounts.models import OneTimeLink
 
 
 class LinkEnded(Exception):
-    """The link can't be used, because it is unknown, used, expired, or for another purpose or address.
+    """The link is unknown, used, expired, or for another purpose or address, or its action is impossible.
 
-    The action of the link can also be impossible. The response does not distinguish these causes.
+    The response does not distinguish these causes.
     """
 
 
 def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, now: datetime) -> str:
-    """Create a link for a mail to `email`, and return the token.
-
-    `subject` is the id of the record that the link is for.
+    """Create a link for a mail to `email`, and return the token. `subject` is the id of the link's record.
 
     The token is not stored. Queue the mail with the token in the same transaction.
     """

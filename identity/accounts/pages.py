@@ -209,7 +209,7 @@ class AcceptedInvitationPage(LoginRequiredMixin, TemplateView):
 
 
 class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
-    """Django's form for a new account, for an existing account. It has an unused user name, and a password twice."""
+    """Django's sign-up form, applied to an existing account: an unused user name, and a password twice."""
 
     class Meta(BaseUserCreationForm.Meta):
         model = User

@@ -66,11 +66,10 @@ _DONE = {
 }
 
 
-def _data_we_hold() -> list[dict[str, str]]:
-    """Return the declarations of the register, one per ground and purpose, in the language of the page.
+def _stored_data() -> list[dict[str, str]]:
+    """Return the stored personal data of the privacy register, one line per ground and purpose, in the active language.
 
-    A line has each source, recipient, and retention of its tables. `law` is the citation of the ground (GDPR Article
-    13(1)(c)).
+    A line has all sources, recipients, and retentions of its tables. `law` cites the ground (GDPR Article 13(1)(c)).
     """
     tables: dict[tuple[str, str], list[Table]] = {}
     for table in register().values():
@@ -124,7 +123,7 @@ class PrivacyPage(_PrivacyView, TemplateView):
             "erasure": None if requested.status == Erasure.NONE else requested,
             "obstacles": requested.obstacles,
             "kept": _kept_records(user.pk),
-            "held": _data_we_hold(),
+            "held": _stored_data(),
         }
 
     def post(self, request: HttpRequest) -> HttpResponse:

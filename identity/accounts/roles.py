@@ -48,7 +48,7 @@ class InvitedRole:
 
     `title` is the role with its article. `check(inviter, invitation)` raises ApiError if the inviter lacks permission.
     The check runs at the invitation and at the acceptance. An inviter of None is an operator, who has permission.
-    It sets `invitation.organization` if an organization other than the platform invites. `admit(invitation, user,
+    `check` sets `invitation.organization` if an organization other than the platform invites. `admit(invitation, user,
     now=…)` assigns the role in the transaction of the acceptance. `outcome(invitation, user)` describes the role on the
     page after the acceptance, and returns None if the account has lost the role. If `has_name` is True, colleagues see
     the account, so the sign-up requires a name. `qualifier` is the field of the invitation that the role requires:

@@ -1,7 +1,7 @@
 """Compute monthly income, monthly spending, and end-of-day balances from an account's bank data.
 
-The figures use bookings that a bank reported and the account's owner approved. They exclude debt accounts. A bank
-account that is linked twice is included once. A figure is None if a booking of its period is missing or has another
+The figures use transactions that a bank reported and the account's owner approved. They exclude debt accounts. A bank
+account that is linked twice is included once. A figure is None if a transaction of its period is missing or has another
 currency.
 """
 
@@ -22,7 +22,7 @@ _DAY = timedelta(days=1)
 
 
 class Booking(NamedTuple):
-    """A booking. `cents` is positive for outgoing money."""
+    """A bank transaction. `cents` is positive for outgoing money."""
 
     item_id: str
     account_id: str
@@ -76,7 +76,7 @@ class BankFigures:
 
     @cached_property
     def _reported(self) -> list[Booking]:
-        """All bookings of the items, including the bookings of debt accounts."""
+        """All transactions of the items, including debt accounts."""
         since = {account.item_id: account.since for account in self.accounts}
         rows = BankTransaction.objects.reported_by_provider().filter(
             user=self.user_id, item_id__in=since, date__gte=min(since.values())
@@ -90,7 +90,7 @@ class BankFigures:
 
     @cached_property
     def gap(self) -> str:
-        """The reason why required bookings are missing. Empty if no booking is missing."""
+        """The reason why required transactions are missing. Empty if none is missing."""
         if not self.accounts:
             return "no account is linked and approved"
         if self.has_foreign_accounts:
@@ -109,7 +109,7 @@ class BankFigures:
 
     @cached_property
     def _bookings(self) -> list[Booking]:
-        """The bookings of the accounts in the period that all banks have reported."""
+        """The transactions of the accounts in the period that all banks have reported."""
         own = {account.account_id for account in self.accounts}
         return [
             booking
@@ -130,7 +130,7 @@ class BankFigures:
 
     @property
     def as_of(self) -> date | None:
-        """The last day with complete bookings, or None if bookings are missing."""
+        """The last day with complete transactions, or None if transactions are missing."""
         return None if self.gap else self._until - _DAY
 
     @property
@@ -139,7 +139,7 @@ class BankFigures:
 
     @cached_property
     def months(self) -> list[date]:
-        """The first days of the latest complete months, and the day after them. Empty if bookings are missing."""
+        """The first days of the latest complete months, and the day after them. Empty if transactions are missing."""
         if self.gap:
             return []
         begins = self._until.replace(day=1)
@@ -181,8 +181,7 @@ class BankFigures:
             return None
         balances = []
         for account in self.accounts:
-            # The reported balance excludes the bookings of the day on which it was read, so it is the end-of-day
-            # balance of the previous day.
+            # A balance excludes the transactions of its day, so it is the end-of-day balance of the previous day.
             days = None if account.balance_on is None else (account.balance_on - self._since).days
             if account.current_cents is None or days is None or not 0 <= days <= BOOKINGS_DAYS:
                 return None
@@ -211,7 +210,7 @@ def without_transfers(bookings: Sequence[Booking]) -> list[Booking]:
     """Remove transfers between the accounts.
 
     A transfer leaves an account and arrives in another account, with the same amount, within TRANSFER_DAYS days. Each
-    booking belongs to at most one transfer. `bookings` is sorted by day.
+    transaction belongs to at most one transfer. `bookings` is sorted by day.
     """
     waiting: dict[int, dict[str, deque[int]]] = defaultdict(lambda: defaultdict(deque))
     for at, booking in enumerate(bookings):

@@ -164,7 +164,7 @@ def linked_again(accounts: Iterable[BankAccount]) -> dict[UUID, UUID]:
 
 
 class BankTransaction(models.Model):
-    """A booking that the owner approved. `amount_cents` is positive for outgoing money."""
+    """A bank transaction that the owner approved. `amount_cents` is positive for outgoing money."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(

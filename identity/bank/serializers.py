@@ -25,7 +25,7 @@ class BankAccountPayload(serializers.RequestSerializer):
 
 
 class BankTransactionPayload(serializers.RequestSerializer):
-    """A booking. `amount_cents` is positive for outgoing money."""
+    """A bank transaction. `amount_cents` is positive for outgoing money."""
 
     transaction_id = serializers.IdField()
     account_id = serializers.IdField()

@@ -1,8 +1,8 @@
 """Link bank items, read their data, and store the data that the owner approved.
 
-API clients can also stage bank data. So a payload that the platform stages has a mark: an HMAC of the payload and the
-owner. A row is `from_provider` only if the mark is valid. Staging removes the mark from payloads of clients, so
-clients can't reuse a mark.
+API clients can also stage bank data. So the platform adds an HMAC of the payload and the owner to each payload that it
+stages itself. A row is `from_provider` only if the HMAC is valid. Staging removes the HMAC from payloads of clients, so
+clients can't reuse it.
 """
 
 import hmac
@@ -52,7 +52,7 @@ from staging.registry import ITEMS_PER_STATEMENT, Payload, stage_items
 logger = logging.getLogger("platform.bank")
 
 ACCOUNT_KIND, TRANSACTION_KIND = "bank_account", "bank_transaction"
-MARK = "seal"
+HMAC_FIELD = "seal"
 _LEASE = timedelta(minutes=5)  # the maximum duration of all requests for an item
 _LOG_IN_AGAIN = "The bank requires a new log-in. Create a link token for the item, and open Plaid Link with it."
 
@@ -65,7 +65,7 @@ ItemState = dict[str, Any]  # the fields of `ItemStateSerializer`
 
 
 def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
-    """Exchange a public token, store the item, and stage its accounts and the bookings of BOOKINGS_DAYS days.
+    """Exchange a public token, store the item, and stage its accounts and its transactions of BOOKINGS_DAYS days.
 
     Returns the fields of `ExchangeSerializer`. If the vendor doesn't return the data in time, the command
     `stage_bank_accounts` stages it later. Raises TokenNotAccepted and ProviderUnavailable.
@@ -80,7 +80,7 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     try:
         item = _store_item(linked, actor=actor, now=now)
     except TokenNotAccepted:
-        raise  # another account owns the item, so don't remove it
+        raise  # keep the item, because another account owns it
     except BaseException:
         _remove_unstored(provider, linked)  # the platform can't remove an item later without its token
         raise
@@ -121,7 +121,7 @@ def _store_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
 
 
 def _remove_unstored(provider: OpenBanking, linked: LinkedItem) -> None:
-    """Remove an item that could not be stored at the vendor. If the vendor fails, log the error for the operator."""
+    """Remove an unstored item at the vendor. If the vendor fails, log the error for the operator."""
     try:
         provider.remove_item(linked.access_token)
     except (ProviderUnavailable, LoginRequired):
@@ -232,7 +232,7 @@ def _own_item(user: Any, item_id: str) -> BankItem:
 
 
 def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[UUID]:
-    """Fetch and stage the accounts and bookings of an item. Return the IDs of the staged items.
+    """Fetch and stage the accounts and transactions of a bank item. Return the IDs of the staged items.
 
     If the data is not available yet, or exceeds the limit of a request, `stage_bank_accounts` stages the data later.
     """
@@ -287,9 +287,9 @@ def _stage_accounts(item: BankItem, provider: OpenBanking, now: datetime) -> lis
 
 
 def _stage_bookings(item: BankItem, provider: OpenBanking, now: datetime, *, at_most: int | None = None) -> list[UUID]:
-    """Stage the bookings of the last BOOKINGS_DAYS days. Today's bookings may still change, so they are excluded.
+    """Stage the transactions of BOOKINGS_DAYS days before today. Today's transactions may still change.
 
-    Raises BankingUnavailable if the vendor fails, or if there are more than `at_most` bookings.
+    Raises BankingUnavailable if the vendor fails, or if there are more than `at_most` transactions.
     """
     since = now.date() - timedelta(days=BOOKINGS_DAYS)
     payloads = [
@@ -328,7 +328,7 @@ def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) 
 def read_transactions(
     *, user: Any, now: datetime, limit: int, offset: int, access_token: str | None = None
 ) -> dict[str, Any]:
-    """Return the fields of `BankTransactionsSerializer`. A page contains bookings of all readable items, newest first.
+    """Return the fields of `BankTransactionsSerializer`. A page has transactions of all readable items, newest first.
 
     Raises the errors of `_read_each`.
     """
@@ -340,7 +340,6 @@ def read_transactions(
             for row in rows
         ]
         states += [{**state, "item_id": item.item_id}] if item.item_id else []
-    # Stable sorts by ID and then by day return the same order for each request.
     bookings.sort(key=itemgetter("transaction_id"))
     bookings.sort(key=itemgetter("date"), reverse=True)
     page = bookings[offset : offset + limit]
@@ -432,20 +431,20 @@ def _refusal_of(item: BankItem, error: Exception, provider: OpenBanking, *, user
     )
 
 
-def _mark_of(payload: dict[str, Any], user_id: int) -> str:
+def _hmac_of(payload: dict[str, Any], user_id: int) -> str:
     message = b"bank payload/%d/" % user_id + canonical_json(payload)
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
 
 
 def mark_payload(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
-    """Add the platform's mark to the payload. The mark proves that a bank reported the data to this account."""
-    return {**payload, MARK: _mark_of(payload, user_id)}
+    """Add the HMAC to the payload. It proves that a bank reported the data to this account."""
+    return {**payload, HMAC_FIELD: _hmac_of(payload, user_id)}
 
 
 def _columns(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
     members = dict(payload)
-    mark = str(members.pop(MARK, ""))
-    return {**members, "from_provider": hmac.compare_digest(mark.encode(), _mark_of(members, user_id).encode())}
+    digest = str(members.pop(HMAC_FIELD, ""))
+    return {**members, "from_provider": hmac.compare_digest(digest.encode(), _hmac_of(members, user_id).encode())}
 
 
 def _store(
@@ -477,8 +476,8 @@ def _store(
 def store_accounts(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[Any]:
     """Store approved accounts. If an account was linked twice, the newest row replaces the older rows."""
     ids = _store(BankAccount, "account_id", payloads, actor=actor, now=now)
-    if not any(MARK in payload for payload in payloads):
-        return ids  # data from clients replaces no other row
+    if not any(HMAC_FIELD in payload for payload in payloads):
+        return ids  # data from API clients must not replace data from banks
     newest_first = BankAccount.objects.filter(user=actor.user, from_provider=True).order_by("-updated_at", "-id")
     replaced = linked_again(newest_first)
     if replaced:

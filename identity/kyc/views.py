@@ -53,7 +53,7 @@ class KycViewSet(ApiViewSet):
         if stored is not None:
             return stored
         require_self(request, body.pop("user_id", request.user.pk))
-        # Concurrent requests with the same key create the same verification.
+        # The name makes concurrent requests with the same Idempotency-Key create the same verification.
         named = None if key is None else key.key
         current = services.resume_verification(user=request.user, now=timezone.now(), **body)
         if current is not None:

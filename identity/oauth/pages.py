@@ -64,7 +64,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
     _omits_redirect_uri = False
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # Remove parameters of the client that could skip the consent.
+        # Remove the client's parameters that could skip the consent.
         parameters = request.GET.copy()
         for unwanted in ("prompt", "approval_prompt", "request", "claims", "resource"):
             parameters.pop(unwanted, None)
@@ -101,7 +101,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return super().error_response(error, application, **options)
 
     def form_invalid(self, form: Any) -> HttpResponseBase:  # noqa: ARG002
-        """Return an error page: the form was changed, or its client was deleted."""
+        """Return an error page, because the form was changed or its client was deleted."""
         error = InvalidRequestError(description="The form was not complete, or the application is no longer known.")
         return self.render_to_response({"error": error}, status=400)
 

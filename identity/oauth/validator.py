@@ -61,7 +61,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     def get_code_challenge(self, code: str, request: Any) -> str | None:
         challenge = self._grant(code, request).code_challenge or None
         if challenge is None and request.code_verifier is not None:
-            # An attacker removed the challenge from the authorization request (RFC 9700, section 4.8.2).
+            # An attacker can remove the challenge from the authorization request (RFC 9700, section 4.8.2).
             raise InvalidGrantError(
                 "The authorization request had no `code_challenge`, so `code_verifier` must be absent.", request=request
             )

@@ -196,7 +196,7 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> None:
         identity = StaffIdentity.objects.filter(issuer=configured().url, subject=subject).first() if subject else None
         if identity is not None:
             users.add(identity.user_id)
-            # End password sessions that started before the logout token, too.
+            # Password sessions that started before the logout token also end.
             keys = UserSession.objects.filter(user=identity.user_id).values("session_key")
             for session in Session.objects.filter(session_key__in=keys):
                 held = session.get_decoded()

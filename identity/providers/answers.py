@@ -1,6 +1,6 @@
-"""The shapes of what an open-banking adapter returns. `check_vendor` and each call of an adapter check the same shapes.
+"""Check the values that an open-banking adapter returns, for `check_vendor` and for each call of an adapter.
 
-A function returns what is wrong, without any value of the response, or an empty string.
+Each function returns a description of the fault, without any value of the response, or an empty string.
 """
 
 import re

@@ -7,8 +7,8 @@ contain access tokens. Every method may raise ProviderUnavailable.
 - `create_link_token` with an access token creates a link token for a new log-in to the same item.
 - `exchange_public_token` may raise TokenRefused.
 - `list_accounts` and `list_transactions` may raise TokenRefused or LoginRequired.
-- `list_transactions` with `since` returns all bookings from that day on. It raises BankingUnavailable until the vendor
-  has all of these bookings.
+- `list_transactions` with `since` returns all transactions from that day on. It raises BankingUnavailable until the
+  vendor has all of these transactions.
 - `remove_item` is idempotent.
 - `verify_event` gets the event's headers and body. It returns the reference of the verification that the event is
   about, or None for another event. It raises InvalidSignature or TimestampOutOfRange if the vendor did not sign the
@@ -24,7 +24,7 @@ from typing import Any, Protocol
 from config.clients.provider import ProviderUnavailable
 
 # These dictionaries have all fields of `BankAccountPayload` and `BankTransactionPayload`. Accounts also have the bank's
-# `institution_name`. Fields that a bank does not report are None. Some vendors omit the item of a booking.
+# `institution_name`. Fields that a bank does not report are None. Some vendors omit `item_id` of a transaction.
 Account = dict[str, Any]
 Transaction = dict[str, Any]
 
@@ -112,7 +112,7 @@ class OpenBanking(Protocol):
 
 
 class BankingUnavailable(ProviderUnavailable):
-    """The vendor failed. The message contains `why`, which must not contain data of the request."""
+    """The vendor failed. `why` is part of the message, and must not contain data of the request."""
 
     def __init__(
         self, why: str, headers: dict[str, str] | None = None, *, item_status: ItemStatus = ItemStatus.BANK_DOWN
@@ -122,5 +122,5 @@ class BankingUnavailable(ProviderUnavailable):
 
 
 def booked_since(bookings: list[Transaction], since: date | None) -> list[Transaction]:
-    """Return the bookings since a day, or all bookings if `since` is None. ISO dates compare as strings."""
+    """Return the transactions since a day, or all if `since` is None. ISO dates compare as strings."""
     return bookings if since is None else [booking for booking in bookings if booking["date"] >= since.isoformat()]

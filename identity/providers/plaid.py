@@ -29,7 +29,7 @@ logger = logging.getLogger("platform.providers")
 API_VERSION = "2020-09-14"
 # The time limit for all calls to Plaid within a request. Callers wait at most 30 s.
 TOTAL_SECONDS = 25.0
-# A booking has up to 2 kB, and responses are limited to 1 MiB.
+# A transaction has up to 2 kB, and responses are limited to 1 MiB.
 TRANSACTIONS_PER_PAGE = 250
 TRANSACTION_PAGES_MAX = 40
 SYNC_TRIES = 3
@@ -148,7 +148,7 @@ class Plaid:
         return [_account(entry, item) for entry in _objects(document, "accounts")]
 
     def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
-        # If bookings change during the requests of the pages, Plaid requires a restart from the first page.
+        # If transactions change between the requests of two pages, Plaid requires a restart from the first page.
         for _ in range(SYNC_TRIES):
             try:
                 return base.booked_since(self._sync(access_token, has_history=since is not None), since)
@@ -158,10 +158,10 @@ class Plaid:
         raise base.BankingUnavailable("the transactions keep changing", {"Retry-After": str(RETRY_SECONDS)})
 
     def _sync(self, access_token: str, *, has_history: bool) -> list[Transaction]:
-        """Read all pages of the item's changes. Return the resulting bookings.
+        """Read all pages of the item's changes. Return the resulting transactions.
 
         With `has_history`, raises BankingUnavailable until Plaid has fetched the item's history. Until then, Plaid
-        returns no bookings or only the bookings of 30 days.
+        returns no transactions or only the transactions of 30 days.
         """
         bookings: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}

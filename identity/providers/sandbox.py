@@ -5,7 +5,7 @@ the day (`sandbox_bank`), so the same token creates the same accounts on every m
 
 - `public-sandbox-<text>` can be exchanged once. If the text begins with `login-required`, the item requires a new
   log-in. Creating a link token in update mode simulates the log-in.
-- The words `gig` and `overdrawn` in the text, between hyphens, select a persona. The default persona has a salary.
+- The words `gig` and `overdrawn` in `<text>`, between hyphens, select a persona. The default persona has a salary.
 - `access-sandbox-demo` is always valid. Any other access token is valid until its item is removed.
 """
 

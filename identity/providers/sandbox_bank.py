@@ -1,7 +1,7 @@
-"""The sandbox's bank: three personas, and the bookings of their accounts up to today.
+"""The sandbox's bank: three personas, and the transactions of their accounts up to today.
 
-All data depends only on the item's ID and the day, so the bookings of a day never change, and the balances match the
-bookings. An item has three accounts. The checking account has cycles of two weeks. A cycle starts with a payday and
+All data depends only on the item's ID and the day, so past transactions never change, and the balances match the
+transactions. An item has three accounts. The checking account has cycles of two weeks. A cycle starts with a payday and
 ends with a transfer that restores the initial balance, so a balance depends only on the current cycle. The credit card
 bill of a month is paid on the first day of the next month.
 """
@@ -82,14 +82,14 @@ def persona_of(item_id: str) -> Persona:
 
 
 def accounts_of(item_id: str, today: date) -> list[Account]:
-    """Return the three accounts. Today's bookings are pending, and affect only the available balances."""
+    """Return the three accounts. Today's transactions are pending, and affect only the available balances."""
     cycle = _cycle(item_id, _payday_before(today))
     balance = _rest_of(item_id) - sum(booking.cents for booking in cycle if booking.day < today)
     checking, pending = balance, sum(booking.cents for booking in cycle if booking.day == today and booking.cents > 0)
     savings = _between(item_id, "savings", persona_of(item_id).savings_cents)
     bought = [booking for booking in _purchases(item_id, today.replace(day=1)) if booking.day <= today]
     owed = sum(booking.cents for booking in bought if booking.day < today)
-    if today.day == 1:  # last month's payment is not booked yet
+    if today.day == 1:  # the payment for last month is still pending
         owed += sum(booking.cents for booking in _purchases(item_id, (today - timedelta(days=1)).replace(day=1)))
     unused = CARD_LIMIT_CENTS - owed - sum(booking.cents for booking in bought if booking.day == today)
     balances = (
@@ -119,7 +119,7 @@ def accounts_of(item_id: str, today: date) -> list[Account]:
 
 
 def transactions_of(item_id: str, today: date) -> list[Transaction]:
-    """Return the bookings of the last `HISTORY_DAYS` days, newest first. Today's bookings are pending."""
+    """Return the transactions of `HISTORY_DAYS` days, newest first. Today's transactions are pending."""
     first = today - timedelta(days=HISTORY_DAYS - 1)
     booked = [("checking", booking) for booking in _current_account(item_id, first, today)]
     booked += [("credit card", booking) for booking in _card(item_id, first, today)]
@@ -137,7 +137,7 @@ def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]
 
 
 def _cycle(item_id: str, payday: date) -> list[Booking]:
-    """Return the bookings of a cycle in order. A cycle lasts from a payday to the day before the next payday."""
+    """Return the transactions of a cycle in order. A cycle ends on the day before the next payday."""
     rest = balance = _rest_of(item_id)
     bookings: list[Booking] = []
     for number in range(CYCLE_DAYS):
@@ -155,7 +155,7 @@ def _cycle(item_id: str, payday: date) -> list[Booking]:
 
 
 def _day(item_id: str, day: date, *, is_payday: bool) -> Iterator[Booking]:
-    """Yield a day's bookings of the checking account, without fees and transfers that depend on the balance."""
+    """Yield a day's transactions of the checking account, without fees and transfers that depend on the balance."""
     persona, seed = persona_of(item_id), f"{item_id}/{day}"
     if is_payday and persona.pay_cents is not None:
         yield Booking(day, "Northwind Payroll", "income", -_between(item_id, "pay", persona.pay_cents))
@@ -199,7 +199,7 @@ def _purchases(item_id: str, month: date) -> Iterator[Booking]:
 
 
 def _transaction(item_id: str, subtype: str, booking: Booking, today: date) -> Transaction:
-    name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # a merchant has at most one booking per day
+    name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # a merchant has at most one transaction per day
     return {
         "transaction_id": f"tx_{digest_of(name)[:24]}",
         "account_id": _account_id(item_id, subtype),

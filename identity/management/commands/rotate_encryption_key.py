@@ -33,7 +33,7 @@ class Command(JsonCommand):
         )
 
     def run(self, **options: Any) -> dict[str, Any]:
-        hash_codes(apps)  # seeds of version 1.0 have no binding
+        hash_codes(apps)  # version 1.0 encrypted seeds without associated data
         rotated = rotate()
         unreadable = discard(rotated.unreadable) if options["discard_lost"] else rotated.unreadable
         names = [{"kind": value.kind, "record_id": value.record_id} for value in unreadable]

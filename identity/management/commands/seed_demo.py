@@ -43,7 +43,7 @@ class Command(JsonCommand):
         if ApiKey.objects.usable_at(now).filter(pk=kept.get("api_key_id", ""), owner=consumer).exists():
             result |= {name: kept[name] for name in ("api_key_id", "api_key", "api_secret")}
         else:
-            ApiKey.objects.filter(owner=consumer, name="Demo").update(name_key=None)  # its plain text is lost
+            ApiKey.objects.filter(owner=consumer, name="Demo").update(name_key=None)  # the plain key is lost
             issued = create_api_key(owner=consumer, name="Demo", scopes=None, now=now)
             result |= {"api_key_id": issued.record.pk, "api_key": issued.key, "api_secret": issued.secret}
         result |= {"staff_username": STAFF, "staff_password": staff_password}
