@@ -2,8 +2,8 @@
 
 The service has one append-only Merkle log (RFC 6962, C2SP formats) and an HTTP API. An entry is the SHA-256 of a report
 and a commitment to the report's submitter, subject, and type. The tree contains no personal data, so `erase_subject`
-can erase a user's data without invalidating any proof. Entries have no statuses: signed blocks append entries, and
-entries never change. The ledger emits no events.
+can erase a user's data without invalidating any proof. Signed blocks append entries, and entries never change. The
+ledger emits no events.
 
 The log is public. In production, anchoring and listing a user's hashes require a credential of service A or a listed
 key (`ledger.credentials`).

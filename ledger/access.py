@@ -1,7 +1,4 @@
-"""Access to service B: unrestricted in development.
-
-In production, writing and reading a user's entries require a credential.
-"""
+"""Access to service B. In development, it is unrestricted. In production, a user's entries require a credential."""
 
 from typing import Any
 
@@ -23,11 +20,11 @@ WRITE_LIMIT, TOKEN_LIMIT = "ledger_write", "ledger_token"
 
 class LedgerAuthentication(BaseAuthentication):
     def authenticate(self, request: Any) -> tuple[None, Caller] | None:
-        """Return the caller. Returns None without a credential, and in development also for a key that is not listed.
+        """Return the caller. Without a credential, and for an unlisted key in development, return None.
 
         Raises InvalidToken and related errors.
         """
-        # In development, all callers may write. The platform's key also permits the platform's report types.
+        # In development, all callers may write. The platform's key also permits its own report types.
         meta = request.META
         caller = identify(meta) if settings.PRODUCTION else listed(meta.get("HTTP_X_API_KEY", ""))
         return None if caller is None else (None, caller)
@@ -56,7 +53,7 @@ class HasListedKey(BasePermission):
 
 
 class LedgerLimit(BaseThrottle):
-    """Consumes one permit for a request. A batch later consumes permits for its other entries with `take_permits`."""
+    """Consumes one permit per request. For a batch, `take_permits` then consumes permits for the other entries."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         view.take_permits(request, 1)
@@ -77,9 +74,7 @@ class LedgerViewSet(ApiViewSet):
         return credential or ANYBODY
 
     def take_permits(self, request: Any, permits: int) -> None:
-        """Consume permits of an address, a token's account, or a listed key, for a read or for entries.
-
-        Raises RateLimited.
+        """Consume permits of an address, a token's account, or a listed key. Raises RateLimited.
 
         Reads with a listed key have no limit. If the database rejects writes, reads are not counted.
         """

@@ -3,7 +3,7 @@
 The audit reads all rows in order and in chunks, and compares them with values that it computes from the entries alone.
 It verifies leaf hashes, commitments, the tiles of every level, and the guard file. It also verifies the root, hash,
 chain, signature, and cosignatures of every block. Memory use does not grow with the log. The audit also compares the
-types of stored values, because a changed byte can convert a number to a text on SQLite.
+types of stored values, because SQLite can store text in a numeric column.
 """
 
 from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ def _expect(actual: Any, expected: Any, where: str, what: str = "is not what fol
 
 
 class _Audit:
-    """One pass over the log. The state is the tree up to the current entry, and the current entry's block."""
+    """A pass over the log. Its state is the tree up to the current entry, and the entry's block."""
 
     def __init__(self, verifier: Verifier) -> None:
         self.verifier = verifier
@@ -81,7 +81,7 @@ class _Audit:
         self.block = log.Head()
         self.blocks: Any = Block.objects.order_by("number").values().iterator(chunk_size=_BLOCKS_PER_READ)
         self.pending: dict[str, Any] = {}
-        # This maps each level to the hashes of its last, incomplete tile.
+        # Each key is a tree level. Each value contains the hashes of the level's last, incomplete tile.
         self.filling: dict[int, list[bytes]] = {}
         try:
             self.guarded = guard.read()

@@ -21,12 +21,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from ledger.merkle import HASH_BYTES
 
 KEY_ID_BYTES = 4
-# signed-note requires verifiers to accept at least 16 signatures. The limit of 64 permits many witnesses, and bounds
-# the work for a malicious file.
+# signed-note requires at least 16 signatures. The limit of 64 bounds the work for a malicious file.
 MAX_SIGNATURES = 64
 MAX_NOTE_BYTES = 64 * 1024
 _TIMESTAMP_BYTES = 8
-_YEAR_10000 = 253_402_300_800  # seconds since 1970; Python can't represent later times, which are valid
+_YEAR_10000 = 253_402_300_800  # Python can't represent times from this second on
 ED25519_BYTES = 64
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -35,7 +34,7 @@ _BAD_NAME = re.compile(r"[\s+]")
 
 
 class NoteError(ValueError):
-    """A note, checkpoint, or key is not in canonical form, or no trusted signature is valid."""
+    """A note, checkpoint, or key is not canonical, or no trusted signature is valid."""
 
 
 def decode_base64(text: str) -> bytes:
@@ -95,7 +94,7 @@ class Verifier:
 
     @classmethod
     def from_vkey(cls, vkey: str) -> Self:
-        """Parse `vkey`. Raises NoteError if it is malformed, or has a different signature type or a wrong id."""
+        """Parse `vkey`. Raises NoteError for a malformed key, another signature type, or a wrong ID."""
         parts = vkey.split("+", 2)
         if len(parts) != 3:
             raise NoteError("a verifier key has the form name+id+base64")
@@ -184,7 +183,7 @@ def open_note(note: str, verifier: Verifier) -> str:
 
 
 def signatures_of(verifier: Verifier, text: str, signatures: list[Signature]) -> list[Signature]:
-    """Return the signatures of this key. Raises NoteError if any of these signatures is invalid."""
+    """Return the signatures of this key. Raises NoteError if a signature of this key is invalid."""
     own = [line for line in signatures if (line.name, line.key_id) == (verifier.name, verifier.key_id)]
     if not all(verifier.accepts(text, line.signature) for line in own):
         raise NoteError(f"the signature of {verifier.name} does not verify")
@@ -215,7 +214,7 @@ class Checkpoint:
 
 
 def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
-    """Return the checkpoint in a note that the log's key signed. Raises NoteError, also for another log's note."""
+    """Return the checkpoint in a note of the verifier's log. Raises NoteError for an invalid note or another log."""
     checkpoint = Checkpoint.from_text(open_note(note, verifier))
     if checkpoint.origin != verifier.name:
         raise NoteError(f"the checkpoint is of another log, {checkpoint.origin}")

@@ -24,14 +24,14 @@ def check_ledger_witnesses(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_ledger(**_options: Any) -> list[checks.CheckMessage]:
-    """Check whether this machine can sign. Without the signing key, a failure is not an error."""
+    """Check whether this machine can sign. Without a signing key, failures are warnings."""
     using = database().alias
     head = log.read_head(using)
     try:
         mark = guard.read()
         if mark is None and not keys.is_here():
             return [checks.Info("signed by another service")]
-        if mark is None:  # a full check would create the file, and this command's user would own it
+        if mark is None:  # `check_guard` would create the file with this user as its owner
             if head.number:
                 raise GuardMissingError
             return [checks.Info("empty, and its guard file is made with the first block")]

@@ -33,7 +33,7 @@ PLATFORM_TYPES = frozenset({
 _PLATFORM_SKELETONS = frozenset(map(skeleton, PLATFORM_TYPES))
 ANCHOR_SCOPE = "identity:write"
 LIST_SCOPE = "identity:read"
-# The errors of `identify`. Service B accepts no signed requests.
+# Service B does not accept signed requests, so their errors are excluded.
 CALLER_ERRORS = (AuthenticationRequired, InvalidToken, ExpiredToken, AmbiguousCredentials)
 
 
@@ -73,7 +73,7 @@ ANYBODY = Caller("development")
 
 
 def identify(meta: Mapping[str, Any]) -> Caller | None:
-    """Return the caller for the headers in `meta`, a WSGI environment, or None without a credential.
+    """Return the caller from the headers in `meta`, a WSGI environment. Without a credential, return None.
 
     Raises InvalidToken, ExpiredToken, and AmbiguousCredentials. Raises Unavailable if service A can't be reached.
     """

@@ -1,8 +1,8 @@
 """Anchored entries. The tree hashes 64 bytes of each entry.
 
 entry = SHA-256(report data in UTF-8) || commitment. commitment = SHA-256(nonce || canonical JSON of the submitter,
-report hash, type, and time). Without the nonce, a guess of the submitter can't be verified. With the nonce, its owner
-can prove the metadata.
+report hash, type, and time). The nonce prevents others from guessing the metadata, and allows the submitter to prove
+the metadata.
 """
 
 import os
@@ -58,7 +58,7 @@ class Receipt:
     nonce: bytes
     block_number: int
     duplicate: bool
-    success: ClassVar[bool] = True  # the API returns this value for each entry with a receipt
+    success: ClassVar[bool] = True  # every response with a receipt contains this value
 
     @property
     def extrinsic_hash(self) -> str:

@@ -32,7 +32,7 @@ class GuardDamagedError(LogUnavailableError):
 
 
 class GuardMissingError(LogUnavailableError):
-    """The log has blocks, but the guard file is missing or empty. So it is unknown whether blocks are missing."""
+    """The log has blocks, but its guard file is missing or empty. Blocks may be missing from the database."""
 
     message = (
         "The log has no guard file with its last signed size. It does not sign until the operator restores the "
@@ -41,7 +41,7 @@ class GuardMissingError(LogUnavailableError):
 
 
 class LogBehindError(LogUnavailableError):
-    """The database lacks entries that this machine has signed, because a backup was restored."""
+    """The database lacks entries that this machine has signed. A likely cause is a restored backup."""
 
     message = (
         "The log's database is older than its last signature. To prevent a second history, the log does not sign. "

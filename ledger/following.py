@@ -60,7 +60,7 @@ class Follower:
         else:
             kept_text, head = kept
             self._compare(head, served, kept_text, text)
-            if served.size <= head.size:  # for example, a cache may serve an older head of the same tree
+            if served.size <= head.size:  # a cache may serve an older head of the same tree
                 return head
         self._write_state(text)
         return served
@@ -74,7 +74,7 @@ class Follower:
             return
         proof = self._roots(merkle.consistency_ranges(old.size, new.size), new.size)
         if self._roots([(0, new.size)], new.size) != [new.root]:
-            # If the tiles have the root of neither head, they prove nothing about the heads.
+            # Tiles that match neither root prove nothing about the checkpoints.
             reason = f"the log's tiles do not have the root of the checkpoint over {new.size} entries"
             if new is kept:
                 raise ForkError(kept_text, served_text, reason)

@@ -2,8 +2,8 @@
 
 The first request becomes the leader. It locks the log, removes all requests from the queue, seals them in one
 transaction, and notifies each request with its receipts. Requests that arrive during this time form the next block, and
-the first of them leads it. So a request leads at most one block, and waits for at most two blocks. A single request is
-sealed immediately, without another thread. Under load, blocks become larger.
+the first of them becomes its leader. So a request waits for at most two blocks. A single request is sealed immediately,
+without another thread. Under load, blocks become larger.
 """
 
 import threading
@@ -18,8 +18,7 @@ Seal = Callable[[Take], list[Receipt]]
 
 # The maximum number of entries in a block, which limits the time for which the block locks the log.
 MAX_BLOCK_ENTRIES = 5_000
-# A request waits for its block up to this time, which is less than the request's limit of 30 s. An abandoned request
-# may still be sealed. It was not acknowledged, and a retry returns the receipt.
+# A request has a limit of 30 s. A request that times out may still be sealed, and its retry returns the receipt.
 WAIT_SECONDS = 25.0
 
 
@@ -29,19 +28,19 @@ class _Waiting:
     def __init__(self, submissions: Sequence[Submission]) -> None:
         self.submissions = submissions
         self.receipts: list[Receipt] = []
-        # If an unexpected error stops the leader, this remains the result.
+        # If the leader stops before it sets a result, this error is the result.
         self.error: Exception | None = LogUnavailableError()
         self.leads = False
-        # The lock is released by a notification. A plain lock wakes the waiting thread much faster than an Event.
-        self._news = threading.Lock()
-        self._news.acquire()
+        # `notify` releases this lock. A plain lock wakes the waiting thread much faster than an Event.
+        self._notification = threading.Lock()
+        self._notification.acquire()
 
     def wait(self, seconds: float) -> bool:
         """Wait for receipts, an error, or the role of the leader. Returns False after the timeout."""
-        return self._news.acquire(timeout=seconds)
+        return self._notification.acquire(timeout=seconds)
 
     def notify(self) -> None:
-        self._news.release()
+        self._notification.release()
 
 
 class GroupCommit:
@@ -75,7 +74,7 @@ class GroupCommit:
         return request.receipts
 
     def _give_up(self, request: _Waiting) -> bool:
-        """Leave the queue after the timeout. Returns True if a notification has just arrived."""
+        """Remove a timed-out request from the queue. Returns True if its result has just arrived."""
         with self._lock:
             if request in self._queue and not request.leads:
                 self._queue.remove(request)
@@ -97,8 +96,8 @@ class GroupCommit:
                 request.receipts = [next(receipts) for _ in request.submissions]
                 request.error = None
         except Exception as error:  # noqa: BLE001
-            # An error of the block applies to all of its requests. If the database failed before the block had any
-            # request, all queued requests fail now instead of sequentially.
+            # An error applies to all requests of the block. If the error occurs before the block has any requests, all
+            # queued requests fail together.
             if not block:
                 take()
             for request in block:

@@ -4,8 +4,7 @@ A database that was restored from a backup lacks entries. Signing new blocks in 
 history of the log. The guard file contains the last head that this machine has signed, and sealing refuses to continue
 from an earlier head. The file is created with size 0 before the first block, so if a log has blocks and no guard file,
 the file was lost. After each commit, the new head is written to the file before the response is sent. A stored head is
-never replaced by an earlier head. Only one machine writes a log, so a file is sufficient. Any number of machines can
-read the log.
+never replaced by an earlier head. Only one machine writes a log, so a file is sufficient.
 """
 
 import fcntl
@@ -21,9 +20,8 @@ from django.conf import settings
 from ledger.errors import GuardDamagedError, GuardOutOfReachError
 from ledger.merkle import HASH_BYTES
 
-# The record is one write within a disk sector, so a crash leaves the record complete or unchanged. The creation of the
-# file is synced to disk, but later writes are not. After a power failure, the guard may lack the last blocks, but it
-# still rejects an older backup.
+# A record fits into one disk sector, so a crash can't leave a partial record. Only the first write is synced to disk.
+# After a power failure, the file may contain an older head, but it still detects an older backup.
 _RECORD_BYTES = 128
 
 
@@ -66,7 +64,7 @@ def probe() -> Mark | None:
 
 
 def advance(mark: Mark) -> None:
-    """Store a signed head unless the stored is larger. Raises GuardOutOfReachError and GuardDamagedError."""
+    """Store a signed head unless the file contains a larger head. Raises GuardOutOfReachError and GuardDamagedError."""
     with _locked() as descriptor:
         known = _parse(os.pread(descriptor, _RECORD_BYTES, 0))
         if known is None or known.size < mark.size:

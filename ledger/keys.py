@@ -1,4 +1,4 @@
-"""The log's signing key. In production, the environment contains the key. In development, it is created once."""
+"""The log's signing key. Production reads the key from the environment. Development creates the key once."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ KEY_FILE_NAME = "ledger-signing-key"
 
 
 def signer() -> Signer:
-    """Return the log's name and key. Without a usable key, raises ImproperlyConfigured with the setting to change."""
+    """Return the log's name and key. Raises ImproperlyConfigured for a missing or invalid key."""
     place = Path(settings.VAR_DIR), settings.PRODUCTION
     return _load(settings.LEDGER_SIGNING_KEY, settings.LEDGER_ORIGIN, *place)
 

@@ -1,7 +1,7 @@
 """Reads of the log: its head, its records, and proofs from its tiles.
 
-A proof needs one query, for at most one tile per tile level. A realistic tree has at most five tile levels. The right
-edge of the tree would require as many further tiles, so each block stores the edge as its frontier.
+A proof needs one query for at most one tile per tile level. The tree's right edge would require further tiles, so each
+block stores this edge as its frontier.
 """
 
 import logging
@@ -58,7 +58,7 @@ def cosigned_checkpoint(head: Head) -> str:
     lines: dict[str, str] = {}
     columns = ("witness", "timestamp", "signature")
     newest = Cosignature.objects.filter(block_id=head.number).order_by("-timestamp").values_list(*columns)
-    # The query's limit is twice the maximum of a note, because a witness may have an older and a newer cosignature.
+    # The limit is twice the maximum of a note, because a witness may have several cosignatures.
     for witness, timestamp, signature in newest[: 2 * MAX_SIGNATURES]:
         if witness in lines or len(lines) == MAX_SIGNATURES - 1:
             continue
@@ -69,7 +69,7 @@ def cosigned_checkpoint(head: Head) -> str:
 
 @lru_cache(maxsize=1_000)
 def _verified_line(checkpoint: str, witness: str, timestamp: int, signature: bytes) -> str:
-    """Return a cosignature's line in a note, or "" if it is damaged and would invalidate every proof."""
+    """Return a cosignature's line in a note, or "" for a damaged line, which would invalidate every proof."""
     try:
         verifier = WitnessVerifier.from_vkey(witness)
         line = verifier.signature(timestamp, signature).line()
@@ -136,7 +136,7 @@ def read_tile(name: tiles.TileName) -> bytes | None:
             return None
         return tiles.pack_bundle(report_hash + commitment for report_hash, commitment in rows)
     packed = read_tiles([(name.level, name.index)]).get((name.level, name.index), b"")
-    # A partial tile is a prefix of the current tile with the same index.
+    # A partial tile is the start of the stored tile.
     wanted = name.width * merkle.HASH_BYTES
     return packed[:wanted] if len(packed) >= wanted else None
 
@@ -193,7 +193,7 @@ class Proof:
 
 
 def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
-    """Return the proof of the earliest entry with this hash, or of the entry at `index`. None if none matches."""
+    """Return the proof of the entry at `index`, or of the earliest entry with this hash. None without a match."""
     record = find_record(report_hash, index)
     return None if record is None else prove_record(record, read_head())
 
@@ -206,7 +206,7 @@ def prove_record(record: Record, head: Head) -> Proof:
 
 def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
     total = read_head().number
-    # Block numbers have no gaps, so a condition replaces the offset, and deep pages are fast.
+    # Block numbers are consecutive, so a range is faster than an offset.
     return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total
 
 

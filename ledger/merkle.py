@@ -1,8 +1,8 @@
 """The Merkle tree of RFC 6962 section 2.1 (the same as RFC 9162 section 2.1) with SHA-256.
 
 This module contains only arithmetic and hashing, without a database, Django, or HTTP. A proof is first planned as
-half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`). Each range is then split into complete subtrees
-(`complete_nodes`). The caller loads the hashes of the subtrees from its storage, and `fold` combines the hashes.
+half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`). The second step splits each range into complete
+subtrees (`complete_nodes`). The caller then loads the hashes of the subtrees, and `fold` combines them.
 
 An *index* numbers entries from 0. A *level* is the number of a row of the tree: 0 for the leaves, and higher toward the
 root. A *node* is `(level, index within the level)`, and covers entries `index << level` to `(index + 1) << level`.
@@ -23,7 +23,7 @@ class InvalidProofError(ValueError):
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """Return the hash of an entry. The prefix 0x00 distinguishes leaves from inner nodes, against second preimages."""
+    """Return the hash of an entry. The prefix 0x00 distinguishes leaves from inner nodes (second-preimage attacks)."""
     return sha256(b"\x00" + entry).digest()
 
 
@@ -33,7 +33,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def fold(hashes: Sequence[bytes]) -> bytes:
-    """Return the root of adjacent complete subtrees, whose hashes are in order from left (largest) to right."""
+    """Return the root of adjacent complete subtrees. `hashes` has the left, largest subtree first."""
     if not hashes:
         return EMPTY_ROOT
     digest = hashes[-1]
@@ -100,7 +100,7 @@ def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
             ranges.append((start, middle))
             start = middle
     if start > 0:
-        # If the old tree is one complete subtree (`start` is 0), the verifier already has the subtree's hash.
+        # `start` is 0 if the old tree is one complete subtree. The verifier already has the hash of this subtree.
         ranges.append((start, end))
     ranges.reverse()
     return ranges
@@ -139,7 +139,7 @@ def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old
         if proof or old_root != expected:
             raise InvalidProofError("the proof or the older root is not the one for these sizes")
         return
-    # If the old tree is a complete subtree, its root is the first hash, and the proof omits it.
+    # The proof omits the root of an old tree that is a complete subtree.
     hashes = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
     old, new = _roots_of_consistency(old_size - 1, new_size - 1, hashes)
     if old != old_root:

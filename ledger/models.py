@@ -1,7 +1,7 @@
 """The log's tables. All signed data is append-only, because database triggers reject changes (`ledger.triggers`).
 
 The triggers permit two changes: an erasure removes the nonce and metadata of an entry, and the last tile of a level
-grows at its end. The outcomes of requests to witnesses are not part of the log, and may change.
+grows at its end.
 """
 
 from typing import ClassVar
@@ -31,10 +31,10 @@ class Block(models.Model):
     tree_size = models.BigIntegerField(unique=True)
     root = models.BinaryField()
     previous = models.BinaryField()
-    # The block hash and the commitments cover this exact string. A date type would permit two representations.
+    # The block hash and the commitments cover this string, so the database must not reformat it.
     timestamp = models.CharField(max_length=TIMESTAMP_LENGTH)
     block_hash = models.BinaryField()
-    # The packed `merkle.Frontier` of the tree. Sealing continues from it, and proofs need it for the right edge.
+    # This contains the packed `merkle.Frontier` of the tree.
     frontier = models.BinaryField()
     checkpoint = models.TextField()
 
@@ -65,8 +65,8 @@ class Entry(models.Model):
     # Null means that the metadata was erased.
     user_id = models.CharField(max_length=USER_ID_MAX, null=True)  # noqa: DJ001
     report_type = models.CharField(max_length=REPORT_TYPE_MAX, null=True)  # noqa: DJ001
-    # A foreign key constraint would lock the block's row for each entry. It is not needed, because the triggers prevent
-    # deletions, and `verify_ledger` checks the reference.
+    # A foreign key constraint would lock the block's row for each entry. The triggers prevent deletions, so no
+    # constraint is necessary.
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
@@ -78,7 +78,8 @@ class Entry(models.Model):
             models.Index(fields=["user_id", "index"], name="ledger_entry_by_user"),
         ]
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            # A user's report of a type is anchored once. The constraint ignores erased entries, whose values are null.
+            # A user's report of a type can be anchored only once. The constraint ignores erased entries, whose values
+            # are null.
             models.UniqueConstraint(fields=["hash", "user_id", "report_type"], name="ledger_entry_once"),
             models.CheckConstraint(condition=models.Q(index__gte=0), name="ledger_entry_index"),
             _is_long("leaf_hash", HASH_BYTES, "ledger_entry_leaf_hash"),
@@ -119,13 +120,12 @@ class Cosignature(models.Model):
     """A witness's cosignature of a block's checkpoint. The same witness may cosign it again later."""
 
     pk = models.CompositePrimaryKey("block_id", "timestamp", "witness")
-    # The reference has no foreign key constraint, like an entry's. `verify_ledger` checks the reference.
+    # The foreign key has no constraint, for the same reason as `Entry.block`.
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
-    # This is the verifier key of the witness, which verifies this row.
     witness = models.CharField(max_length=VKEY_MAX)
-    # This is the time that the witness signed, in seconds since 1970.
+    # The witness signed at this time, in seconds since 1970.
     timestamp = models.BigIntegerField()
     signature = models.BinaryField()
 
@@ -146,7 +146,7 @@ class Cosignature(models.Model):
 
 
 class WitnessOutcome(models.Model):
-    """The last outcome of requests to a witness, for metrics: one row, which is written after a change."""
+    """The last outcome of requests to a witness, for metrics. The row is written only after a change."""
 
     witness = models.CharField(max_length=VKEY_MAX, primary_key=True)
     outcome = models.CharField(max_length=32)

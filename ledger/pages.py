@@ -36,7 +36,7 @@ _HEADERS = {
 
 
 def rungs(proof: log.Proof) -> list[dict[str, Any]]:
-    """Return the steps of the audit path from leaf to root, each with a node, its sibling, and their parent."""
+    """Return the steps of the audit path from leaf to root. Each step has a node, its sibling, and their parent."""
     node = proof.record.leaf_hash
     steps = []
     ranges = merkle.inclusion_ranges(proof.record.index, proof.head.tree_size)
@@ -50,7 +50,7 @@ def rungs(proof: log.Proof) -> list[dict[str, Any]]:
 
 
 def growth(head: log.Head) -> dict[str, Any]:
-    """Return the outline of the log's size over time, from at most GROWTH_POINTS evenly spaced blocks."""
+    """Return the points of a chart of the log's size over time, from at most GROWTH_POINTS evenly spaced blocks."""
     steps = min(head.number, GROWTH_POINTS)
     numbers = {1 + (head.number - 1) * step // max(1, steps - 1) for step in range(steps)}
     blocks = list(Block.objects.filter(number__in=numbers).order_by("number").values_list("timestamp", "tree_size"))

@@ -5,7 +5,7 @@
     group <name> all|any|<k> <name>…
     quorum <name>|none
 
-The format defines names as octets. This module represents bytes other than UTF-8 as surrogates.
+Names may contain bytes that are not UTF-8. This module represents these bytes as surrogates.
 """
 
 import re
@@ -16,8 +16,7 @@ from pathlib import Path
 from ledger.checkpoint import NoteError, Verifier, WitnessVerifier, parse_note, signatures_of, timestamp_of, utc_text
 
 MAX_POLICY_BYTES = 64 * 1024
-# The maximum number of log lines, of witness lines, and of groups in a policy. The format requires a limit of at least
-# 32. Without a limit, a file could cause unlimited work.
+# The format requires a limit of at least 32 for log lines, witness lines, and groups. The limit bounds the work.
 MAX_OF_A_KIND = 32
 NONE = "none"
 
@@ -55,7 +54,7 @@ class Group:
 
 @dataclass
 class Policy:
-    """A parsed policy (`Policy.from_bytes`). Each group follows its members."""
+    """A parsed policy (`Policy.from_bytes`). In `groups`, the members of a group precede the group."""
 
     logs: list[PolicyLog] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
@@ -175,7 +174,7 @@ class Policy:
 
     def is_met_by(self, names: set[str]) -> bool:
         met = set(names)
-        for name, group in self.groups.items():  # each group follows its members
+        for name, group in self.groups.items():  # members of a group precede the group
             if len(met.intersection(group.members)) >= group.threshold:
                 met.add(name)
         return self.quorum == NONE or self.quorum in met

@@ -14,7 +14,7 @@ from ledger import merkle
 from ledger.policy import Policy
 
 HEADER = "c2sp.org/tlog-proof@v1"
-# The maximum number of hashes in a proof file: in a tree of 2^63 entries, an audit path has 63.
+# An audit path in a tree of 2^63 entries has 63 hashes.
 MAX_PATH = 63
 
 _HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
@@ -103,10 +103,10 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy:
 def check_with_any(
     text: str, report_hash: bytes, verifiers: Iterable[notes.Verifier], policy: Policy | None = None
 ) -> tuple[list[Step], notes.Verifier]:
-    """Verify a proof file with the first key that signed its checkpoint, or with the last key if none did."""
+    """Verify a proof file with the key that signed its checkpoint. If no key did, verify with the last key."""
     for verifier in verifiers:
         steps = check_proof(text, report_hash, verifier, policy)
-        if steps[-1].name != "checkpoint":  # the step "checkpoint" fails for the key of a different log
+        if steps[-1].name != "checkpoint":  # this step fails if the key belongs to another log
             break
     return steps, verifier
 

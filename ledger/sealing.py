@@ -4,9 +4,8 @@ The transaction locks the log, reads the head, writes entries, tiles, and the si
 require an unchanged head, and the expected width of each tile. So two processes could not sign two histories, even
 without the lock.
 
-While the log is locked, no other block can be sealed, so the transaction needs only two round trips and the commit. For
-this reason, it does not look up duplicates first. If the database rejects a duplicate, the block is sealed again after
-a look-up.
+Other blocks wait for the lock, so the transaction needs only two round trips and the commit. It does not look up
+duplicates first. If the database rejects a duplicate, the block is sealed again after a look-up.
 """
 
 import logging
@@ -33,7 +32,7 @@ _ADVISORY_LOCK = int.from_bytes(b"ledger", "big")
 _ROWS_PER_STATEMENT = 1_000
 
 _LOCK = "SELECT pg_advisory_xact_lock(%s)"
-# This selects the last two blocks, because the guard file may still have the head of the second to last block.
+# The guard file may contain the head of the last block or of the block before.
 _SELECT_HEADS = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 2"  # noqa: S608
 _INSERT_BLOCK = """
     INSERT INTO ledger_block
@@ -51,8 +50,7 @@ _SELECT_KNOWN = """
     SELECT hash, user_id, report_type, "index", leaf_hash, commitment, nonce, block_number FROM ledger_entry
     WHERE (hash, user_id, report_type) IN ({rows})
 """
-# On PostgreSQL, one JSON parameter contains all rows. So the statement does not depend on the number of rows, and the
-# driver quotes one parameter instead of eight per row.
+# On PostgreSQL, one JSON parameter contains all rows. So the SQL is constant, and the driver quotes only one parameter.
 _ENTRIES_OF_JSON = """
     SELECT "index", decode(leaf_hash, 'hex'), decode(hash, 'hex'), decode(commitment, 'hex'),
         decode(nonce, 'hex'), user_id, report_type, block_number
@@ -74,12 +72,12 @@ _JOINED = {"postgresql": "hashes || %s", "sqlite": "CAST(hashes || %s AS BLOB)"}
 
 Statement = tuple[str, list[Any]]
 Identity = tuple[bytes, str, str]
-# This is called after the log is locked, so that the block includes all submissions up to that time.
+# `seal` calls this after it locks the log, so that the block includes all submissions up to that time.
 Take = Callable[[], Sequence[Submission]]
 
 
 class _AnchoredAlreadyError(Exception):
-    """The log already contains one of the submissions, so the block must be sealed without this submission."""
+    """The log already contains a submission, so the block must be sealed without this submission."""
 
 
 def seal(take: Take) -> list[Receipt]:
@@ -104,8 +102,7 @@ def seal(take: Take) -> list[Receipt]:
     except DatabaseError as error:
         logger.warning("sealing failed: %s", type(error.__cause__ or error).__name__)  # the message may contain a row
         raise LogUnavailableError from error
-    # The block is committed, so the guard file is updated before the response. This is also done for duplicates,
-    # because the guard file may not have been writable when their block was committed.
+    # Also update the guard file for duplicates: it may not have been writable when their block was committed.
     if head.tree_size:
         guard.advance(guard.Mark(head.tree_size, head.root))
     return receipts
@@ -140,7 +137,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
         if not fresh:
             return answers, head
         if head.number == 0:
-            # The guard file is created before the first block, so that a later loss of the file can be detected.
+            # Create the guard file before the first block, so that its later loss can be detected.
             guard.advance(guard.Mark(0, head.root))
         try:
             return answers, _append(cursor, vendor, head, timestamp, list(fresh.values()))
@@ -177,7 +174,7 @@ def _append(
     frontier = log.frontier_of(head)
     grown = tiles.grow(frontier, (new.leaf_hash for _, new in fresh))
     new_head = signing.sign_block(head, frontier, timestamp)
-    # The statement inserts the block only if the log still has the head from which the block was computed.
+    # Insert the block only if the log still has the head from which the block was computed.
     values = [new_head.number, new_head.tree_size, new_head.root, head.block_hash]
     values += [new_head.timestamp, new_head.block_hash, new_head.frontier, new_head.checkpoint]
     expected = [head.number, head.number, head.number, head.tree_size, head.root]
@@ -195,7 +192,7 @@ def _append(
     ]
     statements += _with_rows(_INSERT_ENTRIES, _ENTRIES_OF_JSON, vendor, _ENTRY_COLUMNS, rows)
     written = _run(cursor, vendor, statements)
-    # The block must match the head, and the tiles must match the widths, from which they were computed.
+    # A different count means that another program changed the head or a tile.
     if any(count != 1 for count in written[: 1 + len(grown)]):
         raise LogMovedError
     return new_head

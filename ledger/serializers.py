@@ -9,10 +9,10 @@ from config.api import serializers
 from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, has_dot_segment
 
-# The limit is six times the maximum report of 10 MiB, because every character of the report may be escaped.
+# Escapes can multiply the maximum report of 10 MiB by six.
 BODY_MAX_BYTES = 64 * 1024 * 1024
-# Callers without a credential can verify, and parsing needs several times the body's size in memory. So the limit is
-# only three times the maximum report. If escapes make the body larger, the caller can send the report's hash instead.
+# Parsing needs a multiple of the body's size in memory, and callers need no credential. So the limit is only three
+# times the maximum report. Callers can send the hash of a larger report.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 
 
@@ -21,8 +21,7 @@ class ReportDataField(serializers.TextField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_length": 1, "max_length": REPORT_DATA_MAX_BYTES, **options})
-        # The validator of surrogates would need half a second for ten million characters, which the parser has
-        # already checked.
+        # The parser has already rejected surrogates, and this validator needs 0.5 s for ten million characters.
         self.validators = [
             validator
             for validator in self.validators

@@ -2,7 +2,7 @@
 
 A token lasts 15 minutes, and a revocation must take effect within 5 s. So the ledger requests the validity of each
 token from A every few seconds, with the token itself as the credential. If A can't be reached, the ledger rejects all
-tokens (503 `E5030`), because only A stores the revocations. Listed keys don't require A, and still work.
+tokens (503 `E5030`). Listed keys still work.
 """
 
 import threading
@@ -24,14 +24,12 @@ from config.core.tokens import ALGORITHM
 _SECONDS = 3.0
 _ANSWER_MAX_BYTES = 65_536
 _JWKS_FRESH_SECONDS = 300.0
-# The minimum time between requests to A for its keys. It limits the requests that unknown key IDs cause.
+# The ledger requests A's keys at most this often, even if tokens have unknown key IDs.
 _JWKS_RETRY_SECONDS = 10.0
-# The ledger caches A's check of a token for this time. A caches the check for 3 s, so a revocation takes effect within
-# 5 s (decisions, section 9).
+# A caches a check for 3 s and the ledger for 2 s, so a revocation takes effect within 5 s (decisions, section 9).
 VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
-# A request that waits for A occupies a thread, which requests with listed keys need. So for this time after a failure,
-# requests fail immediately.
+# A request that waits for A occupies a thread. For this time after a failure, requests fail immediately.
 OUTAGE_SECONDS = 1.0
 ACCESS_ENDED = "E2013"  # service A's code for a partner whose access the customer has ended
 
@@ -49,7 +47,7 @@ def _ask(address: str, token: str = "") -> Answer:
 
 
 class PublishedKeys:
-    """A cache of service A's public keys, which are requested at the first use."""
+    """A cache of service A's public keys. The first use requests the keys."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -90,18 +88,17 @@ class _Verdict:
 
 
 class Introspection:
-    """A cache of the validity of tokens, which service A returned within the last VERDICT_SECONDS."""
+    """A cache of A's token checks, which expire after VERDICT_SECONDS."""
 
     def __init__(self) -> None:
         self._verdicts: dict[str, _Verdict] = {}
         self._out_until = float("-inf")
 
     def check(self, token: str, user_id: str) -> bool:
-        """Return True if the token's user is staff.
+        """Return whether the token's user is staff.
 
-        Raises InvalidToken for a revoked token, and Unavailable if A fails.
-
-        The caller must first verify the token's signature and claims, so that A gets no forged tokens.
+        Raises InvalidToken for a revoked token, and Unavailable if A fails. The caller must first verify the token's
+        signature and claims, so that A gets no forged tokens.
         """
         verdict = self._verdicts.get(token)
         if verdict is None or verdict.until <= time.monotonic():

@@ -10,8 +10,7 @@ from ledger.errors import ForeignHeadError, GuardMissingError, LogBehindError, L
 from ledger.keys import signer
 from ledger.models import Block
 
-# The newest head that this process has signed or verified, and the key. Verification is slower than signing, and a
-# process that seals consecutive blocks can skip it.
+# The newest head that this process has signed or verified, and the key. The cache avoids a slow verification.
 _known: tuple[log.Head, Signer] | None = None
 
 
@@ -27,7 +26,7 @@ def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True)
 
 
 def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
-    """Raise unless the guard file exists, is writable, and matches the log's history. An empty log needs none yet.
+    """Raise an error unless the guard file exists, is writable, and matches the log. An empty log needs no guard file.
 
     `before` is the previous head, if available, and often saves a query. Raises GuardMissingError, GuardDamagedError,
     GuardOutOfReachError, and LogBehindError.
@@ -60,8 +59,7 @@ def _contains(mark: guard.Mark, head: log.Head, before: log.Head | None, using: 
         return True
     if mark.size >= head.tree_size:
         return False
-    # Another process of this machine may have committed without updating the guard file yet. Then the guard file has an
-    # earlier head of this log.
+    # Another process may have committed a block, but not yet updated the guard file.
     return Block.objects.using(using).filter(tree_size=mark.size, root=mark.root).exists()
 
 

@@ -1,4 +1,4 @@
-"""Tiles of the tree in the format C2SP tlog-tiles: their names, their hashes, and the nodes that they determine.
+"""Names, hashes, and nodes of tree tiles in the format C2SP tlog-tiles.
 
 A tile of level L has up to 256 consecutive hashes of tree level 8 * L. Full tiles never change. The last tile of a
 level only grows at its end, so a partial tile is always a prefix of the full tile.
@@ -54,8 +54,7 @@ def parse_tile_path(path: str) -> TileName:
     index = int(match["index"].replace("x", "").replace("/", ""))
     width = int(match["width"] or TILE_WIDTH)
     name = TileName(level, index, width)
-    # The comparison with the generated path rejects two forms that the pattern accepts: extra x000 groups, and
-    # `.p/256`, which is a full tile with the name of a partial tile.
+    # The pattern also accepts two forms that are not canonical: extra x000 groups, and `.p/256` for a full tile.
     if name.path() != path or (level or 0) > MAX_LEVEL or index > MAX_INDEX or width > TILE_WIDTH:
         raise ValueError("not a canonical tile path")
     return name
@@ -105,19 +104,19 @@ def build_pyramid(hashes: bytes) -> tuple[bytes, ...]:
     """Return all complete nodes inside a tile. Row r contains the packed nodes r levels above the tile's hashes."""
     rows = [hashes]
     while len(row := rows[-1]) > HASH_BYTES:
-        # Adjacent hashes are already concatenated, so this does not call `node_hash` with separate hashes.
+        # The children are already adjacent bytes, so hashing a slice is faster than `node_hash`.
         pairs = range(0, len(row) - HASH_BYTES, 2 * HASH_BYTES)
         rows.append(b"".join([sha256(b"\x01" + row[at : at + 2 * HASH_BYTES]).digest() for at in pairs]))
     return tuple(rows)
 
 
-# Only tiles above level 0 are cached. They are few, and every proof needs some of them. Tiles of level 0 are many, and
-# rarely reused. The cache's key is the tile's content, so entries are never stale. An entry has at most 24 KiB.
+# Only tiles above level 0 are cached: they are few, and every proof needs some of them. The key is the tile's content,
+# so the cache is never stale. A cached pyramid has at most 24 KiB.
 _cached_pyramid = lru_cache(maxsize=256)(build_pyramid)
 
 
 def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
-    """Return a function that returns the hash of a complete node, from the bytes of a tile of this level.
+    """Return a function that returns the hash of a complete node from the bytes of a tile.
 
     The function raises IndexError for a node beyond the tile's width.
     """
@@ -135,7 +134,7 @@ def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
 
 
 class Plan:
-    """The tiles that are required to compute the roots of ranges of entries. `known` hashes require no tile."""
+    """The tiles for the roots of ranges of entries. `known` hashes require no tile."""
 
     def __init__(self, ranges: Sequence[Range], known: Mapping[Node, bytes]) -> None:
         self._known = known

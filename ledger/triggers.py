@@ -1,7 +1,7 @@
 """SQL triggers that make the log's tables append-only. They permit only two kinds of changes.
 
-An erasure removes an entry's nonce, user, and type, and changes nothing else. Growth appends bytes to a tile. To
-rewrite history, an attacker must first drop these triggers, and `verify_ledger` still detects the change.
+An erasure removes an entry's nonce, user, and type. Growth appends bytes to a tile. To rewrite history, an attacker
+must first drop these triggers, and `verify_ledger` still detects the change.
 """
 
 TABLES = ("ledger_block", "ledger_entry", "ledger_tile", "ledger_cosignature")
@@ -59,7 +59,7 @@ def _postgresql_create() -> list[str]:
         for event, action in events.items():
             statements.append(f"CREATE TRIGGER {table}_no_{event} {action}")
             statements.append(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_{event}")
-    # Tiles are stored outside of the row, because hashes don't compress, and each block rewrites a tile.
+    # Store tiles uncompressed outside of the row, because hashes don't compress, and each block rewrites a tile.
     statements.append("ALTER TABLE ledger_tile ALTER COLUMN hashes SET STORAGE EXTERNAL")
     return statements
 

@@ -39,7 +39,6 @@ FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
 _SHOWN_OF_A_RECORD = ("hash", "user_id", "report_type", "block_number", "timestamp")
-# Declarations that both anchoring operations share, and declarations that both proof formats share.
 _anchors = partial(endpoint, access=ANCHOR_SCOPE, caller_errors=CALLER_ERRORS)
 _proves = partial(
     endpoint,

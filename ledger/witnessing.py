@@ -38,18 +38,17 @@ from ledger.policy import NONE, Policy, PolicyError, PolicyLog, Witness
 
 logger = logging.getLogger("platform.ledger")
 
-WAIT_SECONDS = 20.0  # a request waits for cosignatures up to this time, because its timeout is 30 s
+WAIT_SECONDS = 20.0  # the timeout of a request is 30 s
 _LOOK_SECONDS = 0.5
-# A waiting request occupies a thread, which anchoring needs. At most 8 of the 32 threads may wait.
+# At most 8 of the 32 threads may wait for witnesses, because anchoring needs the other threads.
 WAITING_MAX = 8
 PEER_SECONDS = 3_600
-# After this time, an unchanged log is cosigned again, because a cosignature only proves that its head was the newest
-# head at that time.
+# After this time, an unchanged log is cosigned again, because a cosignature only proves the newest head of its time.
 _AGAIN_SECONDS = 1_800
-ASK_SECONDS = 5.0  # the time limit of a request to a witness; a round has at most two requests per witness
+ASK_SECONDS = 5.0  # a run sends at most two requests to a witness
 _RETRY_SECONDS_MAX = 60.0
 _CLOCK_SECONDS = 300  # a witness's clock may be ahead by this time
-# A search for a quorum checks this number of the newest, and of the oldest, blocks that cover an entry.
+# The search for a quorum checks this number of the newest blocks, and of the oldest blocks.
 _CANDIDATES = 3
 
 COSIGNED = "cosigned"
@@ -106,8 +105,6 @@ def count_peers(now: datetime) -> int:
     return sum(fresh.filter(witness=witness.verifier.vkey).exists() for witness in own.witnesses)
 
 
-# --- Waiting for a quorum ------------------------------------------------------------------------------------------
-
 _waiting = threading.BoundedSemaphore(WAITING_MAX)
 
 
@@ -139,7 +136,7 @@ def witnessed_head(own: Policy, index: int) -> log.Head | None:
         return log.read_head()
     first = Block.objects.filter(tree_size__gt=index).order_by("tree_size")[:1].values("number")
     cosigned = Cosignature.objects.filter(block_id__gte=first).values_list("block_id", flat=True).distinct()
-    # This also checks the oldest blocks, because during a witness's outage only earlier blocks have a quorum.
+    # During a witness's outage, only older blocks have a quorum, so also check the oldest blocks.
     numbers = {*cosigned.order_by("-block_id")[:_CANDIDATES], *cosigned.order_by("block_id")[:_CANDIDATES]}
     for row in Block.objects.filter(number__in=numbers).order_by("-number").values_list(*log.HEAD_COLUMNS):
         head = log.Head(*row)
@@ -150,9 +147,6 @@ def witnessed_head(own: Policy, index: int) -> log.Head | None:
         if own.is_met_by(set(times)):
             return head
     return None
-
-
-# --- Asking --------------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -167,7 +161,7 @@ class _WitnessState:
 
 
 class Asker:
-    """Sends requests to each witness with an address. It remembers failures, so one instance is enough."""
+    """Sends requests to each witness with a URL. It stores failures, so use only one instance per process."""
 
     def __init__(self, own: Policy) -> None:
         self._witnesses = [_WitnessState(witness) for witness in own.witnesses if witness.url]
@@ -197,7 +191,7 @@ class Asker:
         return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
 
     def _send(self, targets: list[tuple[_WitnessState, int]], head: log.Head) -> None:
-        """Start a request to each witness, with a consistency proof from the size that it has cosigned."""
+        """Start a request to each witness, with a consistency proof from the size that the witness has cosigned."""
         request_from = lru_cache(partial(_request, head=head))
         for state, old_size in targets:
             address = f"{str(state.witness.url).rstrip('/')}/add-checkpoint"
@@ -214,34 +208,34 @@ class Asker:
     def _receive(
         self, sent: list[_WitnessState], head: log.Head, now: datetime, *, again: bool = False
     ) -> list[tuple[_WitnessState, int]]:
-        """Store the cosignatures. Return each witness that has cosigned a different size, and that size.
+        """Store the cosignatures. Return `(witness, size)` for each witness that has cosigned a different size.
 
-        With `again`, the outcomes of these witnesses are stored instead.
+        With `again`, return an empty list, and store these outcomes instead.
         """
         behind = []
         for state in sent:
             try:
-                word, meaning, size = self._judge(state, head, now)
+                word, meaning, size = self._outcome_of(state, head, now)
             except Exception as error:  # noqa: BLE001  a witness must not stop the other witnesses
                 name = contain(error, "witness", state.witness.name)
                 word, meaning, size = "fault", f"could not be asked ({name})", None
             if size is not None and size <= head.tree_size and not again:
                 behind.append((state, size))
                 continue
-            self._note(state, word, meaning, now)
+            self._store_outcome(state, word, meaning, now)
         return behind
 
-    def _judge(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
-        """Return the outcome of a request, its meaning, and the log size that a conflict response contains.
+    def _outcome_of(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
+        """Return the outcome of a request, its meaning, and the tree size in a conflict response.
 
-        The size is None if it equals the sent and the current size, or if the response contains none.
+        The size is None if the response contains no size, or the size that was sent and is current.
         """
         try:
             answer = state.call.result()
             if answer.status == HTTPStatus.OK:
-                self._keep(state, head, answer.body.decode(), now)
+                self._store_cosignature(state, head, answer.body.decode(), now)
                 return COSIGNED, "cosigns", None
-            size = _named_size(answer)
+            size = _conflict_size(answer)
         except NoAnswer as error:
             return "silent", f"gave no answer ({error.word})", None
         except (NoteError, UnicodeDecodeError):
@@ -250,8 +244,8 @@ class Asker:
             return *_meaning_of(size, head), size
         return *_REFUSALS.get(answer.status, (f"status_{answer.status}", f"answered {answer.status}")), None
 
-    def _keep(self, state: _WitnessState, head: log.Head, lines: str, now: datetime) -> None:
-        """Verify and store this witness's cosignature; ignore others. Raises NoteError if it is missing."""
+    def _store_cosignature(self, state: _WitnessState, head: log.Head, lines: str, now: datetime) -> None:
+        """Verify and store this witness's cosignature. Raises NoteError without a cosignature of this witness."""
         text, signatures = parse_note(head.checkpoint + lines)
         own = signatures_of(state.witness.verifier, text, signatures)
         if not own:
@@ -266,7 +260,7 @@ class Asker:
             defaults={"signature": ed25519_of(newest)},
         )
 
-    def _note(self, state: _WitnessState, outcome: str, meaning: str, now: datetime) -> None:
+    def _store_outcome(self, state: _WitnessState, outcome: str, meaning: str, now: datetime) -> None:
         """Store the outcome. If the outcome changed, write it to the log and the metrics."""
         state.failures = 0 if outcome == COSIGNED else state.failures + 1
         state.not_before = time.monotonic() + min(2.0**state.failures, _RETRY_SECONDS_MAX) if state.failures else 0.0
@@ -283,14 +277,14 @@ class Asker:
 
 
 def _request(old_size: int, head: log.Head) -> bytes:
-    """Return the body of `add-checkpoint`, with the consistency proof from the old size, and this head."""
+    """Return the body of `add-checkpoint`: the consistency proof from the old size, and the head's checkpoint."""
     proof = log.consistency_proof(old_size, head.tree_size, head)
     lines = [f"old {old_size}", *(encode_base64(digest) for digest in proof)]
     return ("\n".join(lines) + f"\n\n{head.checkpoint}").encode()
 
 
 def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
-    """Return the outcome, and its meaning, for a witness that has cosigned a different size."""
+    """Return `(outcome, meaning)` for a witness that has cosigned a different size."""
     if size > log.read_head(database().alias).tree_size:
         return _AHEAD
     if size > head.tree_size:
@@ -298,7 +292,7 @@ def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
     return "moving", "names another size each time"
 
 
-def _named_size(answer: Answer) -> int | None:
+def _conflict_size(answer: Answer) -> int | None:
     """Return the tree size in a conflict response. Raises NoteError if it is not a number."""
     kind = answer.headers.get("content-type", "")
     if answer.status != HTTPStatus.CONFLICT or not kind.startswith("text/x.tlog.size"):

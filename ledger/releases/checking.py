@@ -2,8 +2,8 @@
 
 The archive is not unpacked before the proof is verified, because an untrusted archive could exhaust the memory.
 
-Any account with write access to the ledger can anchor any text. So the check also opens the entry's commitment, to
-verify the report type `release`. Only the platform's own key can anchor under this type.
+Any account with write access to the ledger can anchor any text. Only the platform's key can anchor the report type
+`release`. So the check opens the entry's commitment to verify this type.
 """
 
 import json
@@ -22,8 +22,7 @@ from ledger.proof_file import ProofFile, Step, check_with_any
 from ledger.releases import contents
 
 SUFFIX = ".tar.gz"
-# These limits bound the memory for untrusted files, and are far above the sizes in a release. The archive is only
-# hashed, so its limit can be larger.
+# These limits bound the memory for untrusted files. The archive is only hashed, so its limit can be larger.
 MAX_BYTES = 16 * 1024 * 1024
 ARCHIVE_MAX_BYTES = 512 * 1024 * 1024
 LOCK_MAX_BYTES = 4 * 1024 * 1024

@@ -1,9 +1,8 @@
-"""The contents of a release, which are created only from a commit, so that every build has the same bytes.
+"""The contents of a release. Every build of a commit produces the same bytes.
 
-A release consists of an archive, an SBOM of the lock file's packages, a statement with the hashes of both, the ledger's
-proof of the statement, and SHA256SUMS of these four files. SHA256SUMS also opens the commitment of the ledger's entry,
-in a line that `sha256sum --check` treats as a comment. Without this line, a proof would show that the statement was
-anchored, but not by which client.
+A release consists of an archive, an SBOM, a statement with the hashes of both, the ledger's proof of the statement, and
+SHA256SUMS of these four files. A comment in SHA256SUMS opens the commitment of the ledger's entry. The comment proves
+which client anchored the statement.
 """
 
 import gzip
@@ -109,7 +108,7 @@ class Source:
                 sys.executable, "-m", "cyclonedx_py", "requirements", LOCK, "--pyproject", "pyproject.toml",
                 "--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON",
             ]  # fmt: skip
-            # An empty environment hides the package sources of this machine.
+            # An empty environment excludes this machine's package sources.
             done = subprocess.run(command, cwd=folder, env={}, capture_output=True, check=False)  # noqa: S603
         if done.returncode:
             reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]

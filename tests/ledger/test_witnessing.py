@@ -170,7 +170,7 @@ def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed,
 
 def test_other_witnesses_cosign_after_an_internal_error_for_a_witness(make_asker, three, monkeypatch):
     seal_reports(["a"])
-    keep = witnessing.Asker._keep
+    keep = witnessing.Asker._store_cosignature
 
     def poisoned(asker, state, *arguments):
         if state.witness.name == asker._witnesses[0].witness.name:
@@ -178,7 +178,7 @@ def test_other_witnesses_cosign_after_an_internal_error_for_a_witness(make_asker
         keep(asker, state, *arguments)
 
     with monkeypatch.context() as patched:
-        patched.setattr(witnessing.Asker, "_keep", poisoned)
+        patched.setattr(witnessing.Asker, "_store_cosignature", poisoned)
         assert run_round(make_asker(three)) == {"cosigned": 2, "failed": 1}
         assert set(WitnessOutcome.objects.values_list("outcome", flat=True)) == {"cosigned", "fault"}
         with pytest.raises(CommandError, match="1 witnesses did not cosign"):

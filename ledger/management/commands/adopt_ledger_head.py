@@ -43,7 +43,7 @@ class Command(JsonCommand):
 
 
 def _adopt(head: log.Head) -> None:
-    """Replace a missing, empty, or damaged guard file. An operator must not override a readable file."""
+    """Replace a missing, empty, or damaged guard file. A readable guard file is never replaced."""
     signing.check_key(head)
     mark = guard.Mark(head.tree_size, head.root)
     try:

@@ -8,15 +8,14 @@ from ledger import witnessing
 
 
 class Command(WorkerCommand):
-    """Requests cosignatures. One process is sufficient. Further processes only repeat requests."""
+    """Request cosignatures. Run only one process, because further processes repeat its requests."""
 
     help = (
         "Request cosignatures of the newest checkpoint from the witnesses of WITNESS_POLICY, until SIGTERM or with "
         "--once."
     )
     fault = "{failed} witnesses did not cosign. The log has the reasons."
-    # A round runs at most once per second, even if the log grows faster, because a later checkpoint covers earlier
-    # checkpoints.
+    # A growing log must not cause more than one run per second, because a later checkpoint covers earlier checkpoints.
     no_progress = frozenset({witnessing.COSIGNED, "failed"})
 
     @cached_property

@@ -31,7 +31,7 @@ class Command(JsonCommand):
         parser.add_argument("--check", type=Path, metavar="FILE", help="The manifest from the time of the backup.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Describe this machine. Raises CommandError if the machine lacks an item of the manifest in `--check`."""
+        """Describe this machine. With `--check`, raise CommandError if an item of the manifest is missing."""
         manifest = _manifest()
         if options["check"] is None:
             return manifest
@@ -81,7 +81,7 @@ def _database(alias: str) -> dict[str, Any]:
 
 
 def _fingerprint(secret: str) -> str:
-    """Return the start of the SHA-256, which distinguishes keys. Keys are long and random, so this reveals nothing."""
+    """Return the start of the SHA-256, which identifies a long random key without revealing it."""
     return hashlib.sha256(secret.encode()).hexdigest()[:16]
 
 

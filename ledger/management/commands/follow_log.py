@@ -44,7 +44,7 @@ class Command(JsonCommand):
         follower = Follower(options["url"], verifier, options["state"] or default)
         if options["once"]:
             try:
-                return _result(_look(follower), follower)
+                return _result(_follow_once(follower), follower)
             except FollowError as error:
                 raise CommandError(str(error)) from error
         return self._tail(follower, options["interval"])
@@ -56,7 +56,7 @@ class Command(JsonCommand):
         with stopping(stopped.set):
             while not stopped.is_set():
                 try:
-                    before, head = head, _look(follower)
+                    before, head = head, _follow_once(follower)
                     if head != before:
                         self.note(f"{head.origin} has {head.size} entries, root {encode_base64(head.root)}")
                 except FollowError as error:
@@ -70,7 +70,7 @@ class Command(JsonCommand):
         return _result(head, follower)
 
 
-def _look(follower: Follower) -> Checkpoint:
+def _follow_once(follower: Follower) -> Checkpoint:
     """Follow the log once. After a fork, store and print both checkpoints, and exit with FORKED."""
     try:
         return follower.follow()

@@ -19,9 +19,9 @@ from config.ops.supervisor import BASE_DIR, LOCAL, CannotStart, Processes, bind,
 from ledger.releases import contents
 from ledger.releases.contents import CannotRelease, Names, Source
 
-SECONDS = 60.0  # the timeout for the ledger's response, which can wait 20 s for its witnesses
+SECONDS = 60.0  # the ledger may wait 20 s for its witnesses before it responds
 MAX_BYTES = 1024 * 1024
-START_SECONDS = 120.0  # the timeout for the start of a temporary ledger, sufficient on a busy machine
+START_SECONDS = 120.0  # the start of a temporary ledger is slow on a busy machine
 NO_PROOF = "CHAIN_URL is not set, so the command used a temporary ledger. Its proof has no value for others."
 
 
@@ -72,7 +72,7 @@ class Command(JsonCommand):
 
 
 class Ledger(NamedTuple):
-    """The ledger that anchors the statement. `counts` is False for a temporary ledger, whose proof has no value."""
+    """The ledger that anchors the statement. `counts` is False for a temporary ledger, whose proofs have no value."""
 
     url: str
     client_key: str

@@ -153,7 +153,7 @@ def _kind(content: bytes) -> str | None:
 
 
 def _has_audit_lines(file: Path) -> bool:
-    """Search the complete file for an audit line, because a log may begin with long or other lines."""
+    """Return whether any line of the file is an audit line. Other lines may precede the audit lines."""
     end = b""
     with file.open("rb") as opened:
         while block := opened.read(FILE_MAX_BYTES):
@@ -201,10 +201,10 @@ def _printable(detail: str) -> str:
 
 
 def _configured() -> Iterator[Verifier]:
-    """Yield the key of the configured ledger, with each name under which the ledger may have signed.
+    """Yield the key of the configured ledger with each name that the ledger may have.
 
-    On the ledger's machine, the second name is from the newest checkpoint. If `make run` uses ports other than the
-    defaults, the log's name differs from the name in this command's environment.
+    On the ledger's machine, the newest checkpoint contains the second name. It differs from the name in this
+    environment if `make run` uses other ports.
     """
     if not keys.is_here():
         yield _fetch()
