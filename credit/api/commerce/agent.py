@@ -21,10 +21,10 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def check_agent(header: str | None, versions: list[str]) -> None:
-    """Check a caller's header; it may be missing, because the credential identifies the caller.
+    """Validate the header `UCP-Agent`, which can be missing, because the credential identifies the caller.
 
-    `versions` are the versions from other parts of the request. Raises InvalidProfileUrl for a header without a
-    profile, and VersionUnsupported for any version but VERSION.
+    `versions` are the versions in the query. Raises InvalidProfileUrl for a header without a profile. Raises
+    VersionUnsupported for any version except VERSION.
     """
     if header is not None:
         members = _read_members(header)

@@ -52,7 +52,7 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchFilters:
     """The filters of a search; an empty filter matches everything."""
 
     visitor: CatalogueFilter
@@ -98,7 +98,7 @@ class Asked:
             condition &= Q(loan_amount_min_cents=None) | Q(loan_amount_min_cents__lte=self.high_cents)
         return self.visitor.matching().filter(condition)
 
-    def found(self) -> QuerySet[Any]:
+    def matches(self) -> QuerySet[Any]:
         """Select the offers that match any of the words, with their `rank`."""
         if self.no_word_fits:
             return Offer.objects.none().annotate(rank=Value(0))
@@ -112,18 +112,18 @@ class Asked:
 def _rank_of(word: str) -> Case:
     whole = When(search_words__contains=as_column([word]), then=Value(2))
     # Scripts without spaces between words, such as Chinese, have short words.
-    is_looked_for_within = len(word) >= _PART_LETTERS_MIN or not word.isascii()
-    within = [When(search_words__contains=word, then=Value(1))] if is_looked_for_within else []
+    matches_parts = len(word) >= _PART_LETTERS_MIN or not word.isascii()
+    within = [When(search_words__contains=word, then=Value(1))] if matches_parts else []
     return Case(whole, *within, default=Value(0))
 
 
-def search(filters: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
+def search(filters: SearchFilters, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
     """Search offers, sorted by the number of matching words, then newest first. Costs two queries.
 
     Returns a page of products, the total number, and the cursor of the next page (None on the last page). Raises
     ValidationFailed for an invalid cursor.
     """
-    offers = filters.found()
+    offers = filters.matches()
     following = offers.order_by("-rank", "-id") if filters.words else offers
     if cursor is not None:
         after = Position.read(cursor)
@@ -134,33 +134,33 @@ def search(filters: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict
     return products, total, (Position(page[-1].rank, page[-1].pk).cursor() if len(best) > limit else None)
 
 
-def _spelled(text: str) -> tuple[int, str | None]:
-    """Parse an id: the offer (`12`; 0 if invalid), and the term if it is a variant's id (`12-36`)."""
+def _parse_id(text: str) -> tuple[int, str | None]:
+    """Parse an offer id (`12`), or a variant id with the term (`12-36`). The offer of an invalid id is 0."""
     number, dash, term = text.partition("-")
     return 0 if dash and not term else parse_positive_int64(number) or 0, term or None
 
 
-def _found(filters: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | None]]:
-    """Return the offers and terms of ids that the caller may see and that match the filters, in one query."""
-    spelled = {text: _spelled(text) for text in ids}
-    rows = filters.offers().filter(pk__in={pk for pk, _ in spelled.values() if pk})
-    shown = {offer.pk: offer for offer in rows}
+def _select(filters: SearchFilters, ids: Iterable[str]) -> dict[str, tuple[Offer, str | None]]:
+    """Return the offer and the term of each id. Offers that the caller can't see or that don't match are omitted."""
+    parsed = {text: _parse_id(text) for text in ids}
+    rows = filters.offers().filter(pk__in={pk for pk, _ in parsed.values() if pk})
+    offers = {offer.pk: offer for offer in rows}
     return {
-        text: (shown[pk], term)
-        for text, (pk, term) in spelled.items()
-        if pk in shown and term in {None, *terms_of(shown[pk])}
+        text: (offers[pk], term)
+        for text, (pk, term) in parsed.items()
+        if pk in offers and term in {None, *terms_of(offers[pk])}
     }
 
 
-def lookup(filters: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Look up products and variants by id. A product's id stands for its first term.
+def lookup(filters: SearchFilters, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Look up products and variants by id. The id of a product selects its first term.
 
     Returns each product once, and the ids without a result, with their positions in the request. Raises RequestTooLarge
     for more than IDS_MAX ids.
     """
     if len(ids) > IDS_MAX:
         raise RequestTooLarge.of_member("ids", f"At most {IDS_MAX} ids.")
-    offers = _found(filters, ids)
+    offers = _select(filters, ids)
     inputs: dict[Offer, dict[str, list[dict[str, str]]]] = {}
     for text, (offer, term) in offers.items():
         match = "featured" if term is None else "exact"
@@ -169,12 +169,12 @@ def lookup(filters: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[s
     return [describe(offer, by_term, by_term) for offer, by_term in inputs.items()], missing
 
 
-def get_product(filters: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
+def get_product(filters: SearchFilters, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
     """Return one product with the selected terms; None for an unknown id.
 
     The id of a variant takes precedence over `selected`. If no term matches the selection, all terms are returned.
     """
-    offers = _found(filters, [text])
+    offers = _select(filters, [text])
     if not offers:
         return None
     offer, term = offers[text]
@@ -189,7 +189,7 @@ def get_product(filters: Asked, text: str, selected: list[dict[str, Any]]) -> di
 
 
 def _fits(term: str, selected: list[dict[str, Any]]) -> bool:
-    """Return whether a term is selected: by its id if it is present, otherwise by its label."""
+    """Return whether the selection has the term's id or, without an id, the term's label."""
     own = selected_options(term)
     return len(own) == len(selected) and all(
         wish["name"] == own[0]["name"]

@@ -37,7 +37,7 @@ def _is_on(setting: str) -> bool:
 
 
 def discovery_document(now: datetime) -> dict[str, Any]:
-    """Return the whole document; `links.jwks` also has the `keys`, cached for a shorter time."""
+    """Return the document. Its `keys` are also at `links.jwks`, which clients cache for a shorter time."""
     endpoint = {"transport": "rest", "endpoint": f"{settings.BASE_URL}/ucp"}
     return {
         "base_url": settings.BASE_URL,

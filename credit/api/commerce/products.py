@@ -1,8 +1,7 @@
 """An offer as a product of the protocol, whose variants are its terms.
 
-# Note [A price that is no cost] A product of the protocol has one figure, its price, and agents compare prices to
-choose the lowest. Here the price of a loan is the amount financed. `metadata.price_means` states this. So does the
-first sentence of every description, for clients that read only the description.
+In the protocol, agents compare products by their price. The price of a loan is the amount financed, not its cost.
+`metadata.price_means` and the first sentence of every description state this.
 """
 
 from collections.abc import Collection
@@ -38,8 +37,8 @@ def is_possible(offer: Offer) -> bool:
 def price_bounds(offer: Offer) -> tuple[int, int]:
     """Return the smallest and the largest amount financed, in cents.
 
-    If an offer has no minimum, it lends from one cent on, because a price of 0 would mean free. Without a maximum, it
-    lends up to the maximum of a quote.
+    Without a minimum, the smallest amount is one cent, because a price of 0 would mean free. Without a maximum, the
+    largest amount is the maximum of a quote.
     """
     low, high = offer.loan_amount_min_cents or 1, offer.loan_amount_max_cents
     if high is None:

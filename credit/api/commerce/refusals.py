@@ -1,7 +1,7 @@
-"""Errors of the protocol's views: the platform's error with the protocol's `messages`; for agents only the latter.
+"""Errors of the protocol's views: the platform's fields and the protocol's `messages`, or for agents only `messages`.
 
-The protocol defines the body of an error only for an unsupported version, with its own `code`. The client of an older
-version of the protocol may read that error in `messages`.
+The protocol defines the body of an error only for an unsupported version, with a separate `code`. Clients of older
+versions of the protocol can read this error in `messages`.
 """
 
 import re
@@ -62,7 +62,7 @@ def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  
 def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
     """Convert every error to the protocol's form if the caller sends `UCP-Agent`.
 
-    The protocol allows no other fields there. For an unsupported version it also requires `code` and `content`.
+    The protocol allows only `ucp` and `messages`. For an unsupported version, it also requires `code` and `content`.
     """
     is_agent = "HTTP_UCP_AGENT" in request.META and request.path.startswith(CATALOG_PATH)
     if not is_agent or response.headers.get("Content-Type") not in _ERROR_TYPES:
@@ -81,7 +81,7 @@ def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _message_of(code: str, content: str, status: int, *, path: str = "") -> dict[str, str]:
-    # The caller can't fix these errors.
+    # The caller can't fix errors with the status 422 or 500.
     severity = "unrecoverable" if status in {422, 500} else "recoverable"
     return message("error", code, content, path=path, severity=severity)
 
@@ -98,6 +98,6 @@ def _messages(refusal: ApiError) -> list[dict[str, str]]:
 
 
 def _path(field: str) -> str:
-    """Return the JSONPath of a field of the request; empty for a name that JSONPath must quote."""
+    """Return the JSONPath of a field of the request, or "" for a name that JSONPath must quote."""
     spelled = _INDEX.sub(r"[\1]", field)
     return f"$.{spelled}" if _STEP.fullmatch(spelled) else ""

@@ -28,7 +28,7 @@ class CommerceSchema(EndpointSchema):
         return [*super().get_override_parameters(), agent]
 
     def get_response_serializers(self) -> Any:
-        """Describe errors for agents, which have no other fields."""
+        """Add the format of errors for agents, and the error for an unsupported version."""
         to_agents = self.resolve_serializer(serializers.AgentRefusalSerializer(), "response").ref
         responses = super().get_response_serializers()
         text = "The error for an unsupported version of the protocol."
@@ -50,7 +50,7 @@ class CommerceViewSet(ApiViewSet):
     schema = CommerceSchema()
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        """Check the version before the body, because another version may define another body."""
+        """Check the version before the body, whose format depends on the version."""
         super().initial(request, *args, **kwargs)
         if request.method.lower() in self.action_map:  # otherwise REST framework returns 405 next
             check_agent(request.META.get("HTTP_UCP_AGENT"), request.query_params.getlist("version"))
@@ -68,7 +68,7 @@ class CommerceViewSet(ApiViewSet):
         cost. The offers that match most words of `query` are first. A word of four letters or more, or in a non-Latin
         script, also matches a part of a word, which counts half. Among equal matches, the newest offer is first.
         """
-        filters = catalog.Asked.of(body, credential=request.auth)
+        filters = catalog.SearchFilters.of(body, credential=request.auth)
         page = body.get("pagination", {})
         limit = min(page.get("limit", 10), catalog.PAGE_MAX)
         products, total, cursor = catalog.search(filters, limit=limit, cursor=page.get("cursor"))
@@ -84,7 +84,7 @@ class CommerceViewSet(ApiViewSet):
 
         For an id that is unknown, not available to you, or filtered out, the response has a message.
         """
-        filters = catalog.Asked.of(body, credential=request.auth)
+        filters = catalog.SearchFilters.of(body, credential=request.auth)
         products, missing = catalog.lookup(filters, body["ids"])
         unknown = [
             refusals.message("info", "not_found", f'No product has the id "{text}".', path=f"$.ids[{place}]")
@@ -103,7 +103,7 @@ class CommerceViewSet(ApiViewSet):
         If the id is unknown, not available to you, or filtered out, the API returns 200 with `ucp.status` `error` and a
         message.
         """
-        filters = catalog.Asked.of(body, credential=request.auth)
+        filters = catalog.SearchFilters.of(body, credential=request.auth)
         product = catalog.get_product(filters, body["id"], body.get("selected", []))
         if product is None:
             text = f'No product has the id "{body["id"]}".'
@@ -112,7 +112,7 @@ class CommerceViewSet(ApiViewSet):
         return _with_messages({"ucp": envelope(LOOKUP), "product": product}, _notes(filters))
 
 
-def _notes(filters: catalog.Asked) -> list[dict[str, str]]:
+def _notes(filters: catalog.SearchFilters) -> list[dict[str, str]]:
     """Return messages about ignored parts of the request."""
     if not filters.ignored_currency:
         return []

@@ -37,7 +37,7 @@ class FileParser(MultiPartParser):
     max_bytes = settings.FILE_UPLOAD_MAX_BYTES
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Parse the body; raises UnsupportedMediaType, PayloadTooLarge or ValidationFailed."""
+        """Parse the body. Raises UnsupportedMediaType, PayloadTooLarge, or ValidationFailed."""
         try:
             return self._parse(stream, media_type, parser_context)
         except ApiError:
@@ -57,7 +57,7 @@ class FileParser(MultiPartParser):
             raise _too_large(limit) from error
         except ParseError as error:
             raise ValidationFailed(f"The multipart form is not valid: {error.detail}") from error
-        # The form has too many fields or an unknown charset, or the client closed the connection.
+        # These errors mean too many fields, an unknown charset, or a closed connection.
         except (SuspiciousOperation, LookupError, ValueError, OSError) as error:
             raise ValidationFailed("The multipart form is not valid.") from error
 
@@ -112,7 +112,7 @@ def take_one_file(request: HttpRequest, limit: int) -> Iterator[None]:
 
 
 def _read_away(stream: Any) -> None:
-    """Read the rest of a rejected body; if the connection closed earlier, the caller would get no response."""
+    """Read the rest of a rejected body. Otherwise, the connection closes before the caller gets the response."""
     left = READ_AWAY_MAX_BYTES
     with suppress(OSError):
         while left > 0 and (piece := stream.read(65_536)):

@@ -5,7 +5,7 @@ from typing import Any
 from credit.scoring.definition import SCHEMA
 
 SCORECARD = "#/components/schemas/Scorecard"
-# This part is omitted, because generators can't read negative patterns. The JSON Schema itself has it.
+# The document omits this part of the JSON Schema, because generators can't read negative patterns.
 _FORBIDDING = "writable"
 
 

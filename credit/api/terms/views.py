@@ -42,8 +42,8 @@ def agreement_page(request: HttpRequest | None, agreement: Agreement, *, is_own:
 
     With `is_own`, the page links to the page of the application.
 
-    The items of an agreement are in the first borrower's language, so the whole page is. The times are in UTC, because
-    the date of the agreement is a day in UTC, and part of the hashed terms.
+    The page is in the first borrower's language, like the agreement's items. The times are in UTC, because the hashed
+    terms contain the date of the agreement in UTC.
     """
     has_items = agreement.members is not None
     language = language_of(agreement.borrower.applicants) if has_items else translation.get_language()
@@ -54,7 +54,7 @@ def agreement_page(request: HttpRequest | None, agreement: Agreement, *, is_own:
             **in_words(agreement, agreement.borrower.offer_snapshot, members=agreement.members),
             **parties,
             "agreement": agreement,
-            # The account belongs to the first borrower. The first line has the name.
+            # The first borrower has the account. The name is the first line of the borrower's text.
             "accepted_by": parties["borrowers"][0].partition("\n")[0] if is_borrower and parties["borrowers"] else "",
             "reference": reference_of(agreement.borrower.pk),
             "is_own": is_own,
