@@ -7,7 +7,7 @@ status. An offer is active until it is deactivated, and its versions are numbere
 
 Each new status of an application emits an event. Further events are `application.created`, `application.updated`,
 `application.accepted`, `offer.created`, `offer.updated`, and `offer.deactivated`. The applicant receives the events of
-an application. From the submission on, the lender's owner receives them, too.
+an application. After the submission, the lender's owner also receives them.
 
 Offers and the catalog require the scopes `offers:read` and `offers:write`. Applications require `applications:read` and
 `applications:write`. A scoped credential can access the applications of its account. It can also read the applications

@@ -1,6 +1,6 @@
 """Salted hashes in decision records: facts, reason texts, IDs, and the score's result. Their nonces can be erased.
 
-Each value has its own nonce, so that each value can be disclosed separately, and no value can be guessed from its hash.
+Each value has a separate nonce. So each value can be disclosed separately, and no value can be guessed from its hash.
 The nonces of facts are HMAC-SHA256 values of a common nonce, so erasing the common nonce erases the nonces of all
 facts. All other nonces are stored with the record, in `openings`.
 """
@@ -42,7 +42,7 @@ def openings(score: Score) -> Openings | None:
 
 
 def result_of(score: Score) -> dict[str, Any]:
-    """Return the result of a score under its name in a record. Results that only the lender can read have a prefix."""
+    """Return the score's result by its name in a record. If only the lender can read it, the name has a prefix."""
     name = f"{PERSON}score" if score.is_withheld else "score"
     return {name: {"total": score.total, "outcome": score.outcome, "score_reasons": score.reasons}}
 

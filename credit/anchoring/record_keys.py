@@ -4,8 +4,8 @@ A record is signed in the transaction that creates it, with the key that is vali
 the first key, and `rotate` creates each further key. Every key remains published. Each key is anchored as a record that
 the previous key signs.
 
-# Note [One clock is behind another] The times of a record and of its key can come from two machines. So the first key
-is valid from 1 minute before its first use, and each later key is published 1 minute before it signs.
+The times of a record and of its key can come from two machines with different clocks. So the first key is valid from 1
+minute before its first use, and each later key is published 1 minute before it signs.
 """
 
 import base64
@@ -34,7 +34,7 @@ PUBLISHED_MAX_AGE_SECONDS = 30
 
 
 def message_of(report_type: str, record: str) -> bytes:
-    """Return the bytes to sign. They bind the signature to this record and this report type."""
+    """Return the bytes to sign. The signature is then valid only for this record and this report type."""
     return f"{DOMAIN}\n{report_type}\n{record}".encode()
 
 
@@ -116,8 +116,7 @@ def announce_key(key: RecordKey, *, now: datetime) -> None:
 def rotate(*, now: datetime) -> RecordKey:
     """Create the next key. The previous key announces it, and it signs after PUBLISHED_AHEAD (1 minute)."""
     with transaction.atomic():
-        # This creates the first key if it is missing.
-        key_at(now)
+        key_at(now)  # creates the first key if it is missing
         # The lock serializes concurrent rotations.
         _restore(RecordKey.objects.select_for_update().get(number=1))
         before = RecordKey.objects.latest("number")

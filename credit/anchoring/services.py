@@ -1,4 +1,4 @@
-"""Anchor each decision in the ledger, so that not even the operator can change the decision later.
+"""Anchor each decision in the ledger, so that later changes, even by the operator, can be detected.
 
 The transaction of a decision (`Application.transition_to`) or of a publication also creates the row to anchor.
 `anchor_due` sends these rows to service B over HTTP, and stores the returned proofs. Anchoring is idempotent: for a
@@ -68,7 +68,7 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         opened = {name: values and without_person(values) for name, values in opened.items()}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
-        # The applicants changed after the decision, so their hash is not in the record.
+        # The record has no hash of applicants that changed after the decision.
         persons = None
     return {
         "record": anchor.record,
@@ -207,7 +207,7 @@ def _anchor(group: Sequence[_Waiting], request_id: str) -> list[dict[str, Any]]:
     if not isinstance(results, list) or len(results) != len(group):
         raise ProviderError("unreadable", outcome_unknown=True)
     for (anchor, _), result in zip(group, results, strict=True):
-        # Even after a successful response, the record that the ledger anchored must equal the stored record.
+        # A successful response can be about another record.
         if (
             not isinstance(result, dict)
             or result.get("hash") != anchor.record_sha256

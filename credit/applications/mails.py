@@ -61,15 +61,15 @@ _BY_STATUS = {
     states.WITHDRAWN: WITHDRAWN,
     states.EXPIRED: EXPIRED,
 }
-# Within these days, the step must follow: the lender's notification, or the applicant's answer before the expiry.
+# The number of days until the lender must notify the applicant, or until the application expires without an answer.
 _DAYS = {states.SUBMITTED: Clock.DAYS[Clock.APPLICATION], **IDLE_DAYS}
 
 
 def event_of(application: Any, row: Any, completes: Any) -> Event | None:
     """Return the event of a transition with the history entry `row`, or None if the applicant gets no mail about it.
 
-    There is no mail about a draft or about the start of a review. The mail about the acceptance of a counteroffer
-    replaces the mail about its approval.
+    Drafts and the start of a review cause no mail. The mail about the acceptance of a counteroffer replaces the mail
+    about the approval.
     """
     before, to, is_own = row.previous_status, row.status, row.principal_id == application.consumer_id
     if to != states.SUBMITTED and before in {None, states.DRAFT}:

@@ -150,9 +150,9 @@ def create_application(
     """Create an application. `limited` is true for a scoped credential.
 
     A draft gets a checklist of the documents that the offer requires. Raises InvalidStatus if the initial status is
-    reserved for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable if the offer is
-    closed, or not listed although it must be listed. Also raises it if reviewers decide and the offer belongs to
-    another lender. Raises RequirementsDue if a submitted application is incomplete.
+    reserved for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable for a closed offer,
+    and with REQUIRE_LISTED_OFFERS for an unlisted offer. If reviewers decide, also raises it for an offer of another
+    lender. Raises RequirementsDue if a submitted application is incomplete.
     """
     status = initial_status or DRAFT
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
@@ -236,7 +236,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
         raise OfferUnavailable
     if offered_by == str(provider_id):
         return documents or ()
-    # If members of the lender review, applicants could choose their reviewers with the ID of another lender.
+    # With the ID of another lender, applicants could choose the members who review the application.
     if settings.REVIEW_POLICY != "open":
         raise OfferUnavailable("The offer belongs to another lender. Send the `provider_id` of the offer.")
     _check_provider(provider_id)
@@ -259,7 +259,7 @@ def change_application(
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        # `updated_at` must not be earlier than the last transition, even if the clock was set back.
+        # Even if the clock was set back, `updated_at` must not be earlier than the last transition.
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         data = changes.get("application_data", application.application_data)
@@ -276,7 +276,7 @@ def change_application(
             whose = changed_members(before, persons)
         if changes.get("share", application.share) != application.share:
             unfrozen = unfrozen.filter(status=DRAFT)
-        # The UPDATE statement checks the status again, so a concurrent decision has priority.
+        # The UPDATE statement checks the status again, so it changes no row after a concurrent decision.
         if not unfrozen.update(**columns):
             raise RecordNotEditable("The application's status does not allow changes of its data or of `share`.")
         if is_revised and (changed := differences(application.application_data, data) | whose):

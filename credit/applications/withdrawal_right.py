@@ -46,7 +46,7 @@ def is_withdrawable(application: Application) -> bool:
 
 
 def conclude(application: Application, *, is_informed: bool, is_complete: bool) -> list[str]:
-    """Set the times of the borrowers' information to the time of the acceptance. Return the changed columns."""
+    """Set the times at which the borrowers were informed to the acceptance. Return the changed columns."""
     if not is_withdrawable(application):
         return []
     application.told_of_right_at = application.accepted_at if is_informed else None
