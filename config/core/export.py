@@ -14,7 +14,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from django.conf import settings
 from django.db import models
 
-from config.core.encryption import UnreadableSecret
+from config.core.encryption import readable
 from config.core.erasure import CHUNK_ROWS, kept_rows
 from config.core.json_text import render_json
 from config.core.privacy import CONSENT, CONTRACT, THE_PERSON, Table, register, tables_of
@@ -83,10 +83,7 @@ def _values(rows: Any, names: list[str], rule: Callable[..., dict[str, Any]] | N
 
 def _value(row: models.Model, name: str) -> Any:
     field: Any = row._meta.get_field(name)
-    try:
-        value = field.value_from_object(row)
-    except UnreadableSecret:
-        return UNREADABLE
+    value = readable(partial(field.value_from_object, row), UNREADABLE)
     if isinstance(value, bytes | memoryview):
         content = bytes(value)
         try:

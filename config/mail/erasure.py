@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import ManyToOneRel, Q, QuerySet
 
-from config.core.encryption import UnreadableSecret
+from config.core.encryption import readable
 from config.core.export import UNREADABLE
 from config.core.json_text import render_json
 from config.core.privacy import all_rows, register
@@ -77,7 +77,4 @@ def _referring() -> Iterator[tuple[QuerySet[Any], str]]:
 
 
 def _recipient_of(mail: OutgoingMail) -> str:
-    try:
-        return str(mail.recipient)
-    except UnreadableSecret:
-        return UNREADABLE
+    return str(readable(lambda: mail.recipient, UNREADABLE))

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from config.clients.addresses import AddressRefused, read_url
-from config.core.encryption import UnreadableSecret, sealed_values
+from config.core.encryption import readable, sealed_values
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import first_or, get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
@@ -142,10 +142,7 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
     """
     with transaction.atomic():
         endpoint = _lock(endpoint_id)
-        try:
-            replaced = endpoint.secret if grace else None
-        except UnreadableSecret:
-            replaced = None
+        replaced = readable(lambda: endpoint.secret) if grace else None
         endpoint.previous_secret = replaced
         endpoint.previous_secret_until = now + grace if replaced else None
         endpoint.secret = new_secret()

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.encryption import EncryptedTextField, readable
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 
@@ -169,10 +169,7 @@ class Endpoint(models.Model):
         """Return the secrets that sign at `now`, newest first. Raises UnreadableSecret if the newest is unreadable."""
         if self.previous_secret_until is None or self.previous_secret_until <= now:
             return [self.secret]
-        try:
-            previous = self.previous_secret
-        except UnreadableSecret:
-            previous = None
+        previous = readable(lambda: self.previous_secret)
         return [self.secret] if previous is None else [self.secret, previous]
 
     def header_secret(self, now: datetime, *, is_test: bool) -> str:
