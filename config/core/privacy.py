@@ -183,21 +183,6 @@ def _loaded_account(row: Any) -> Any:
     return row if row is not None and "erased_at" in row.__dict__ else None
 
 
-def undeclared() -> list[str]:
-    """Return `app.Model.field` for every field without a declaration, and for every declaration without a field."""
-    tables, faults = register(), []
-    models_by_label = {model._meta.label: model for model in apps.get_models(include_auto_created=True)}
-    for label in sorted(models_by_label.keys() | tables.keys()):
-        fields = (
-            {field.name for field in models_by_label[label]._meta.local_concrete_fields}
-            if label in models_by_label
-            else set()
-        )
-        named = tables[label].fields.keys() if label in tables else set()
-        faults += [f"{label}.{name}" for name in sorted(fields ^ named)]
-    return faults
-
-
 def record_of_processing(*, with_all: bool) -> Iterator[dict[str, Any]]:
     """Yield each personal field with its subject, purpose, ground, and retention (GDPR Article 30).
 
