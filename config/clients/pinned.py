@@ -5,10 +5,9 @@ The host name is resolved and checked once, and all connections use the checked 
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from config.clients.addresses import AddressRefused, addresses_of, read_url
-from config.core.outgoing import Adapter, Address, Exchange, NoAnswer, Resolve, resolve_by_system, send
+from config.core.outgoing import Adapter, Address, Answer, Exchange, NoAnswer, Resolve, resolve_by_system, send
 
 ANSWER_MAX_BYTES = 20_000  # the maximum size of a response, including its headers
 
@@ -25,15 +24,6 @@ class AttemptFailed(Exception):
         self.word = word
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A receiver's response. The header names are in lower case. `size` is in bytes and includes the headers."""
-
-    status: int
-    headers: Mapping[str, str]
-    size: int
-
-
 class Channel:
     """A connection to a receiver for consecutive requests. The connection stays open as long as the receiver allows."""
 
@@ -47,10 +37,10 @@ class Channel:
         self._address = ""
         self._addresses: Sequence[Address] = ()
 
-    def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
+    def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Answer:
         """Send a POST request and read the response within `seconds`. Raises AttemptFailed.
 
-        A final status line is sufficient. If the rest of the response is incomplete, `headers` is empty.
+        A final status line is sufficient. If the rest of the response is incomplete, `headers` and `body` are empty.
         """
         ends_at = time.monotonic() + seconds
         try:
@@ -64,15 +54,14 @@ class Channel:
             ends_at=ends_at, connect_seconds=seconds, max_bytes=ANSWER_MAX_BYTES, resolve=lambda _host: self._addresses
         )
         try:
-            answer = send(
+            return send(
                 self._adapter, "POST", self._address, limits,
                 body=body, headers=headers, max_body_bytes=ANSWER_MAX_BYTES,
             )  # fmt: skip
         except NoAnswer as error:
             if error.status:
-                return Reply(error.status, {}, limits.received)
+                return Answer(error.status, {}, b"")
             raise AttemptFailed("bad_answer" if error.word in {"unreadable", "too_large"} else error.word) from error
-        return Reply(answer.status, answer.headers, limits.received)
 
     def close(self) -> None:
         self._adapter.close()
