@@ -48,12 +48,6 @@ def _keys(rows: "QuerySet[Any]") -> "QuerySet[Any, Any]":
     return rows.values_list("pk", flat=True)
 
 
-class Attempt:
-    """The result of one attempt. `error` is the exception's type, or empty after a success."""
-
-    error = ""
-
-
 class FailedItems(Generic[Row]):
     """The failed items of one kind. `queue` selects the rows that wait for the worker, in order.
 
@@ -122,17 +116,19 @@ class FailedItems(Generic[Row]):
             self.end([mark])
 
     @contextmanager
-    def attempt(self, key: object, *, now: datetime) -> Iterator[Attempt]:
+    def attempt(self, key: object, *, now: datetime) -> Iterator[list[str]]:
         """Store an exception of the block as the item's failure. After a success, delete the item's earlier failures.
+
+        The list gets the type of the exception.
 
         Re-raises errors that the item did not cause: the database is unavailable, or a statement does not match the
         tables.
         """
-        result = Attempt()
+        errors: list[str] = []
         try:
-            yield result
+            yield errors
         except Exception as error:  # noqa: BLE001  whatever an item raises is its own failure
-            result.error = self.fail(key, error, now=now)
+            errors.append(self.fail(key, error, now=now))
         else:
             self.succeed([key])
 
@@ -176,11 +172,11 @@ class FailedItems(Generic[Row]):
         for chosen in chain(batches, ([key] for key in self.suspects(now=now))):
             with self.mark(chosen):
                 for key in chosen:
-                    with self.attempt(key, now=now) as attempt:
+                    with self.attempt(key, now=now) as errors:
                         row = self.queue.filter(pk=key).first()
                         result = None if row is None else do(row)
-                    failed += bool(attempt.error)
-                    if not attempt.error and result is STOP:
+                    failed += len(errors)
+                    if not errors and result is STOP:
                         return failed
         return failed
 
