@@ -97,34 +97,23 @@ class _Mode:
 mode = _Mode()
 
 
-@lru_cache(maxsize=8)
-def _fernet_of(keys: tuple[str, ...]) -> MultiFernet:
-    return MultiFernet([Fernet(key) for key in keys])
-
-
-@lru_cache(maxsize=8)
-def _ciphers_of(keys: tuple[str, ...]) -> tuple[AESGCM, ...]:
-    derived = (HKDF(SHA256(), 32, salt=None, info=b"bound value").derive(urlsafe_b64decode(key)) for key in keys)
-    return tuple(AESGCM(key) for key in derived)
-
-
-@lru_cache(maxsize=8)
-def _index_keys_of(keys: tuple[str, ...]) -> tuple[bytes, ...]:
-    return tuple(HKDF(SHA256(), 32, salt=None, info=b"blind index").derive(urlsafe_b64decode(key)) for key in keys)
+@lru_cache(maxsize=64)
+def _derived(key: str, purpose: bytes) -> bytes:
+    return HKDF(SHA256(), 32, salt=None, info=purpose).derive(urlsafe_b64decode(key))
 
 
 def blind_digests(text: str) -> list[str]:
     """Return one keyed digest of a text per key, in hex. A blind index stores the first; searches use all digests."""
-    keys = _index_keys_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+    keys = (_derived(key, b"blind index") for key in settings.FIELD_ENCRYPTION_KEYS)
     return [hmac.digest(key, text.encode(), "sha256")[:_DIGEST_BYTES].hex() for key in keys]
 
 
 def key_ring() -> MultiFernet:
-    return _fernet_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+    return MultiFernet([Fernet(key) for key in settings.FIELD_ENCRYPTION_KEYS])
 
 
-def _ciphers() -> tuple[AESGCM, ...]:
-    return _ciphers_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
+def _ciphers() -> list[AESGCM]:
+    return [AESGCM(_derived(key, b"bound value")) for key in settings.FIELD_ENCRYPTION_KEYS]
 
 
 def _bind(content: bytes, place: str, form: bytes = SEALED) -> bytes:
@@ -132,7 +121,7 @@ def _bind(content: bytes, place: str, form: bytes = SEALED) -> bytes:
     return form + urlsafe_b64encode(nonce + _ciphers()[0].encrypt(nonce, content, form + place.encode()))
 
 
-def _unbind(content: bytes, place: str, ciphers: tuple[AESGCM, ...]) -> bytes:
+def _unbind(content: bytes, place: str, ciphers: list[AESGCM]) -> bytes:
     form, encoded = content[: len(SEALED)], content[len(SEALED) :]
     try:
         raw = urlsafe_b64decode(encoded)
