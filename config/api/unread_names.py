@@ -1,7 +1,7 @@
 """Handling of unknown names in a request: rejection with a suggestion, or a list in the response's `X-Ignored`."""
 
 import difflib
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -46,26 +46,21 @@ def _message(name: str, known: Collection[str]) -> str:
     return f"Unknown field. Did you mean `{similar[0]}`?" if similar else "Is unknown."
 
 
-def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
-    """Yield the fields of a JSON object that the serializer `body` does not declare.
+def unread_in(query: Any, document: Any, declared: Any) -> list[str]:
+    """Return the unknown names in the query string and the JSON body of a request to an endpoint.
 
-    Raises UnknownNames if `body` rejects unknown fields. Fields of the response are allowed, because a client may send
-    a response back.
+    Raises UnknownNames if the endpoint rejects unknown names. A body may have fields of the response, because a client
+    may send a response back.
     """
-    if not isinstance(document, dict):
-        return
-    fields = body.shared().fields
-    unread = [name for name in document if name not in fields]
-    if unread and body.refuses_unknown:
-        shown = answer().fields if isinstance(answer, type) else {}
-        refuse([name for name in unread if name not in shown], list(fields))
-    yield from unread
-
-
-def unread_parameters(query: Any, parameters: Any) -> Iterator[str]:
-    """Yield the unknown parameters of a query string. Raises UnknownNames if the endpoint rejects them."""
-    fields = {} if parameters is None else parameters.shared().fields
-    unread = [name for name in query if name not in fields]
-    if parameters is not None and parameters.refuses_unknown:
-        refuse(unread, list(fields))
-    yield from unread
+    fields = {} if declared.parameters is None else declared.parameters.shared().fields
+    parameters = [name for name in query if name not in fields]
+    if declared.parameters is not None and declared.parameters.refuses_unknown:
+        refuse(parameters, list(fields))
+    if declared.body is None or not isinstance(document, dict):
+        return parameters
+    fields = declared.body.shared().fields
+    members = [name for name in document if name not in fields]
+    if members and declared.body.refuses_unknown:
+        shown = declared.answer().fields if isinstance(declared.answer, type) else {}
+        refuse([name for name in members if name not in shown], list(fields))
+    return parameters + members

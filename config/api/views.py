@@ -98,7 +98,7 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
         @wraps(method)
         def handle(view: "ApiViewSet", request: ApiRequest, **arguments: Any) -> HttpResponseBase:
             document = None if declared.body is None else _read_document(request, declared.body)
-            view.ignored = _unread_names(request, document, declared)
+            view.ignored = unread_names.unread_in(request.query_params, document, declared)
             if declared.body is not None:
                 arguments["body"] = declared.body.read(document)
             key = idempotency.ReservableKey.of(request, document) if declared.idempotent else None
@@ -125,16 +125,6 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
         return handle
 
     return decorate
-
-
-def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> list[str]:
-    """Return the unknown names in a request. Raises ValidationFailed if the endpoint rejects unknown names."""
-    names: list[str] = []
-    if request.META.get("QUERY_STRING"):
-        names += unread_names.unread_parameters(request.query_params, declared.parameters)
-    if declared.body is not None:
-        names += unread_names.unread_members(document, declared.body, declared.answer)
-    return names
 
 
 def _call(
