@@ -115,7 +115,7 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 
 
 def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> Commands:
-    gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
+    gunicorn = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
     # The workers request about 1,000 proofs of the demo. The log lines of these requests would hide the welcome text.
     quiet = {"ACCESS_LOG": os.environ.get("ACCESS_LOG", "0")}
@@ -126,17 +126,17 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
     return {
         "service A": ([*gunicorn, platform, "config.wsgi"], environment),
         "service B": (of_ledger, environment | {"SERVICE": "ledger"} | quiet),
-        **{worker: (["manage.py", worker], environment) for worker in workers},
+        **{worker: ([sys.executable, "manage.py", worker], environment) for worker in workers},
     }
 
 
 def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start a Python process in its own session, with standard error as its only output.
+    """Start a process in its own session, with standard error as its only output.
 
     Ctrl-C at the terminal does not reach the process, so that `stop` can end the processes in order.
     """
     return subprocess.Popen(  # noqa: S603
-        [sys.executable, *command], cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+        command, cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
     )
 
 
@@ -199,14 +199,6 @@ def _anchor_reports(ledger: str) -> None:
         urllib.request.urlopen(request, timeout=START_SECONDS).close()  # noqa: S310
 
 
-def _build_docs(environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start `make docs` at the lowest priority. `make docs` does nothing if the documentation is up to date."""
-    command = ["nice", "-n", "19", "make", "--no-print-directory", "docs"]
-    return subprocess.Popen(  # noqa: S603
-        command, cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
-    )
-
-
 def stop(running: Processes) -> None:
     """End every process with SIGTERM, then the session of each remaining process with SIGKILL."""
     for process in running.values():
@@ -261,7 +253,8 @@ def _run(running: Processes) -> None:
     _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, **demo))
     restarts = Restarts(running, commands)
     if "--docs" in sys.argv:
-        running["documentation"] = _build_docs(environment)
+        # `make docs` does nothing if the documentation is up to date.
+        running["documentation"] = start(["nice", "-n", "19", "make", "--no-print-directory", "docs"], environment)
     while True:
         time.sleep(0.5)
         restarts.look()

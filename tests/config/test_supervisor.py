@@ -1,13 +1,15 @@
 """Test that `make run` restarts an ended process after increasing waits, and does not affect other processes."""
 
+import sys
+
 import pytest
 
 from config.ops import supervisor
 from config.ops.supervisor import Restarts, start, stop
 from tests.processes import wait_until
 
-STEADY = (["-c", "import time; time.sleep(600)"], {})
-ENDING = (["-c", "raise SystemExit(3)"], {})
+STEADY = ([sys.executable, "-c", "import time; time.sleep(600)"], {})
+ENDING = ([sys.executable, "-c", "raise SystemExit(3)"], {})
 
 
 @pytest.fixture
