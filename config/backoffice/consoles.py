@@ -76,11 +76,6 @@ def needs_second_factor(user: Any) -> bool:
 
 
 @cache
-def deciding() -> frozenset[str]:
-    return frozenset(declared("console_permissions"))
-
-
-@cache
 def rules() -> dict[str, Rule]:
     return dict(declared("console_rules"))
 
@@ -115,7 +110,7 @@ def may(user: Any, permission: str) -> bool:
         return bool(console.seats) and f"{app_label}.{model}" in rules()
     if permission in {VIEW, EXPORT}:
         return bool(console.seats)
-    return any(seat.decides for seat in console.seats) and permission in deciding()
+    return any(seat.decides for seat in console.seats) and permission in declared("console_permissions")
 
 
 def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:

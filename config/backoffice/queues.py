@@ -39,6 +39,9 @@ class Queue:
     ends: bool = False
     take: str = ""  # the URL whose POST opens the oldest row
 
+    def address_for(self, user: Any) -> str:
+        return self.address(user) if callable(self.address) else self.address
+
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
@@ -94,19 +97,12 @@ def states_of(user: Any) -> list[QueueState]:
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(parts), parameters)
         waiting_by_number = {number: (count, _moment(oldest)) for number, count, oldest in cursor.fetchall()}
-    return [
-        QueueState(queue, *waiting_by_number[number], queue.address(user) if callable(queue.address) else queue.address)
-        for number, queue in enumerate(mine)
-    ]
+    return [QueueState(queue, *waiting_by_number[at], queue.address_for(user)) for at, queue in enumerate(mine)]
 
 
 def is_queue(path: str, user: Any) -> bool:
     """Check whether a path is a page of a list that is the address of one of the viewer's queues."""
-    addresses = (
-        queue.address(user) if callable(queue.address) else queue.address
-        for queue in declared("queues")
-        if may(user, queue.permission)
-    )
+    addresses = (queue.address_for(user) for queue in declared("queues") if may(user, queue.permission))
     return any(path.startswith(address.partition("?")[0]) for address in addresses)
 
 
