@@ -5,7 +5,7 @@ A field accepts only its JSON type. A serializer is built once per class instead
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import deepcopy
 from datetime import date, datetime
 from functools import cache
@@ -267,9 +267,14 @@ class RequestSerializer(serializers.Serializer[Any]):
     default_error_messages = {"invalid": "Must be a JSON object."}
     refuses_unknown: ClassVar[bool] = False  # True if an unknown field of a body is an error. Not for nested objects.
     is_optional: ClassVar[bool] = False  # True if a request without a body is equivalent to `{}`
+    requires: ClassVar[Collection[str] | None] = None  # if set, other fields without a default can be null or absent
 
     def get_fields(self) -> dict[str, Any]:
-        return without_underscores(super().get_fields())
+        fields = without_underscores(super().get_fields())
+        for name, field in fields.items():
+            if self.requires is not None and field.required and name not in self.requires:
+                field.required, field.allow_null, field.default = False, True, None
+        return fields
 
     @classmethod
     @cache

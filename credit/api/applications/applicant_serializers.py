@@ -71,25 +71,21 @@ class Whole(serializers.RequestSerializer):
 class ApplicantAddressRequestSerializer(Whole):
     """A residential address. Some countries require `city` and `postal_code`."""
 
+    requires = ("line1", "country")
     line1 = serializers.WordsField(max_length=applicant_schema.LINE_MAX_LENGTH, help_text="The street and the number.")
     line2 = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
-        **serializers.NULLABLE,
         help_text="The apartment, the floor, or similar. Null if there is none.",
     )
     city = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
-        **serializers.NULLABLE,
         help_text="The city or town. Can be null if the country's addresses have none, such as in `SG`.",
     )
     region = serializers.WordsField(
-        max_length=applicant_schema.LINE_MAX_LENGTH,
-        **serializers.NULLABLE,
-        help_text="The state or province. Null if there is none.",
+        max_length=applicant_schema.LINE_MAX_LENGTH, help_text="The state or province. Null if there is none."
     )
     postal_code = serializers.WordsField(
         max_length=applicant_schema.POSTAL_CODE_MAX_LENGTH,
-        **serializers.NULLABLE,
         help_text="The postal code. Can be null if the country does not require a postal code.",
     )
     country = CountryField(help_text="The ISO 3166-1 alpha-2 code, such as `US`, or `XK` for Kosovo.")
@@ -104,30 +100,26 @@ class ApplicantAddressRequestSerializer(Whole):
 class ApplicantRequestSerializer(Whole):
     """An applicant."""
 
+    requires = ("legal_name", "address")
     legal_name = serializers.WordsField(
         max_length=applicant_schema.NAME_MAX_LENGTH, help_text="The name, as in an official document."
     )
     email = EmailField(
         max_length=applicant_schema.EMAIL_MAX_LENGTH,
-        **serializers.NULLABLE,
         help_text="The email address, stored in lower case, with the domain in ASCII (IDNA 2008). Null if none.",
     )
     phone = PatternField(
         applicant_schema.PHONE,
         wanted="a number in E.164 such as +15035550199",
         max_length=16,
-        **serializers.NULLABLE,
         help_text="The phone number in E.164, such as `+15035550199`. Null if none.",
     )
-    date_of_birth = serializers.DayField(
-        **serializers.NULLABLE, help_text="The date of birth, at most 130 years ago. Null if not stated."
-    )
+    date_of_birth = serializers.DayField(help_text="The date of birth, at most 130 years ago. Null if not stated.")
     address = ApplicantAddressRequestSerializer(help_text="The applicant's residential address.")
     language = PatternField(
         applicant_schema.LANGUAGE,
         wanted="a language tag (BCP 47) such as en or es-US",
         max_length=applicant_schema.LANGUAGE_MAX_LENGTH,
-        **serializers.NULLABLE,
         help_text="The preferred language as a tag (BCP 47), such as `en` or `es-US`. Null if not stated.",
     )
 

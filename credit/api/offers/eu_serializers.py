@@ -78,62 +78,53 @@ class ExampleRequestSerializer(Whole):
 class JurisdictionRequestSerializer(serializers.RequestSerializer):
     """The law that an offer follows, and the fields of an offer in the European Union."""
 
+    requires = ()
     jurisdiction = serializers.OneOfField(
         JURISDICTIONS,
-        **serializers.NULLABLE,
         help_text="The law that the offer follows: `us`, or `eu` for credit in the European Union. Null means `us`.",
     )
     regime = serializers.OneOfField(
         REGIMES,
-        **serializers.NULLABLE,
         help_text="Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter national regime), or "
         "`none`. Required with `eu`, null with `us`.",
     )
     regime_reason = serializers.NameField(
         max_length=500,
-        **serializers.NULLABLE,
         help_text="Why the regime applies. Required with `ccd2_small` and `none`, null with `us`. With `ccd2`, "
         f"unsecured credit above EUR 100,000 requires `{RENOVATION}`.",
     )
     currency = CurrencyField(
         max_length=3,
-        **serializers.NULLABLE,
         help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit. Null means USD with "
         "`us`, and EUR with `eu`. An offer with `us` must be in USD.",
     )
     day_count = serializers.OneOfField(
         DAY_COUNTS,
-        **serializers.NULLABLE,
         help_text="The day-count convention: the number of days in a year for daily interest. `act_365` is 365, "
         "`30_360` is 360. Required with `eu`, null with `us`.",
     )
     fee_financed = serializers.FlagField(
-        **serializers.NULLABLE,
         help_text="If true, the lender deducts the fee from the payout, and the total amount of credit is the amount "
-        "less the fee. If false, the borrower pays the fee separately. Required with `eu`, null with `us`.",
+        "less the fee. If false, the borrower pays the fee separately. Required with `eu`, null with `us`."
     )
     example = ExampleRequestSerializer(
-        **serializers.NULLABLE,
-        help_text="The credit of the representative example. Required with `ccd2` and `ccd2_small`, null with `us`.",
+        help_text="The credit of the representative example. Required with `ccd2` and `ccd2_small`, null with `us`."
     )
     apr_cap = serializers.NumberField(
         min_value=0,
         max_value=APR_MAX_PERCENT,
-        **serializers.NULLABLE,
         help_text="The highest annual percentage rate that the law allows. Null if none.",
     )
     terms_text = LongTextField(
         max_length=TERMS_TEXT_MAX_LENGTH,
-        **serializers.NULLABLE,
         help_text="The lender's terms in words, which applicants read before they accept. The agreement of an offer "
         "outside the directive contains them. With `ccd2` and `ccd2_small`, they are the explanations that Article 12 "
         "requires. Null if none.",
     )
     texts = TextsField(
-        **serializers.NULLABLE,
         help_text="The lender's texts for the rows of the European information form, by the row's name. `ccd2` and "
         f"`ccd2_small` require {', '.join(f'`{name}`' for name in REQUIRED_TEXTS)}. A line of credit also requires "
-        f"`{TEXTS_OF_LINE[0]}`. Null with `us`.",
+        f"`{TEXTS_OF_LINE[0]}`. Null with `us`."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -88,31 +88,22 @@ class RedressRequestSerializer(Whole):
 class ProviderRequestSerializer(serializers.RequestSerializer):
     """A lender to create or update."""
 
+    requires = ("name",)
     # An offer with the `regime` `ccd2` or `ccd2_small` requires the fields from `phone` to `debt_advice`.
-    phone = serializers.NameField(
-        max_length=64, **serializers.NULLABLE, help_text="The lender's telephone number. Null if none."
-    )
-    email = EmailField(max_length=254, **serializers.NULLABLE, help_text="The lender's email address. Null if none.")
+    phone = serializers.NameField(max_length=64, help_text="The lender's telephone number. Null if none.")
+    email = EmailField(max_length=254, help_text="The lender's email address. Null if none.")
     register_number = serializers.NameField(
-        **serializers.NULLABLE, help_text="The register and the number of the lender's registration. Null if none."
+        help_text="The register and the number of the lender's registration. Null if none."
     )
-    supervisor = SupervisorRequestSerializer(
-        **serializers.NULLABLE, help_text="The authority that supervises the lender. Null if none."
-    )
-    redress = RedressRequestSerializer(
-        **serializers.NULLABLE, help_text="The organization that handles out-of-court complaints. Null if none."
-    )
+    supervisor = SupervisorRequestSerializer(help_text="The authority that supervises the lender. Null if none.")
+    redress = RedressRequestSerializer(help_text="The organization that handles out-of-court complaints. Null if none.")
     debt_advice = serializers.TextField(
-        min_length=1,
-        max_length=1000,
-        **serializers.NULLABLE,
-        help_text="Where borrowers get debt advice. Null if none.",
+        min_length=1, max_length=1000, help_text="Where borrowers get debt advice. Null if none."
     )
     name = serializers.NameField(help_text="The lender's public name. It must not look like another lender's name.")
     address = serializers.LinesField(max_length=500, default="", help_text="The lender's postal address, for notices.")
     agency = serializers.OneOfField(
         AGENCIES,
-        **serializers.NULLABLE,
         help_text="The Federal agency that enforces Regulation B for this lender, for notices (12 CFR 1002, appendix "
         "A). Null for the installation's default (`NOTICE_AGENCY`).",
     )

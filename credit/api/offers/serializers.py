@@ -36,6 +36,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     """The terms of an offer."""
 
     refuses_unknown = True
+    requires = ("provider_id", "name", "product_type")
     provider_id = serializers.PrintableIdField(
         help_text="The lender's id, as a string of printable characters. In applications it is an integer."
     )
@@ -45,58 +46,47 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     product_type = serializers.IdField()
     description = serializers.TextField(
         max_length=translations.OFFER_DESCRIPTION_MAX_LENGTH,
-        **serializers.NULLABLE,
         help_text="The description to display to applicants. Null means empty.",
     )
-    apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
-    apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
-    loan_amount_min_cents = serializers.Int64Field(min_value=0, **serializers.NULLABLE)
-    loan_amount_max_cents = serializers.Int64Field(min_value=0, **serializers.NULLABLE)
+    apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT)
+    apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT)
+    loan_amount_min_cents = serializers.Int64Field(min_value=0)
+    loan_amount_max_cents = serializers.Int64Field(min_value=0)
     term_options_months = serializers.ListField(
-        child=serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
-        max_length=TERMS_MAX,
-        **serializers.NULLABLE,
+        child=serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS), max_length=TERMS_MAX
     )
-    nationwide = serializers.FlagField(**serializers.NULLABLE)
-    included_states = serializers.ListField(child=serializers.IdField(), max_length=60, **serializers.NULLABLE)
-    excluded_states = serializers.ListField(child=serializers.IdField(), max_length=60, **serializers.NULLABLE)
-    customer_segment = serializers.IdField(**serializers.NULLABLE)
-    blockscore_model_id = serializers.Int64Field(**serializers.NULLABLE)
-    ab_test_variant = serializers.IdField(**serializers.NULLABLE)
-    ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100, **serializers.NULLABLE)
-    application_schema = ApplicationSchemaField(
-        **serializers.NULLABLE, help_text="The schema of `application_data`. Null for any data."
-    )
+    nationwide = serializers.FlagField()
+    included_states = serializers.ListField(child=serializers.IdField(), max_length=60)
+    excluded_states = serializers.ListField(child=serializers.IdField(), max_length=60)
+    customer_segment = serializers.IdField()
+    blockscore_model_id = serializers.Int64Field()
+    ab_test_variant = serializers.IdField()
+    ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100)
+    application_schema = ApplicationSchemaField(help_text="The schema of `application_data`. Null for any data.")
     required_documents = serializers.ListField(
         child=TitleField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
-        **serializers.NULLABLE,
         help_text="The documents that an application requires before its submission. Null or empty if none.",
     )
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
-        **serializers.NULLABLE,
         help_text="The required fields of each applicant. If there are any, `applicants` is required. Null or empty if "
         "none.",
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
-        **serializers.NULLABLE,
         help_text="Which credit-pricing notice applicants with a consumer report receive before they accept (12 CFR "
         "1022.70 to 1022.75). `notice`: a risk-based pricing notice, unless the applicant's rate is the offer's "
         "`apr_min_percent`. `score_disclosure`: the credit score, at every rate. `not_applicable`: no notice. Null "
         "means `notice`. Offers with `jurisdiction` `eu` have no such notices.",
     )
     risk_based_pricing_reason = serializers.OneOfField(
-        pricing_rules.REASONS,
-        **serializers.NULLABLE,
-        help_text="Why no notice is required. Required with `not_applicable`, otherwise null.",
+        pricing_rules.REASONS, help_text="Why no notice is required. Required with `not_applicable`, otherwise null."
     )
     reports = serializers.ListField(
         child=serializers.OneOfField(KINDS),
         max_length=len(KINDS),
-        **serializers.NULLABLE,
         help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
         "the submission, if the scoring model reads `report.…`. The platform computes the score after all reports "
         "have ended, or after 24 hours. Null or empty if none.",
@@ -104,20 +94,14 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     min_age = serializers.Int32Field(
         min_value=1,
         max_value=MIN_AGE_MAX_YEARS,
-        **serializers.NULLABLE,
         help_text="The minimum age of each applicant, in years, on the current date at the applicant's address. It "
         "makes `date_of_birth` required. If null, a minimum of 18 applies to applicants with a date of birth.",
     )
 
-    language = serializers.OneOfField(
-        LANGUAGES,
-        **serializers.NULLABLE,
-        help_text="The language of the offer's texts. Null means `en`.",
-    )
+    language = serializers.OneOfField(LANGUAGES, help_text="The language of the offer's texts. Null means `en`.")
     translations = TranslationsField(
-        **serializers.NULLABLE,
         help_text="The offer's texts in other languages, by language. Applicants read the texts in their language. A "
-        "text without a translation stays in the offer's language. Null if none.",
+        "text without a translation stays in the offer's language. Null if none."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -296,18 +280,16 @@ class MatchQuery(serializers.PageQuery):
 class MatchRequestSerializer(serializers.RequestSerializer):
     """The requested loan, and facts about the applicant."""
 
+    requires = ()
     state = serializers.OneOfField(
         sorted(US_STATES),
-        **serializers.NULLABLE,
         help_text="The two-letter code of a US state or territory, in capitals. Offers with `jurisdiction` `eu` match "
         "no state. Null for any.",
     )
     amount_cents = serializers.Int64Field(
-        min_value=0,
-        **serializers.NULLABLE,
-        help_text="The requested amount, in the currency's minor unit. Null for any amount.",
+        min_value=0, help_text="The requested amount, in the currency's minor unit. Null for any amount."
     )
-    currency = CurrencyField(**serializers.NULLABLE, help_text=f"{_CURRENCY} Null means the default.")
+    currency = CurrencyField(help_text=f"{_CURRENCY} Null means the default.")
     facts = SaidFactsField(
         default=dict,
         help_text="A flat object with facts below `application_data`, such as `application_data.monthly_income_cents`. "
