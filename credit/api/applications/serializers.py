@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -251,14 +251,6 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     )
 
 
-class Reviewed(NamedTuple):
-    """An application, its pending decision (None if there is none), and a warning ("" if there is none)."""
-
-    application: Application
-    pending: Proposal | None
-    warning: str = ""
-
-
 class PendingDecisionSerializer(serializers.ModelResponseSerializer):
     """A proposed decision that a second reviewer must confirm."""
 
@@ -297,19 +289,6 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
 
     class Meta(ApplicationSerializer.Meta):
         fields = [*ApplicationSerializer.Meta.fields, "pending_decision", "warnings"]
-
-    @classmethod
-    def is_secret(cls, thing: Reviewed) -> bool:
-        return super().is_secret(thing.application)
-
-    @classmethod
-    def represent(cls, thing: Reviewed) -> dict[str, Any]:
-        answer = ApplicationSerializer.represent(thing.application)
-        if thing.pending is not None:
-            answer["pending_decision"] = PendingDecisionSerializer.represent(thing.pending)
-        if thing.warning:
-            answer["warnings"] = [thing.warning]
-        return answer
 
 
 class HistoryEntrySerializer(serializers.ModelResponseSerializer):

@@ -111,7 +111,7 @@ class ApplicationViewSet(ApiViewSet):
         )
 
     @_reads(answer=serializers.ReviewedApplicationSerializer, errors=errors.READ_ERRORS)
-    def retrieve(self, request: ApiRequest, application_id: str) -> serializers.Reviewed | Response:
+    def retrieve(self, request: ApiRequest, application_id: str) -> Application | Response:
         """Get an application.
 
         Reviewers and the lender's members also get the decision that waits for a second reviewer.
@@ -120,8 +120,9 @@ class ApplicationViewSet(ApiViewSet):
         own = _read_own(application_id=identifier, consumer_id=request.user.pk) if identifier else None
         if own is not None:
             return Response(serializers.ApplicationSerializer.represent_values(own))
-        application = _load(request, application_id)
-        return serializers.Reviewed(application, review.pending_decision(application))
+        application: Any = _load(request, application_id)
+        application.pending_decision = review.pending_decision(application)
+        return application  # type: ignore[no-any-return]
 
     @_writes_application(
         body=serializers.ApplicationChangeRequestSerializer,
@@ -162,7 +163,7 @@ class ApplicationViewSet(ApiViewSet):
             errors.TermsOutsideOffer, errors.AprAboveCap, errors.TermsRequired,
         ),
     )  # fmt: skip
-    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> serializers.Reviewed:
+    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
         """Change the status of an application.
 
         Under the policies `reviewed` and `four_eyes`, a rejection requires one to four principal reasons in
@@ -185,9 +186,12 @@ class ApplicationViewSet(ApiViewSet):
         """
         to, actor, now = body["status"], actor_of(request), timezone.now()
         change = {"changed_by": body["updated_by"], "reason": body["reason"], "metadata": body["metadata"]}
-        application, pending = review.change_status(application_id, to, actor=actor, now=now, **change)
-        is_own = application.consumer_id == request.user.pk
-        return serializers.Reviewed(application, pending, "" if is_own else review.warning_about(application, pending))
+        changed, pending = review.change_status(application_id, to, actor=actor, now=now, **change)
+        application: Any = changed
+        application.pending_decision = pending
+        if application.consumer_id != request.user.pk and (warning := review.warning_about(application, pending)):
+            application.warnings = [warning]
+        return changed
 
     @endpoint(
         access=FIRST_PARTY,
