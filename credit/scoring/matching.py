@@ -89,11 +89,14 @@ def match_offers(
     """
     filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents, currency=currency)
     seen = filters.visible()
-    total, page = seen.count(), list(seen.annotate(**_unmet(filters))[offset : offset + limit])
+    total = seen.count()
+    page: list[Any] = list(seen.annotate(**_unmet(filters))[offset : offset + limit])
     models = {wanted for offer in page if (wanted := _wanted(offer)) is not None}
     scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}
-    matches = [(offer, _why_not(offer, scores)) for offer in page]
-    return {"offers": matches, "total": total, "has_more": offset + len(page) < total}
+    for offer in page:
+        offer.why_not = _why_not(offer, scores)
+        offer.matched = not offer.why_not
+    return {"offers": page, "total": total, "has_more": offset + len(page) < total}
 
 
 def _unmet(filters: CatalogueFilter) -> dict[str, Any]:

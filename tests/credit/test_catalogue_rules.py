@@ -107,14 +107,14 @@ def test_match_pages_contain_only_offers_of_the_visible_ab_variant(user, market)
     page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **fields)
     assert page["total"] == len(visible)
     ids = sorted((item.pk for item in visible), reverse=True)[5:25]
-    assert [offer.pk for offer, _ in page["offers"]] == ids
-    for offer, why_not in page["offers"]:
+    assert [offer.pk for offer in page["offers"]] == ids
+    for offer in page["offers"]:
         rules = {
             rule_against(offer, {"user_id": str(user.pk), **item}, {})
             for item in ({"state": "NY"}, {"amount_cents": 4_000})
         }
-        assert ("The offer is not available in this state." in why_not) is ("state" in rules)
-        assert ("The offer does not lend this amount." in why_not) is ("amount" in rules)
+        assert ("The offer is not available in this state." in offer.why_not) is ("state" in rules)
+        assert ("The offer does not lend this amount." in offer.why_not) is ("amount" in rules)
 
 
 def test_offer_page_loads_only_the_rows_of_the_page(api, no_rate_limits, monkeypatch):

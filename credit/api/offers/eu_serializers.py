@@ -78,7 +78,6 @@ class ExampleRequestSerializer(Whole):
 class JurisdictionRequestSerializer(serializers.RequestSerializer):
     """The law that an offer follows, and the fields of an offer in the European Union."""
 
-    requires = ()
     jurisdiction = serializers.OneOfField(
         JURISDICTIONS,
         help_text="The law that the offer follows: `us`, or `eu` for credit in the European Union. Null means `us`.",
@@ -160,26 +159,3 @@ class RepresentativeExampleSerializer(ExampleSerializer):
     )
     apr_percent = serializers.NumberField(help_text="The annual percentage rate, with up to four decimal places.")
     text = serializers.TextField(help_text="The example as a text to display.")
-
-
-ADVERTISING = ("warning", "representative_example", "personalized")
-
-
-def advertising_fields() -> tuple[Any, Any, Any]:
-    """Return the fields of ADVERTISING, which must accompany every EU offer that applicants see."""
-    return (
-        serializers.TextField(
-            allow_null=True,
-            help_text="The warning of Directive (EU) 2023/2225, Article 8. Null for an offer with `jurisdiction` `us`.",
-        ),
-        RepresentativeExampleSerializer(
-            allow_null=True,
-            help_text="The representative example of an EU offer. Null for other offers, without an `example`, and if "
-            "its annual percentage rate is out of range.",
-        ),
-        serializers.TextField(
-            allow_null=True,
-            help_text="The statement that automated processing personalizes the offer (Article 13). Null for an offer "
-            "without a scoring model, and for an offer with `jurisdiction` `us`.",
-        ),
-    )

@@ -6,11 +6,10 @@ from config.core.names import skeleton
 from credit.api import shapes
 from credit.api.documents.serializers import TitleField
 from credit.api.offers.eu_serializers import (
-    ADVERTISING,
     CurrencyField,
     ExampleSerializer,
     JurisdictionRequestSerializer,
-    advertising_fields,
+    RepresentativeExampleSerializer,
 )
 from credit.api.offers.translation_serializers import TranslationsField
 from credit.api.requirements.serializers import ApplicationSchemaField
@@ -151,12 +150,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
     required_documents = serializers.ListField(child=serializers.TextField(), allow_null=True)
     applicant_requires = serializers.ListField(child=serializers.TextField(), allow_null=True)
-    reports = serializers.ListField(
-        child=serializers.TextField(),
-        allow_null=True,
-        help_text="The kinds of reports that the platform requests at the submission, if the scoring model reads "
-        "`report.…`. Null or empty if none.",
-    )
+    reports = serializers.ListField(child=serializers.TextField(), allow_null=True)
     jurisdiction = serializers.TextField(
         source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."
     )
@@ -164,12 +158,8 @@ class OfferSerializer(serializers.ModelResponseSerializer):
         source="conventions.currency",
         help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit.",
     )
-    example = ExampleSerializer(allow_null=True, help_text="The credit of the representative example. Null if none.")
-    texts = serializers.DictField(
-        child=serializers.TextField(),
-        allow_null=True,
-        help_text="The lender's texts for the rows of the European information form. Null if none.",
-    )
+    example = ExampleSerializer(allow_null=True)
+    texts = serializers.DictField(child=serializers.TextField(), allow_null=True)
 
     class Meta:
         model = Offer
@@ -235,7 +225,29 @@ class CatalogueQuery(serializers.PageQuery):
     )
 
 
-class CatalogueItemSerializer(OfferSerializer):
+class AdvertisedOfferSerializer(OfferSerializer):
+    """An offer, with the fields that must accompany every EU offer that applicants see."""
+
+    warning = serializers.TextField(
+        allow_null=True,
+        help_text="The warning of Directive (EU) 2023/2225, Article 8. Null for an offer with `jurisdiction` `us`.",
+    )
+    representative_example = RepresentativeExampleSerializer(
+        allow_null=True,
+        help_text="The representative example of an EU offer. Null for other offers, without an `example`, and if its "
+        "annual percentage rate is out of range.",
+    )
+    personalized = serializers.TextField(
+        allow_null=True,
+        help_text="The statement that automated processing personalizes the offer (Article 13). Null for an offer "
+        "without a scoring model, and for an offer with `jurisdiction` `us`.",
+    )
+
+
+_ADVERTISING = ("warning", "representative_example", "personalized")
+
+
+class CatalogueItemSerializer(AdvertisedOfferSerializer):
     """An offer for this caller."""
 
     offer_id = serializers.Int64Field(source="pk", help_text="The offer's id, as a number.")
@@ -244,10 +256,9 @@ class CatalogueItemSerializer(OfferSerializer):
         allow_null=True,
         help_text="The variant of the A/B test that the caller gets. Null if there is no test.",
     )
-    warning, representative_example, personalized = advertising_fields()
 
     class Meta(OfferSerializer.Meta):
-        fields = [*OfferSerializer.Meta.fields, "offer_id", "variant", *ADVERTISING]
+        fields = [*OfferSerializer.Meta.fields, "offer_id", "variant", *_ADVERTISING]
 
 
 class HiddenSerializer(serializers.JsonPartSerializer):
@@ -297,7 +308,7 @@ class MatchRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class MatchedOfferSerializer(OfferSerializer):
+class MatchedOfferSerializer(AdvertisedOfferSerializer):
     """An offer, and whether it matches."""
 
     matched = serializers.FlagField(help_text="Whether the offer matches.")
@@ -305,16 +316,9 @@ class MatchedOfferSerializer(OfferSerializer):
         child=serializers.TextField(),
         help_text="A sentence for each reason why the offer does not match. Empty if it matches.",
     )
-    warning, representative_example, personalized = advertising_fields()
 
     class Meta(OfferSerializer.Meta):
-        fields = [*OfferSerializer.Meta.fields, "matched", "why_not", *ADVERTISING]
-
-    @classmethod
-    def represent(cls, thing: tuple[Offer, list[str]]) -> dict[str, Any]:
-        offer, why_not = thing
-        advertising = {name: getattr(offer, name) for name in ADVERTISING}
-        return {**OfferSerializer.represent(offer), "matched": not why_not, "why_not": why_not, **advertising}
+        fields = [*OfferSerializer.Meta.fields, "matched", "why_not", *_ADVERTISING]
 
 
 class MatchSerializer(serializers.PageSerializer):

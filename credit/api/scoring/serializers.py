@@ -93,11 +93,6 @@ class PublishedVersionSerializer(VersionSerializer):
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "warnings"]
 
-    @classmethod
-    def represent(cls, thing: tuple[ModelVersion, list[str]]) -> dict[str, Any]:
-        version, warnings = thing
-        return {**VersionSerializer.represent(version), "warnings": warnings}
-
 
 class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model, with its definition."""

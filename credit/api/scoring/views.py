@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -138,9 +138,7 @@ class ModelVersionViewSet(ApiViewSet):
     @_writes(
         body=serializers.PublicationRequestSerializer, answer=serializers.PublishedVersionSerializer, errors=_REFUSALS
     )
-    def publish(
-        self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]
-    ) -> tuple[ModelVersion, Sequence[str]]:
+    def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Any:
         """Publish a version or change its role.
 
         Requires the role `owner` or `reviewer` of the lender. A model has at most one champion. A new champion replaces
@@ -152,8 +150,9 @@ class ModelVersionViewSet(ApiViewSet):
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
-        published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
-        return published, warnings_of(published)
+        published: Any = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
+        published.warnings = warnings_of(published)
+        return published
 
     @_reads(answer=CertificateSerializer, errors=(ScoringModelNotFound,))
     def certificate(self, request: ApiRequest, model_id: str, number: str) -> Any:
@@ -209,15 +208,7 @@ class ModelVersionViewSet(ApiViewSet):
         known = {name: value for name, value in body["facts"].items() if value is not None}
         with heavy.slot(request):
             evaluation = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
-            return {
-                "total": evaluation.total,
-                "outcome": evaluation.outcome,
-                "segment": evaluation.segment,
-                "points": evaluation.points,
-                "reasons": in_full(evaluation.reasons),
-                "missing": evaluation.missing,
-                "changes": changes(card, evaluation),
-            }
+            return {**asdict(evaluation), "reasons": in_full(evaluation.reasons), "changes": changes(card, evaluation)}
 
 
 class ScoreMonitoringViewSet(ApiViewSet):
