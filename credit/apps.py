@@ -61,6 +61,7 @@ class CreditConfig(Declarations, AppConfig):
     facts = "scoring.known_facts.FACTS"
 
     def ready(self) -> None:
+        from config.core import prepared
         from config.ops.checks import DOCTOR, START, register
         from credit.anchoring.record_keys import check_ledger_access, check_record_key
         from credit.core.agencies import check_notice_agency
@@ -71,8 +72,8 @@ class CreditConfig(Declarations, AppConfig):
         from credit.offers.services import check_offer_names
         from credit.review.services import close_on_change
 
-        Application.followers = OF_APPLICATIONS
-        ModelVersion.followers = OF_MODEL_VERSIONS
+        Application.set_followers(OF_APPLICATIONS, update_row=prepared.update, insert_row=prepared.insert)
+        ModelVersion.set_followers(OF_MODEL_VERSIONS)
         close_on_change()
         if settings.SERVICE == "platform":
             register(check_ledger_access, DOCTOR)

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 from django.conf import settings
 from django.db import models, transaction
 
-from config.core import prepared
 from config.core.audit import ocsf_user
 from config.core.errors import ApiError
 from config.core.ids import uuid7
@@ -203,18 +202,29 @@ def _history_of(model: type[models.Model]) -> tuple[type[StatusHistory], str]:
     return relation.related_model, relation.field.name
 
 
+def _update(model: Any, *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
+    return int(model._default_manager.filter(**where).update(**values))
+
+
+def _insert(row: models.Model) -> None:
+    row.save(force_insert=True)
+
+
 class StatefulModel(models.Model):
     """A record whose status only changes through `transition_to`.
 
     A model defines `machine`, the error `invalid_transition`, and a `StatusHistory` whose foreign key to the model has
     the related name `history`. It implements `check_transition`, `require_reasons` (the required reasons),
-    `derived_columns`, and `record_transition` (the model's own event). The `ready` of its app sets `followers`, the
-    actions of other packages in order.
+    `derived_columns`, and `record_transition` (the model's own event). The `ready` of its app calls `set_followers`
+    once, with the actions of other packages in order.
     """
 
     machine: ClassVar[Machine]
     invalid_transition: ClassVar[type[InvalidTransition]]
     followers: ClassVar[tuple[Follower, ...]] = ()
+    # These functions write a transition and its history row.
+    update_row: ClassVar[Callable[..., int]] = _update
+    insert_row: ClassVar[Callable[[Any], None]] = _insert
     status: Any
 
     moves = models.PositiveIntegerField(default=0, help_text="The number of status changes.")
@@ -240,6 +250,20 @@ class StatefulModel(models.Model):
     def record_transition(self, row: Any) -> None:
         """Record the model's own event for a transition. `row` is the history row."""
 
+    @classmethod
+    def set_followers(
+        cls,
+        followers: tuple[Follower, ...],
+        *,
+        update_row: Callable[..., int] = _update,
+        insert_row: Callable[[Any], None] = _insert,
+    ) -> None:
+        """Set the actions that follow this model's transitions. An app's `ready` calls it once.
+
+        A model that changes often passes functions with prepared statements (`config.core.prepared`).
+        """
+        cls.followers, cls.update_row, cls.insert_row = followers, update_row, insert_row
+
     def follow_creation(self, now: datetime) -> None:
         """Call the followers of this record's creation. This requires the transaction that creates the record."""
         for follower in self.followers:
@@ -248,7 +272,7 @@ class StatefulModel(models.Model):
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set `columns` if the stored record equals `as_read`. Returns 1, or 0 if another transition came first."""
-        return prepared.update(type(self), where=as_read, values=columns)
+        return type(self).update_row(type(self), where=as_read, values=columns)
 
     def lost_race(self, to: str) -> Exception:
         """Reload the record; return the error for a transition that lost a race."""
@@ -304,7 +328,7 @@ class StatefulModel(models.Model):
             principal=actor.user,
             credential=actor.credential,
         )
-        prepared.insert(row)
+        type(self).insert_row(row)
         for name, value in columns.items():
             setattr(self, name, value)
         for follower in followers:
