@@ -1,1 +1,1 @@
-"""Shared code of models: state machines, errors, ids, encryption, append-only tables, leases, databases."""
+"""Shared code of models: state machines, errors, IDs, encryption, append-only tables, leases, and databases."""

@@ -1,4 +1,4 @@
-"""Load the vendor adapters that a setting such as `package.module:Class` selects, and check texts of vendors."""
+"""Load and check the vendor adapter that a setting such as `package.module:Class` selects."""
 
 from typing import Any, TypeGuard
 
@@ -15,14 +15,14 @@ def load_adapter(place: str) -> Any:
 
 
 def is_text(value: Any, longest: int) -> TypeGuard[str]:
-    """Return whether a member of a vendor's response is a non-empty string that every database can store."""
+    """Return whether a vendor's value is a non-empty string that every database can store."""
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
         return False
     return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def attempt(method: Any, *arguments: Any, **options: Any) -> tuple[Any, str]:
-    """Call an adapter's method during its check. Returns `(result, "")` or `(None, error message)`."""
+    """Call a method of an adapter for a check. Returns `(result, "")` or `(None, error message)`."""
     try:
         return method(*arguments, **options), ""
     except Exception as error:  # noqa: BLE001  the adapter's fault is the finding

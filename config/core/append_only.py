@@ -1,9 +1,9 @@
-"""Migration operations that make a table, or some of its columns, append-only by database triggers.
+"""Migration operations that add triggers to a table, which then rejects changes of its rows or of some columns.
 
-Faulty code and staff with a shell must not be able to change a history. On PostgreSQL, the triggers are
-`ENABLE ALWAYS`, so that `session_replication_role` does not disable them.
+Database triggers also stop faulty code and staff with a shell. On PostgreSQL, the triggers are `ENABLE ALWAYS`, so that
+`session_replication_role` does not disable them.
 
-`AllowErasure` permits an erasure to blank all personal columns of a row after the ground for their retention has ended.
+`AllowErasure` permits an erasure to blank the personal columns of a row after its retention ends.
 """
 
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ def _sqlite_trigger(table: str, verb: str, condition: str, rule: str) -> str:
 
 
 class AppendOnly(Operation):
-    """Reject every UPDATE, DELETE and (on PostgreSQL) TRUNCATE on `table`, which must already exist."""
+    """Reject every UPDATE, DELETE, and (on PostgreSQL) TRUNCATE of an existing `table`."""
 
     rule = "is append-only"
-    columns: Sequence[str] = ()  # an UPDATE of these columns is rejected; if empty, every UPDATE
+    columns: Sequence[str] = ()  # the columns that an UPDATE must not change; all columns if empty
 
     def __init__(self, table: str) -> None:
         self.table = table
@@ -39,7 +39,7 @@ class AppendOnly(Operation):
 
     def database_forwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
         if not router.allow_migrate(schema_editor.connection.alias, app_label):
-            return  # the table is in the other database
+            return  # this operation belongs to another database
         table, is_postgresql = self.table, schema_editor.connection.vendor == "postgresql"
         changes = self.changes(_differs(schema_editor.connection))
         condition = f"WHEN ({changes})" if changes else ""
@@ -79,10 +79,10 @@ class AppendOnly(Operation):
 
 
 class KeepTriggers(Operation):
-    """Restore the triggers of `rule` on SQLite, where Django copies a table to alter a column and loses the triggers.
+    """Restore the triggers of `rule` on SQLite after Django copied the table, which drops its triggers.
 
-    Place one `KeepTriggers` after the operations that copy the table. Place another before these operations, for the
-    reverse migration.
+    Place one `KeepTriggers` after the operations that copy the table. For the reverse migration, place another before
+    these operations.
     """
 
     def __init__(self, rule: AppendOnly) -> None:
@@ -129,7 +129,7 @@ class KeepsLast(NeverChanges):
 class AllowErasure(Operation):
     """Permit one UPDATE of an append-only row that blanks all personal `columns` and changes nothing else.
 
-    For a table with `NeverChanges`, `never_change` lists the protected columns. Other columns remain changeable.
+    For a table with `NeverChanges`, set `never_change` to its protected columns. Other columns remain changeable.
     """
 
     _BLANK = """('', '{}', '[]', '""', 'false', '0', '0.0000')"""

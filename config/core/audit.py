@@ -1,8 +1,8 @@
 """The audit stream: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
 
 Each process numbers its lines, and each line contains the SHA-256 of the previous line (`prev`), so that lost or
-changed lines are detectable. The hashes have no key: an attacker who can write the whole log can replace it. A line
-contains ids, never a name, an address, a reason or a search term. docs/operate/audit.md lists the kinds.
+changed lines are detectable. The hashes have no key, so an attacker with write access to the whole log can replace it.
+A line contains IDs, but no names, addresses, reasons, or search terms. docs/operate/audit.md lists the kinds.
 """
 
 import logging
@@ -26,7 +26,6 @@ START = b'{"logger":"platform.audit",'  # every line begins with this text
 NO_LINE = "0" * 64  # `prev` of a process's first line
 _TIME_END = 253_402_300_800_000  # ms since 1970 at the end of the year 9999
 AUTHENTICATION, ENTITY, GROUP, LIFECYCLE = 3002, 3004, 3006, 6002  # classes of OCSF
-# Activities of the class Entity Management.
 CREATE, READ, UPDATE, DELETE, ENABLE, DISABLE, SUSPEND = 1, 2, 3, 4, 8, 9, 12
 _CATEGORIES = {AUTHENTICATION: 3, ENTITY: 3, GROUP: 3, LIFECYCLE: 6}
 _INFORMATIONAL, _LOW = 1, 2
@@ -43,7 +42,7 @@ class Kind(NamedTuple):
     failed: bool = False
 
 
-# The kinds of the class Entity Management, by their activity.
+# These are the kinds of the OCSF class Entity Management, by activity.
 _ENTITY_KINDS: dict[int, tuple[str, ...]] = {
     CREATE: (
         "report.requested", "back_office.added", "api_key.created", "oauth_client.created", "invitation.created",
@@ -85,7 +84,7 @@ def ocsf_user(user_id: Any, credential: str = "") -> dict[str, str]:
 
 
 def entity(kind: str, record_id: Any = "") -> dict[str, str]:
-    """Return a record as OCSF's `managed_entity`. Without an id, the entity is a list of records of this kind."""
+    """Return a record as OCSF's `managed_entity`. Without an ID, the entity is a list of records."""
     return {"type": kind, **({"uid": str(record_id)} if record_id != "" else {"name": kind})}
 
 
@@ -95,12 +94,12 @@ def emit(kind: str, **members: Any) -> None:
 
 
 def emit_now(kind: str, **members: Any) -> None:
-    """Write an event's line immediately, even if the transaction rolls back later, as after a failed log-in."""
+    """Write an event's line immediately, so that a rollback does not discard the line."""
     CHAIN.write(_event(kind, members))
 
 
 def emit_start() -> None:
-    """Write the settings of this server process that affect permissions. None of these settings is secret."""
+    """Write the settings of this process that affect permissions. None of these settings is secret."""
     names = (
         "SERVICE", "ENVIRONMENT", "REVIEW_POLICY", "PROVIDERS", "DECISIONING", "SIGN_UP", "BACKOFFICE_SECOND_FACTOR",
         "ANCHOR_DECISIONS", "ALLOW_SANDBOX", "STAFF_PASSWORDS", "STAFF_OIDC_GROUPS",
@@ -143,7 +142,7 @@ class Chain:
         self.process, self.sequence, self._prev = str(uuid4()), 0, NO_LINE
 
     def write(self, event: dict[str, Any]) -> None:
-        """Write one line. If the write fails, the line is lost, and its sequence number is not reused."""
+        """Write one line. A failed write leaves a gap in the sequence numbers."""
         with self._lock:
             self.sequence += 1
             place = {"logger": AUDIT_LOGGER, "process": self.process, "sequence": self.sequence, "prev": self._prev}
@@ -156,7 +155,7 @@ CHAIN = Chain()
 
 
 class Checked(NamedTuple):
-    """The result of the check of one process's chain: the last valid line, its time (ms since 1970), and the fault."""
+    """The verified part of a process's chain: the last valid line, its time (ms since 1970), and the fault."""
 
     process: str
     last: int
@@ -169,14 +168,14 @@ class _Reader:
 
     def __init__(self) -> None:
         self.sequence, self.time, self.before = 0, 0, (0, 0)
-        self.digests, self.fault = [bytes.fromhex(NO_LINE)], ""  # indexed by a line's sequence number; 0 is `NO_LINE`
+        self.digests, self.fault = [bytes.fromhex(NO_LINE)], ""  # the index is a line's sequence number
 
     def read(self, line: bytes, event: dict[str, Any]) -> None:
-        """Verify the next line. Raises ValueError, KeyError, or TypeError if the sequence or time is not valid."""
+        """Verify the next line. Raises ValueError, KeyError, or TypeError for an invalid sequence or time."""
         sequence, milliseconds, digest = int(event["sequence"]), int(event["time"]), sha256(line).digest()
         if not (sequence > 0 and 0 <= milliseconds < _TIME_END):
             raise ValueError
-        # A collector may deliver single lines or groups of lines twice.
+        # A collector may deliver lines twice.
         if self.fault or (sequence <= self.sequence and self.digests[sequence] == digest):
             return
         expected = self.sequence + 1
@@ -185,7 +184,7 @@ class _Reader:
         elif sequence < expected:
             self.fault = f"line {sequence} follows line {self.sequence}"
         elif event["prev"] != self.digests[-1].hex():
-            # Either this line or the previous line was changed, so the check accepts neither.
+            # Either this line or the previous line was changed, so neither is valid.
             self.fault = f"line {sequence} doesn't follow from line {self.sequence}"
             self.sequence, self.time = self.before
         else:
@@ -195,9 +194,9 @@ class _Reader:
 
 
 def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fault: None) -> list[Checked]:
-    """Verify the chain of each process in a log. `report` is called with a message for each unreadable line.
+    """Verify the chain of each process in a log. Call `report` with a message for each unreadable line.
 
-    Lines of other loggers, and text that a collector inserts before a line, are ignored.
+    Lines of other loggers are ignored, and so is text that a collector inserts before a line.
     """
     readers: dict[str, _Reader] = {}
     for number, whole in enumerate(lines, 1):

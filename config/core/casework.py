@@ -1,8 +1,7 @@
-"""Models for work on records: the access log of personal data, assignments, notes, reply templates, and saved lists.
+"""Models for work on records: access log, assignments, notes, reply templates, and saved lists.
 
-These models reference records of all apps by kind (`credit.application`) and id, as text. Services write some of the
-models, so this module is in the core, below the back office that displays them. The tables belong to the app
-`backoffice`.
+These models reference records of all apps by kind (`credit.application`) and ID. Services of other apps write some of
+these models, so this module is in the core. The tables belong to the app `backoffice`.
 """
 
 from datetime import datetime, timedelta
@@ -19,7 +18,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.registration import declared
 
-PRESENT_FOR = timedelta(minutes=5)  # a viewer is displayed as present for this time after opening a page
+PRESENT_FOR = timedelta(minutes=5)  # a viewer counts as present for this time after opening a page
 
 
 def named(record: models.Model) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def _side() -> Any:
 
 
 def _account_key(**options: Any) -> Any:
-    """Return a foreign key that prevents the deletion of the account. Each model declares its own indexes."""
+    """Return a foreign key that prevents the deletion of the account. Each model declares its own index."""
     options |= {"on_delete": models.PROTECT, "related_name": "+", "db_index": False}
     return models.ForeignKey(settings.AUTH_USER_MODEL, **options)
 
@@ -120,9 +119,9 @@ class Assignment(RecordNamed):
 
     @classmethod
     def in_force(cls, permission: str, **about: Any) -> models.QuerySet["Assignment"]:
-        """Select the assignments of staff with the permission, and of lenders' members with permission to decide.
+        """Select the assignments of staff with `permission`, and of lenders' members who can decide.
 
-        A record is assignable again if its assignee was disabled, removed, or demoted.
+        After an assignee is disabled, removed, or demoted, the record can be assigned again.
         """
         accounts: Any = get_user_model()._default_manager
         reviewers = accounts.with_perm(permission).filter(pk=OuterRef("assignee"))
@@ -154,7 +153,7 @@ class Note(RecordNamed):
 
     @classmethod
     def unread_by(cls, user: Any) -> models.QuerySet["Note"]:
-        """Select the notes that mention the user and were written after the user's last visit to the record's page."""
+        """Select the notes that mention the user and are newer than the user's last visit to the record's page."""
         looked = DataAccess.objects.filter(
             kind=OuterRef("kind"), record_id=OuterRef("record_id"), viewer=user, action=DataAccess.PAGE
         ).filter(at__gte=OuterRef("at"))
@@ -162,9 +161,9 @@ class Note(RecordNamed):
 
 
 class ReplyTemplate(models.Model):
-    """A reusable text for reviewers: either a reason, or document names (one per line).
+    """A reusable text for reviewers: a reason, or a list of document names (one per line).
 
-    The form of a decision offers the reasons for this decision, and the reasons for every decision.
+    A decision's form offers the reasons for this decision, and the reasons for every decision.
     """
 
     DOCUMENTS, REASON = "documents", "reason"

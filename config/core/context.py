@@ -3,7 +3,7 @@
 import logging
 from contextvars import ContextVar
 
-# The id that the response returns in X-Request-Id; empty outside a request.
+# The response returns this ID in X-Request-Id. Outside of a request, the ID is empty.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 

@@ -14,7 +14,7 @@ ANY_CALLER = "any"  # any valid credential is sufficient
 FIRST_PARTY = "first-party"  # the account itself, never a delegated credential (decision 9)
 LOG_IN = "log-in"  # the account itself, logged in: no key is accepted
 
-# During this time before a key expires, every response has a header with the expiry.
+# A response has a header with the key's expiry if the key expires within this time.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
 SIGNATURE_TOLERANCE_SECONDS = 300
 

@@ -32,7 +32,7 @@ def exponent_of(currency: str | None) -> int:
 
 @cache
 def currencies_in_use() -> frozenset[str]:
-    """Return the codes of currencies that are legal tender in any country. The first call determines the day."""
+    """Return the currencies that are legal tender in any country on the day of the first call."""
     today = date.today()  # noqa: DTZ011  a list of countries' currencies needs no time zone
     return frozenset(
         code
@@ -54,14 +54,14 @@ def to_units(minor_units: int | None, currency: str | None) -> Decimal | None:
 
 
 def to_minor_units(units: Decimal, currency: str | None) -> Decimal:
-    """Convert units to minor units. The result is a fraction if the amount has too many decimal places."""
+    """Convert minor units to units without rounding; an amount with too many decimal places becomes a fraction."""
     return units.scaleb(exponent_of(currency))
 
 
 def separators(currency: str | None) -> tuple[str, str]:
-    """Return the separators for thousands and for decimals in the active language.
+    """Return the thousands separator and the decimal separator of the active language.
 
-    Without a currency, returns the separators of US English in every language.
+    Without a currency, return those of US English.
     """
     locale = "en" if currency is None else _locale()
     return get_group_symbol(locale), get_decimal_symbol(locale)
@@ -77,14 +77,14 @@ def number_in_words(value: Decimal | float) -> str:
 
 
 def percent_in_words(number: object) -> str:
-    """Add the percent sign to a formatted number, as the active language requires: "6.9%", "6,9\u00a0%"."""
+    """Format a number with the percent sign for the active language: "6.9%", "6,9 %"."""
     return f"{number}%" if _locale().startswith("en") else f"{number}\u00a0%"
 
 
 def amount_in_words(minor_units: int, currency: str) -> str:
     """Format an amount for the active language, with the currency's code: "10,000.00 EUR", "10.000,00 EUR".
 
-    A code is unambiguous, whereas several currencies share a symbol.
+    Several currencies share a symbol, so the text contains the code.
     """
     exponent = exponent_of(currency)
     amount = Decimal(minor_units).scaleb(-exponent)

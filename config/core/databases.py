@@ -19,16 +19,15 @@ from config.env import close_to_others
 
 logger = logging.getLogger("platform.database")
 _AWAY_LOG_SECONDS = 60.0
-_logged_away_at: dict[str, float] = {}  # the last time of a log line, by the reason for the unavailability
+_logged_away_at: dict[str, float] = {}  # the time of the last log line for each reason
 
-# A transaction that is idle for this time belongs to a paused or lost process. PostgreSQL ends the transaction, and so
-# releases the request's Idempotency-Key. If the process resumes, its transaction fails.
+# PostgreSQL ends a transaction that is idle for this time, because its process is paused or dead. This releases the
+# request's Idempotency-Key.
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
 _READ_ONLY_SQLSTATE = "25006"
 _RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
-# A PostgreSQL transaction that evaluates this expression commits without waiting for the disk. If the server crashes
-# immediately afterward, the transaction is lost.
+# A transaction that evaluates this expression commits without waiting for the disk. A crash can lose the transaction.
 UNAWAITED = "set_config('synchronous_commit', 'off', true)"
 
 Result = TypeVar("Result")
@@ -37,8 +36,8 @@ Result = TypeVar("Result")
 def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DATABASE_URL") -> dict[str, Any]:
     """Return Django's DATABASES entry for a `postgres://` or `sqlite:///` URL.
 
-    For any other URL, raises ImproperlyConfigured with the name of the `variable`. If `statement_timeout_seconds` is
-    zero, statements have no time limit.
+    For an invalid URL, raises ImproperlyConfigured with the name of the `variable`. If `statement_timeout_seconds` is
+    0, statements have no time limit.
     """
     scheme = url.partition(":")[0]
     if scheme not in {"postgres", "postgresql", "sqlite"}:
@@ -47,15 +46,14 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
         entry = parse_address(url)
     except ValueError as error:
         raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// URL.") from error
-    # A connection stays open as long as its worker thread: opening a connection costs more than most requests.
+    # Opening a connection costs more than most requests, so a thread keeps its connection.
     entry["CONN_MAX_AGE"] = None
     # If the server closed a connection, the next request opens a new one instead of failing.
     entry["CONN_HEALTH_CHECKS"] = True
     if scheme == "sqlite":
-        _keep_private(str(entry["NAME"]))
+        _create_private_file(str(entry["NAME"]))
         entry["OPTIONS"] = {
-            # IMMEDIATE acquires the write lock at BEGIN: concurrent read-modify-write transactions wait instead of
-            # failing.
+            # With IMMEDIATE, concurrent read-modify-write transactions wait at BEGIN instead of failing.
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
             # SQLite overwrites deleted values with zeros, so that an erasure removes them from the file.
@@ -72,11 +70,10 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     entry["ENGINE"] = "config.core.postgresql"
     options = entry["OPTIONS"]
     options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
-    # After this number of executions, the server prepares a statement of `config.core.prepared`. Django's own
-    # statements are never prepared. Behind a pooler without support for prepared statements, operators add
-    # `?prepare_threshold=1000000000` to the URL.
+    # The server prepares a statement of `config.core.prepared` after this number of executions. If a pooler does not
+    # support prepared statements, operators add `?prepare_threshold=1000000000` to the URL.
     options["prepare_threshold"] = _whole_number(options, "prepare_threshold", 2, variable=variable)
-    # Some proxies reject the startup parameter `options`, or pin the session to a client because of it. With
+    # Some proxies reject the startup parameter `options`, or dedicate a server connection to the client. With
     # `?startup_options=0`, the role has these settings instead (deploy/roles.sql).
     if _whole_number({"startup_options": options.pop("startup_options", 1)}, "startup_options", 1, variable=variable):
         options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
@@ -113,11 +110,11 @@ def parse_address(url: str) -> dict[str, Any]:
     }
 
 
-def _keep_private(name: str) -> None:
-    """Create the database file with access only for its owner; SQLite would create it readable for every local user."""
+def _create_private_file(name: str) -> None:
+    """Create the database file with access only for its owner. SQLite would create a file that all users can read."""
     if name == ":memory:":
         return
-    with suppress(OSError):  # a later error of SQLite describes a problem with the path
+    with suppress(OSError):  # SQLite later reports a problem with the path
         os.close(os.open(name, os.O_CREAT | os.O_RDONLY, 0o600))
     for suffix in ("", "-wal", "-shm"):
         close_to_others(Path(name + suffix))
@@ -133,19 +130,17 @@ def _whole_number(options: dict[str, Any], name: str, default: int, *, variable:
 def is_away(error: BaseException | None) -> bool:
     """Check whether an error means that the database is unavailable, so that a retry may succeed.
 
-    A demoted primary responds, but rejects writes. It is treated as unavailable until connections reach the new
-    primary.
+    A demoted primary rejects writes. It counts as unavailable until connections reach the new primary.
     """
     if isinstance(error, InternalError) or type(error) is DatabaseError:
-        # The driver's own errors have the SQLSTATE None. They mean that the connection broke during a statement, for
-        # example because a BEGIN had two responses.
+        # Errors of the driver itself have no SQLSTATE. They mean that the connection broke during a statement.
         return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
     return isinstance(error, OperationalError | InterfaceError)
 
 
 def log_away(error: BaseException) -> None:
-    """Log the host of an unavailable database and the reason. Each process logs a reason at most once per minute."""
-    from django.conf import settings  # here, because the settings import this module
+    """Log the host and the reason of an unavailable database, at most once per minute and reason."""
+    from django.conf import settings  # the settings import this module
 
     cause = error.__cause__ or error
     reason = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None) or type(cause).__name__
@@ -166,8 +161,8 @@ def is_disk_full(error: BaseException) -> bool:
 def unawaited() -> Iterator[None]:
     """Commit the block without waiting for the disk or for a standby.
 
-    A crash may lose the written rows, so this is only for rows such as the time of a key's last use. Read requests
-    write these rows, and must not wait for a standby that does not respond.
+    A crash may lose the rows, so use this only for rows such as the time of a key's last use. Read requests write these
+    rows, and must not wait for a standby.
     """
     from django.db import connection, transaction
 
@@ -185,19 +180,20 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
     On PostgreSQL, a separate connection acquires an advisory lock, which ends with the process. SQLite runs on one
     machine, so a file next to the database is locked. An in-memory database needs no lock.
     """
-    from django.db import connections  # here, because `django.db` requires the settings
+    from django.db import connections  # `django.db` requires the settings
 
     connection = connections[alias]
     if connection.vendor == "postgresql":
         holder = connections.create_connection(alias)
         try:
-            # The lock belongs to a transaction, so that it also works behind a pooler. The wait has no time limit.
+            # A pooler supports only locks that belong to a transaction, so the lock needs a transaction without time
+            # limits.
             holder.set_autocommit(False)
             with holder.cursor() as cursor:
                 for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
                     cursor.execute(f"SET LOCAL {limit} = 0")
-                # This polls, because a waiting statement would have a snapshot. If the lock's holder ran CREATE INDEX
-                # CONCURRENTLY, that statement would wait for the snapshot.
+                # A waiting statement would have a snapshot, for which CREATE INDEX CONCURRENTLY in the lock's holder
+                # would wait. So this code polls.
                 while True:
                     cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [f"credit-platform {purpose}"])
                     if cursor.fetchone()[0]:
@@ -214,7 +210,7 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
     lock = Path(f"{name}.{purpose}-lock")
     try:
         lock.touch()
-    except OSError as error:  # the database file can't be opened either
+    except OSError as error:  # the connection reports that the database file can't be opened
         raise OperationalError(f"unable to open {name}: {error.strerror}") from error
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -222,10 +218,7 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
 
 
 def retry_deadlocks(work: Callable[[], Result], *, tries: int = 3) -> Result:
-    """Call `work`, and call it again if the database aborted it in a deadlock, up to `tries` times.
-
-    `work` manages its own transactions.
-    """
+    """Call `work`, up to `tries` times after deadlocks. `work` manages its own transactions."""
     for attempt in range(1, tries + 1):
         try:
             return work()

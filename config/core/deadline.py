@@ -1,10 +1,9 @@
 """A time limit for requests that wait for PostgreSQL. After the limit, the API closes the connection and returns 503.
 
 PostgreSQL's `statement_timeout` and `lock_timeout` do not end a COMMIT that waits for a synchronous standby, or the
-wait for a server that does not respond. A COMMIT that waits for a standby must not be canceled, because PostgreSQL
-would report success although only one machine has stored the transaction. So the API closes the connection. The outcome
-of the transaction is then unknown, as after any lost connection. The caller can retry the request with the same
-Idempotency-Key.
+wait for a server that does not respond. If a COMMIT that waits for a standby is canceled, PostgreSQL reports success,
+although only one machine has stored the transaction. So the API closes the connection, and the outcome of the
+transaction is unknown. The caller can retry the request with the same Idempotency-Key.
 """
 
 import logging
@@ -24,12 +23,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger("platform.errors")
 
-# After this time, a request that waits for a database loses its connection. A request has 30 s in total. The rest is
-# for work after this limit, such as a wait for another lock.
+# A request that waits for a database loses its connection after this time. The rest of its 30 s is for other work.
 REQUEST_SECONDS = 24.0
 _LOOK_SECONDS = 0.5
 
-# The start time of each current request, and its database connections, by the id of the thread that serves it.
+# For each thread's ID: the start time of its current request, and its database connections.
 _serving: dict[int, tuple[float, Sequence[BaseDatabaseWrapper]]] = {}
 _lock = threading.Lock()
 
@@ -50,13 +48,13 @@ class DeadlineMiddleware:
         try:
             return self._get_response(request)
         finally:
-            with _lock:  # the interruption must end before the thread starts its next request
+            with _lock:  # a thread must not start its next request during an interruption
                 _serving.pop(thread, None)
 
 
 @cache
 def _start_watching() -> None:
-    """Start the thread once per process. Tests build a handler, and so a middleware, for each client."""
+    """Start the thread once per process, because tests create several middlewares."""
     threading.Thread(target=_watch, name="deadline", daemon=True).start()
 
 
@@ -67,9 +65,9 @@ def _watch() -> None:
 
 
 def cut_off(*, began_before: float) -> int:
-    """Close the connections of waiting requests that began before this monotonic time; return the number.
+    """Close the connections of waiting requests that began before this monotonic time. Return their number.
 
-    A request that waits for something else, such as a vendor's response, continues.
+    A request that waits for other servers continues.
     """
     cut = 0
     with _lock:
@@ -79,7 +77,7 @@ def cut_off(*, began_before: float) -> int:
             with suppress(OSError, psycopg.Error):
                 waits = psycopg.pq.TransactionStatus.ACTIVE
                 if isinstance(session, psycopg.Connection) and session.info.transaction_status == waits:
-                    # The request's thread gets an error and closes the connection.
+                    # The request's thread then gets an error and closes the connection.
                     with socket.socket(fileno=os.dup(session.fileno())) as line:
                         line.shutdown(socket.SHUT_RDWR)
                     cut += 1

@@ -13,8 +13,7 @@ The database stores the mode, which only moves forward. `unbound` writes unbound
 writes bound values and reads both forms. `bound` rejects unbound values. `rotate_encryption_key` changes the mode. A
 process reads the mode again after REREAD_SECONDS.
 
-An unreadable value does not block its row. The row is loaded, and reading the value raises UnreadableSecret. This
-module logs the kind and record of the value, so callers that continue without it need not log it.
+A row with an unreadable value can be loaded. Reading the value logs its kind and record, and raises UnreadableSecret.
 """
 
 import hmac
@@ -48,13 +47,13 @@ REREAD_SECONDS = 5.0
 
 FERNET = b"gAAAA"  # the first characters of every Fernet token, and never of JSON
 SEALED = b"b1."
-_WRAPPED = b"w1."  # an unbound value that no key could decrypt when it was bound to its row
+_WRAPPED = b"w1."  # an unbound value that was encrypted again for its row, because no key could decrypt it
 _NONCE_BYTES = 12
 _DIGEST_BYTES = 8
 
 
 class UnreadableSecret(Unavailable):
-    """A stored value that none of FIELD_ENCRYPTION_KEYS decrypts at its place."""
+    """No key of FIELD_ENCRYPTION_KEYS decrypts a stored value at its place."""
 
     message = "The server can't decrypt a secret that this request needs. Contact the operator."
 
@@ -64,7 +63,7 @@ class UnreadableSecret(Unavailable):
 
 
 def readable(read: Callable[[], Any], otherwise: Any = None) -> Any:
-    """Return the result of `read`, or `otherwise` if `read` needs a secret that no key decrypts."""
+    """Return the result of `read`. If `read` raises UnreadableSecret, return `otherwise`."""
     try:
         return read()
     except UnreadableSecret:  # the error is already logged
@@ -76,7 +75,7 @@ class _DoesNotOpenError(Exception):
 
 
 class _Mode:
-    """The mode that this process last read from the database."""
+    """The mode that this process last loaded from the database."""
 
     def __init__(self) -> None:
         self.word, self.until = UNBOUND, 0.0
@@ -103,7 +102,7 @@ def _derived(key: str, purpose: bytes) -> bytes:
 
 
 def blind_digests(text: str) -> list[str]:
-    """Return one keyed digest of a text per key, in hex. A blind index stores the first; searches use all digests."""
+    """Return one keyed digest of a text per key, in hex. A blind index stores the first. Searches use all digests."""
     keys = (_derived(key, b"blind index") for key in settings.FIELD_ENCRYPTION_KEYS)
     return [hmac.digest(key, text.encode(), "sha256")[:_DIGEST_BYTES].hex() for key in keys]
 
@@ -131,7 +130,7 @@ def _unbind(content: bytes, place: str, ciphers: list[AESGCM]) -> bytes:
     for cipher in ciphers:
         try:
             return cipher.decrypt(nonce, encrypted, form + place.encode())
-        except (InvalidTag, ValueError):  # ValueError if the content is too short for a nonce
+        except (InvalidTag, ValueError):  # content shorter than a nonce raises ValueError
             continue
     raise _DoesNotOpenError
 
@@ -159,7 +158,7 @@ def is_sealed(content: bytes) -> bool:
 
 
 def opened(content: bytes, place: str, *, kind: str, record_id: str = "") -> bytes:
-    """Decrypt the value of this place. If no key decrypts it, logs its kind and record and raises UnreadableSecret."""
+    """Decrypt the value of this place. Without a valid key, log the kind and record, and raise UnreadableSecret."""
     try:
         return _open(content, place)
     except _DoesNotOpenError:
@@ -169,10 +168,10 @@ def opened(content: bytes, place: str, *, kind: str, record_id: str = "") -> byt
 
 
 def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
-    """Encrypt a stored value with the first key, bound to its place.
+    """Encrypt a stored value with the first key for its place.
 
-    Returns the new value (None if unchanged), and whether a key decrypts the value. If no key decrypts an unbound
-    value, the ciphertext itself is bound. After the lost key is restored, the value can be decrypted again.
+    Returns the new value (None if unchanged), and whether a key decrypts the value. An unbound value that no key
+    decrypts is encrypted again in its encrypted form, so that it can be decrypted if the lost key returns.
     """
     if content.startswith(SEALED):
         try:
@@ -188,7 +187,7 @@ def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
 
 
 def _wrapped(content: bytes, place: str) -> bytes | None:
-    """Bind an unbound value that no key decrypts; return None for other values."""
+    """Encrypt the ciphertext of an unbound value that no key decrypts. Return None for other values."""
     if content.startswith(_WRAPPED):
         try:
             return _bind(_unbind(content, place, _ciphers()), place, _WRAPPED)
@@ -199,17 +198,17 @@ def _wrapped(content: bytes, place: str) -> bytes | None:
 
 @dataclass(slots=True)
 class Sealed:
-    """A stored encrypted value. It is not a string, so that code can't use it in place of the decrypted value."""
+    """A stored encrypted value. The separate type prevents its use as the decrypted text."""
 
     ciphertext: str
 
 
-# The value for an INSERT that assigns the primary key. The same transaction then writes the encrypted value.
+# An INSERT uses this value until the primary key is known. The same transaction then writes the encrypted value.
 PLACELESS = Sealed("")
 
 
 class _Opened(DeferredAttribute):
-    """The attribute of an encrypted column, which decrypts the value at its first use."""
+    """The attribute of an encrypted column. The first access decrypts the value."""
 
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         value = super().__get__(instance, cls)
@@ -219,20 +218,20 @@ class _Opened(DeferredAttribute):
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
-        # With `__set__`, this is a data descriptor. Otherwise Python would read the instance's dictionary without
-        # calling `__get__`.
+        # `__set__` makes this class a data descriptor. Otherwise, Python would bypass `__get__` for values in the
+        # instance.
         instance.__dict__[self.field.attname] = value
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
-    """Text that is encrypted in the database and bound to its row.
+    """Text that is encrypted in the database for its row.
 
     `save`, `create`, and `bulk_create` encrypt the text. `QuerySet.update` accepts the result of `sealed_values`.
     `values` and `values_list` return `Sealed`, which `open` decrypts.
     """
 
     descriptor_class = _Opened
-    is_bound = True  # checked by `config.core.prepared`, which doesn't import this module
+    is_bound = True  # `config.core.prepared` checks this attribute instead of importing this module
 
     def place(self, pk: Any) -> str:
         meta = self.model._meta
@@ -250,7 +249,7 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
         if value is None:
             return None
         content = value.ciphertext.encode()
-        place = "" if content.startswith(FERNET) else self.place(pk)  # an unbound value needs no place
+        place = "" if content.startswith(FERNET) else self.place(pk)  # an unbound value has no place
         return self.from_text(opened(content, place, kind=kind_of(self.model, self), record_id=str(pk)).decode())
 
     def to_text(self, value: Any) -> str:

@@ -1,6 +1,6 @@
 """Erasure of an account's rows according to the register of personal data.
 
-Each row is erased by a separate statement, and erased rows are skipped, so an interrupted erasure can resume.
+An interrupted erasure can resume, because it skips erased rows.
 """
 
 from collections import defaultdict
@@ -20,15 +20,12 @@ ERASED = "erased-"
 _BLANK_JSON: tuple[Any, ...] = ({}, [], "", 0, False)
 _NUMBERS = (models.IntegerField, models.DecimalField, models.FloatField)
 
-# The end of a ground for retention, by the record's key. The key None is the account. The end None is unknown.
+# Maps a record's key to the end of its retention. The key None is the whole account. The end None is unknown.
 Ends = dict[Any, datetime | None]
 
 
 class Kept(NamedTuple):
-    """The rows that one ground retains, and the days of the last (`until`) and the first (`next_end`) end of retention.
-
-    An unknown day is None.
-    """
+    """The rows that a ground retains. Retention ends on days from `next_end` to `until`. None is an unknown day."""
 
     ground: str
     rows: int
@@ -45,7 +42,7 @@ class Kept(NamedTuple):
 
 
 def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
-    """Erase the personal fields of an account, except in rows that a ground retains; return those rows by ground."""
+    """Erase the personal fields of an account. Return the rows that a ground retains, by ground."""
     parts = list(_parts(user_id, now=now))
     for part in parts:
         _erase(part.rest, part.fields)
@@ -58,7 +55,7 @@ def kept_rows(user_id: int, *, now: datetime) -> list[Kept]:
 
 
 class _Part(NamedTuple):
-    """A table's rows that a ground retains (`kept`), its other rows (`rest`), and the fields that the ground covers."""
+    """The rows of a table that a ground retains (`kept`), its other rows (`rest`), and the fields of the ground."""
 
     keep: Keep | None
     fields: dict[str, Treatment]
@@ -94,7 +91,7 @@ def _summarize(parts: Iterable[_Part]) -> list[Kept]:
 
 
 def unkept_rows(user_id: int, *, now: datetime) -> Iterator[tuple[str, Any]]:
-    """Yield the label and the rows of each table of an account, except for rows that a ground retains temporarily."""
+    """Yield the label and the rows of each table of an account, without rows that a ground retains temporarily."""
     grounds = _grounds(user_id, now=now)
     for label, declaration, rows in tables_of(user_id):
         unkept = rows
@@ -126,7 +123,7 @@ def _split(every: Any, declaration: Table, ends: Ends) -> tuple[Any, Any]:
 
 
 def _known(choose: Callable[[list[datetime]], datetime], days: list[datetime | None]) -> datetime | None:
-    """Return `choose(days)`, for example the last day, or None if a day is unknown."""
+    """Return `choose(days)`, or None if a day is unknown."""
     known = [day for day in days if day is not None]
     return choose(known) if known and len(known) == len(days) else None
 
@@ -143,7 +140,7 @@ def _erase(rows: Any, fields: dict[str, Treatment]) -> None:
 
 
 def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
-    """Exclude rows whose fields are all blank, because an append-only row can be erased only once."""
+    """Exclude rows with only blank fields, because an append-only row can be erased only once."""
     filled = models.Q()
     for name, treatment in fields.items():
         field = rows.model._meta.get_field(name)
@@ -151,7 +148,7 @@ def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
         if treatment.erase == NULL:
             pass
         elif hasattr(field, "is_bound") or name in _unique_columns(rows.model):
-            return rows  # the database can't detect that an encrypted or random value is blank
+            return rows  # a query can't detect that an encrypted or random value is blank
         elif isinstance(field, JsonTextField | models.JSONField):
             is_blank |= models.Q(**{f"{name}__in": _BLANK_JSON})
         else:

@@ -14,7 +14,7 @@ from django.http import HttpResponse
 
 from config.core.context import request_id
 
-_FIELDS_MAX = 20  # maximum of failed fields in a line of the request log
+_FIELDS_MAX = 20  # a line of the request log contains at most this number of failed fields
 _PATH_END = re.compile(r"[./]")
 PROBLEM = "application/problem+json"
 
@@ -22,8 +22,8 @@ PROBLEM = "application/problem+json"
 class ApiError(Exception):
     """An error that the API returns.
 
-    `status` is the HTTP status, `error` the slug, and `code` the `E` number. If `stored` is True, the response is
-    stored under the request's Idempotency-Key. Domain errors are stored. Errors that a retry may resolve are not.
+    `status` is the HTTP status, `error` the slug, and `code` the `E` number. With `stored`, the response is stored
+    under the request's Idempotency-Key. Errors that a retry may resolve are not stored.
     """
 
     status: ClassVar[int] = 400
@@ -60,17 +60,17 @@ class ApiError(Exception):
         return members if self.details is None else {**members, "details": self.details}
 
     def _failed_fields(self) -> list[str] | None:
-        """Return the names of top-level fields in `details`. Nested names are excluded: callers may choose them."""
+        """Return the names of top-level fields in `details`. Callers may choose the names of nested fields."""
         if not (self.names_are_ours and isinstance(self.details, list)):
             return None
         paths = [str(entry["field"]).lstrip("/") for entry in self.details if "field" in entry]
         return list(dict.fromkeys(_PATH_END.split(path)[0] for path in paths))[:_FIELDS_MAX]
 
     def response(self) -> HttpResponse:
-        """Render the error as JSON; every 401 has `WWW-Authenticate` with an accepted scheme (RFC 9110, 11.6.1)."""
+        """Render the error as JSON. Every 401 has `WWW-Authenticate` with an accepted scheme (RFC 9110, 11.6.1)."""
         headers = {"WWW-Authenticate": 'Bearer realm="api"', **self.headers} if self.status == 401 else self.headers
         content = orjson.dumps(self.body())
-        # An error that occurs before Django's own middleware would otherwise be sent in chunks.
+        # Without this header, an error that occurs before Django's middleware would be sent in chunks.
         headers = {**headers, "Content-Length": str(len(content))}
         response = HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
         # The request log reads these attributes, because a different format may replace the body.
@@ -130,7 +130,7 @@ class InvalidHost(ApiError):
 
 
 class UserMismatch(ApiError):
-    """A user id in the path, query or body differs from the caller's id (specification section 5, item 4)."""
+    """A user ID in the request differs from the caller's ID (specification section 5, item 4)."""
 
     status, error, code = 401, "user_mismatch", "E2004"
     message = "`user_id` must be the id of the authenticated account."

@@ -24,7 +24,7 @@ UNREADABLE = "unreadable: no key decrypts this value"
 
 
 def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool = False) -> dict[str, int]:
-    """Write the ZIP file of an account to `file`; return the number of tables, rows and other files.
+    """Write the ZIP file of an account to `file`. Return the numbers of tables, rows, and other files.
 
     A partner's copy excludes credit reports and reviewers' notes.
     """
@@ -56,7 +56,7 @@ def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool
 
 
 def _exported(declaration: Table) -> list[str]:
-    """Return the names of the exported fields: none for a table whose personal fields are all secret."""
+    """Return the names of the exported fields, or no names for a table with only secret personal fields."""
     fields = declaration.fields.items()
     if not any(treatment.kind == "personal" and treatment.is_exported for _name, treatment in fields):
         return []

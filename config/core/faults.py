@@ -1,9 +1,8 @@
 """Fault points, at which a test can kill or stop the process: `fault_point("name")`.
 
-A fault point does nothing if the environment variable `FAULT_POINT` does not contain its name. `FAULT_POINT=name` kills
-the process with SIGKILL, as a machine without free memory does. `FAULT_POINT=name:stop` stops the process with SIGSTOP,
-as a paused machine does. Commas separate several points. `FAULT_CHANCE` is the probability of the fault, from 0 to 1
-(default 1).
+Without its name in the environment variable `FAULT_POINT`, a fault point has no effect. `FAULT_POINT=name` kills the
+process with SIGKILL. `FAULT_POINT=name:stop` stops the process with SIGSTOP. Commas separate several points.
+`FAULT_CHANCE` is the probability of the fault, from 0 to 1 (default 1).
 """
 
 import os

@@ -17,21 +17,20 @@ _ARABIC_GROUP, _ARABIC_POINT = 0x066C, 0x066B
 
 
 def as_typed(value: Decimal | float, currency: str | None) -> str:
-    """Return a number in the format that a `FigureField` of the currency accepts."""
+    """Format a number as a user would type it in a `FigureField` of the currency."""
     return f"{Decimal(str(value)):f}".replace(".", separators(currency)[1])
 
 
 class FigureField(forms.DecimalField):
-    """A form field for numbers such as `8,000`, `$8,000.50`, `7.25 %`, `8 000`, and on a German page `8.000,50 EUR`.
+    """A form field for numbers such as `8,000`, `$8,000.50`, and `7.25 %`, or on a German page `8.000,50 EUR`.
 
-    A misplaced separator is rejected with an explanation, because `8,5` and `8.000` mean different numbers in different
-    countries.
+    A misplaced separator is an error, because `8,5` and `8.000` have different meanings in different countries.
     """
 
     widget = forms.TextInput(attrs={"inputmode": "decimal"})
 
     def __init__(self, *, sign: str = "", currency: str | None = None, **options: Any) -> None:
-        """Accept `sign` with the number: `$` before it, `%` after it, `EUR` on either side.
+        """Accept `sign` with the number: `$` before the number, `%` after it, or `EUR` on either side.
 
         With a currency, the separators depend on the page's language. Without a currency, they are those of US English.
         """

@@ -1,8 +1,7 @@
 """The groups of accounts, and the migration operation with which an app grants them permissions for its models.
 
-In the back office, `Reviewer` decides records, `Support` views records, and `Operations` manages keys and webhooks.
-`Lender` and `Partner` are not staff. Through the API, a `Lender` may create lenders, and a `Partner` may create
-accounts for its customers.
+In the back office, `Reviewer` decides records, `Support` views records, and `Operations` manages keys and webhooks. The
+other groups are not staff: `Lender` may create lenders, and `Partner` may create accounts for customers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ LENDER, PARTNER = "Lender", "Partner"
 class GrantToGroups(migrations.RunPython):
     """Grant permissions on models to groups: `GrantToGroups("credit", {"offer": {SUPPORT: ["view"]}})`.
 
-    The verbs (`view`, `change`, `review`) are the part of a permission's code name before the model's name.
+    A verb (`view`, `change`, `review`) is the first part of a permission's code name.
     """
 
     def __init__(self, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
@@ -25,7 +24,7 @@ class GrantToGroups(migrations.RunPython):
 
 
 def _grant(apps: Any, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-    """Grant the permissions. This first creates them, because Django creates permissions after the last migration."""
+    """Create and grant the permissions, because Django would create them only after the last migration."""
     content_types = apps.get_model("contenttypes", "ContentType").objects
     groups = apps.get_model("auth", "Group").objects
     permissions = apps.get_model("auth", "Permission").objects

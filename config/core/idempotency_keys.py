@@ -27,7 +27,7 @@ class RequestInProgress(ApiError):
 def read_key(request: HttpRequest) -> UUID | None:
     """Return the key from the header, or None without the header. Raises InvalidIdempotencyKey.
 
-    The header's value may be quoted, and in upper or lower case.
+    Quotes and upper case are allowed.
     """
     raw = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if raw is None:

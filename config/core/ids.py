@@ -19,7 +19,7 @@ _CANONICAL_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 _CANONICAL_POSITIVE = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
-# Returns a new time-ordered UUID. Later ids sort after earlier ids, so indexes grow at one end.
+# UUIDv7 values increase with time, so new rows go to the end of an index.
 uuid7: Callable[[], UUID] = uuid_utils.compat.uuid7
 
 

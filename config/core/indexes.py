@@ -43,7 +43,8 @@ class AddCheckWithoutLock(AddConstraintNotValid):
 class AddFields(Operation):
     """Add nullable fields without defaults, as `{model: {name: field}}`, in one short transaction.
 
-    Consecutive `AddField` operations compute the models again for each field, while the previous field locks the table.
+    Separate `AddField` operations would lock the table for longer, because Django computes all models again for each of
+    them.
     """
 
     def __init__(self, fields: dict[str, dict[str, Any]]) -> None:
@@ -78,11 +79,11 @@ def drop(schema_editor: Any, name: str) -> None:
 
 
 def add_for_postgresql(name: str, definition: str) -> migrations.RunPython:
-    """Return an operation that creates an index on PostgreSQL only, such as `table USING gin (column)`."""
+    """Return an operation that creates an index, such as `table USING gin (column)`, only on PostgreSQL."""
 
     def forwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
         if schema_editor.connection.vendor == "postgresql":
-            if schema_editor.atomic_migration:  # a new database without users
+            if schema_editor.atomic_migration:  # a new database has no users
                 schema_editor.execute(f"CREATE INDEX {name} ON {definition}", params=None)
             else:
                 drop(schema_editor, name)

@@ -1,8 +1,7 @@
 """The strict JSON parser for all request bodies of both services.
 
-Python's own decoder accepts duplicate keys, NaN, unlimited nesting, NUL characters, and lone surrogates. Each of these
-crashes some parsers, or has a different meaning in some languages. So this parser rejects a body with any of them
-before the body reaches a serializer.
+Python's decoder accepts duplicate keys, NaN, unlimited nesting, NUL characters, and lone surrogates. Other parsers
+crash on them, or interpret them differently. So this parser rejects such a body.
 """
 
 import json
@@ -21,7 +20,7 @@ BODY_MAX_BYTES = 1_048_576
 DEPTH_MAX = 32
 MEMBERS_MAX = 10_000
 
-_LONGEST_INT64 = 20  # -9223372036854775808 has this number of characters
+_LONGEST_INT64 = 20  # the length of -9223372036854775808
 
 
 def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
@@ -80,7 +79,7 @@ def _too_many(members_max: int) -> MalformedJSON:
 
 
 def _check_extent(body: bytes, members_max: int) -> None:
-    """Reject nesting above DEPTH_MAX, and bodies that certainly have more than `members_max` items and fields.
+    """Reject nesting above DEPTH_MAX, and bodies whose commas and brackets show more than `members_max` items.
 
     An accepted body creates at most a few times `members_max` objects. See Note [Looking before decoding] in
     `config.core.json_text`.
@@ -140,6 +139,6 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
             document = _decoder.decode(text)
         except ValueError as error:
             raise MalformedJSON(f"The body is not valid JSON: {error}.") from error
-        if may_be_large or b"\\u" in body:  # NUL and half of a surrogate pair can occur only as escapes
+        if may_be_large or b"\\u" in body:  # only an escape can contain NUL or half of a surrogate pair
             _check_content(document, members_max)
         return document

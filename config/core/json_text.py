@@ -14,15 +14,14 @@ _NO_MARKS = bytes(set(range(256)) - set(b'"[]{},'))
 _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0}
 
 
-# Note [Looking before decoding] A document is checked before it is decoded. The decoder recurses to its full depth and
-# creates an object for each value. The check must run in linear time for any input, so it scans the bytes without
-# backtracking. A regular expression for strings backtracks to each quote if the last quote is missing: 40 kB of escaped
-# quotes blocked the interpreter for 3 s.
+# Note [Looking before decoding] Check a document before decoding it, because the decoder recurses to the full depth,
+# and creates an object for each value. The check runs in linear time, because it scans the bytes without backtracking.
+# A regular expression for strings can backtrack: 40 kB of escaped quotes blocked the interpreter for 3 s.
 
 
 def marks_of(body: bytes) -> bytes:
-    """Return the brackets, braces and commas of a document, and the quotes around its strings, in order."""
-    # Outside of a string, a backslash is invalid JSON, at which the decoder stops.
+    """Return the brackets, braces, and commas of a document, and the quotes around its strings, in order."""
+    # The decoder rejects a backslash outside of a string.
     return body.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _NO_MARKS)
 
 
@@ -31,7 +30,7 @@ def without_texts(marks: bytes) -> bytes:
 
 
 def depth(marks: bytes) -> int:
-    """Return a document's nesting depth. `marks` is the result of `marks_of`, without the marks inside strings."""
+    """Return a document's nesting depth. `marks` is the result of `marks_of`, without the contents of strings."""
     return max(accumulate(map(_STEPS.__getitem__, marks)), default=0)
 
 
@@ -46,10 +45,10 @@ def escaped(part: Any) -> str:
 
 
 def rfc3339(moment: datetime) -> str:
-    """Return an aware datetime as `2026-01-31T12:00:00.000000Z`: always with six decimals, always in UTC."""
+    """Format an aware datetime in UTC with six decimals: `2026-01-31T12:00:00.000000Z`."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
-    # Removes the offset `+00:00`; several times faster than a format string.
+    # Removing `+00:00` is several times faster than a format string.
     return moment.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
@@ -60,11 +59,10 @@ _MOMENT = re.compile(
 
 
 def parse_rfc3339(text: str) -> datetime | None:
-    """Parse an RFC 3339 `text` to a UTC datetime.
+    """Parse an RFC 3339 `text` to a UTC datetime. Return None for an invalid text.
 
-    Return None if it is not valid. Digits below microseconds are cut off.
-
-    A leap second is converted to the previous second, because Python does not support leap seconds.
+    Digits below microseconds are removed. A leap second becomes the previous second, because Python does not support
+    leap seconds.
     """
     match = _MOMENT.fullmatch(text)
     if match is None:
@@ -95,11 +93,11 @@ def _fallback(value: Any) -> Any:
 
 
 def render_json(content: Any) -> bytes:
-    """Return `content` as JSON bytes; UUIDs become strings, datetimes RFC 3339."""
+    """Return `content` as JSON bytes, with UUIDs as strings, and datetimes in RFC 3339 format."""
     return orjson.dumps(content, default=_fallback, option=orjson.OPT_PASSTHROUGH_DATETIME)
 
 
-# The integers that JSON parsers of all languages represent exactly (I-JSON, RFC 7493).
+# JSON parsers of all languages represent integers up to this value exactly (I-JSON, RFC 7493).
 SAFE_INTEGER_MAX = 2**53 - 1
 
 
@@ -116,9 +114,9 @@ def is_safe(number: int) -> bool:
 
 
 def _in_order(value: Any) -> Any:
-    """Sort the fields of a value. Replace numbers that orjson writes differently from RFC 8785."""
+    """Sort the fields of a value, and replace numbers that orjson formats differently from RFC 8785."""
     if isinstance(value, dict):
-        # RFC 8785 compares UTF-16 code units, in which U+1F600 comes before U+FF21.
+        # RFC 8785 sorts by UTF-16 code units. In this order, U+1F600 precedes U+FF21.
         return {name: _in_order(value[name]) for name in sorted(value, key=lambda name: name.encode("utf-16-be"))}
     if isinstance(value, list | tuple):
         return [_in_order(member) for member in value]
@@ -140,8 +138,8 @@ def _number_text(number: float) -> str:
 class JsonTextField(models.TextField):  # type: ignore[type-arg]
     """A model field for a JSON document that is stored as text. None is stored as NULL.
 
-    PostgreSQL's `jsonb` reorders keys and rewrites numbers (`1e300` is returned with 301 digits), which would
-    invalidate signatures and hashes. No query searches these documents, so text has no disadvantage.
+    PostgreSQL's `jsonb` reorders keys and rewrites numbers, which would invalidate signatures and hashes. No query
+    searches these documents.
     """
 
     def get_prep_value(self, value: Any) -> Any:

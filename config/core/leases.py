@@ -1,6 +1,6 @@
-"""Functions for queues in tables: claim due rows, update many rows in one statement, and isolate an item's error.
+"""Queues in tables: claim due rows, update many rows in one statement, and contain an item's error.
 
-A row's `due_at` is the earliest time of its next claim: the end of a lease, or of the wait before a retry.
+A row's `due_at` is the end of its lease, or of the delay before its retry. Workers can then claim the row.
 """
 
 import logging
@@ -23,10 +23,10 @@ _TOOK_TOO_LONG = frozenset({"55P03", "57014"})  # lock_not_available, query_canc
 
 
 def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedelta) -> QuerySet[Row]:
-    """Claim up to `limit` due rows of a queue, the longest waiting first; return the claimed rows.
+    """Claim up to `limit` due rows of a queue, the longest waiting first. Return the claimed rows.
 
-    This sets `due_at` to the end of the lease, and `claim` to a new id. Storing a result requires the current `claim`,
-    so a worker that was paused for longer than its lease can't store a result.
+    Sets `due_at` to the end of the lease, and `claim` to a new ID. Storing a result requires the current `claim`, so a
+    paused worker can't store a result after its lease.
     """
     claim, due_rows = uuid7(), queue.filter(due_at__lte=now)
     with transaction.atomic():
@@ -41,18 +41,17 @@ def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedel
 def update_each(
     model: type[Model], *, match: Sequence[str], change: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> int:
-    """Update many rows of `model`; return the number of updated rows.
+    """Update many rows of `model`. Return the number of updated rows.
 
-    Each item of `rows` contains the values of the fields in `match`, which select the row, then the new values of the
-    fields in `change`. The statement is a join with a list of values. The ORM's `bulk_update` generates a CASE with a
-    branch per row for every column, which is 7 times slower for 500 rows.
+    Each item of `rows` contains the values of the `match` fields, then the new values of the `change` fields. This is 7
+    times faster than `bulk_update` for 500 rows, because the statement joins a list of values.
     """
     if not rows:
         return 0
     connection = connections[router.db_for_write(model)]
     quote = connection.ops.quote_name
     fields = [model._meta.get_field(name) for name in (*match, *change)]
-    # PostgreSQL treats an untyped literal in VALUES as text; on SQLite, a CAST would convert a time to a number.
+    # PostgreSQL treats an untyped literal in VALUES as text. On SQLite, a CAST would convert a time to a number.
     typed = connection.vendor == "postgresql"
     marks = ", ".join(f"CAST(%s AS {field.db_type(connection)})" if typed else "%s" for field in fields)
     table = quote(model._meta.db_table)
@@ -70,17 +69,16 @@ def update_each(
         for field, value in zip(fields, row, strict=True)
     ]
     with connection.cursor() as cursor:
-        # The SQL contains only names of columns and placeholders; the values are parameters.
+        # The SQL contains only column names and placeholders, so injection is impossible.
         cursor.execute(f"UPDATE {table} SET {changes} FROM (VALUES {values}) AS given WHERE {condition}", parameters)  # noqa: S608
         return int(cursor.rowcount)
 
 
 def contain(error: Exception, kind: str, key: object) -> str:
-    """Log an exception of one queue item, and return the name of its type. Re-raise errors of the database.
+    """Log an exception of a queue item, and return the name of its type. Re-raise errors of the database.
 
-    A timeout of a lock or statement is not raised, because the database is available, and other items may succeed.
-
-    The log line contains the type and the stack frames. It excludes the message, which may quote personal data.
+    Timeouts of locks and statements are not raised, because other items may succeed. The log line excludes the
+    exception's message, which may contain personal data.
     """
     took_too_long = getattr(error.__cause__, "sqlstate", "") in _TOOK_TOO_LONG
     if (is_away(error) and not took_too_long) or isinstance(error, ProgrammingError):

@@ -1,8 +1,8 @@
-"""State machines: declared transitions, a history row per transition, and `transition_to`, which alone writes a status.
+"""State machines with declared transitions and a history. Only `transition_to` writes a status.
 
 An app declares a `Machine` and an append-only history, and derives its model from `StatefulModel`. In one transaction,
 `transition_to` compares and sets the status, sets derived columns, writes the history row, calls the followers, and
-records the event. If two transitions race, one succeeds, and the other fails because the row has changed.
+records the event. If two transitions race, one of them fails.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -22,21 +22,21 @@ from config.core.json_text import JsonTextField
 
 
 class Role(StrEnum):
-    OWNER = "owner"  # the owner of the record
-    REVIEWER = "reviewer"  # a reviewer with permission to decide
+    OWNER = "owner"
+    REVIEWER = "reviewer"  # has permission to decide
     EITHER = "either"
     SYSTEM = "system"  # a management command, never a request
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The actor of a transition, from authenticated data only."""
+    """The actor of a transition. All values were authenticated."""
 
     user: Any  # the account, or None for the system and for a scoring model
     credential: str  # for example `api_key:4fT…`, `admin`, `command:expire_applications`
     second_factor: bool = False  # True if the log-in used a second factor
     limited: bool = False  # True for a scoped credential, which can't make decisions
-    is_model: bool = False  # True for a scoring model, which can make the transitions that the record's rules allow
+    is_model: bool = False  # True for a scoring model, which can make only the transitions that the record permits
 
     @property
     def is_system(self) -> bool:
@@ -93,7 +93,7 @@ class Machine:
         return tuple(self.transitions)
 
     def moves_from(self, status: str) -> Mapping[str, Role]:
-        return self.transitions.get(status, {})  # a status that a different version wrote has no transitions here
+        return self.transitions.get(status, {})  # a status of another version has no transitions
 
 
 class ReviewerRequired(ApiError):
@@ -130,7 +130,7 @@ class InvalidTransition(ApiError):
 
 
 class StatusHistory(models.Model):
-    """A status change. The caller chose the text of `changed_by`. `principal` and `credential` were authenticated."""
+    """A status change. The caller chooses `changed_by`. `principal` and `credential` are authenticated."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     position = models.PositiveIntegerField(help_text="The number of the status change, from 1.")
@@ -155,7 +155,7 @@ class StatusHistory(models.Model):
     credential = models.CharField(
         max_length=80, help_text="The credential that was used, such as `api_key:…` or `jwt:…`."
     )
-    # The code of the reason. Histories that store codes override this attribute.
+    # Histories with reason codes override this attribute.
     reason_code: Any = None
 
     class Meta:
@@ -174,25 +174,24 @@ class Transition:
     now: datetime
     reason: str | None = None
     metadata: Any = None
-    # The record that the transition completes, such as a counteroffer, whose creation was the decision.
+    # The record that the transition completes, such as a counteroffer. Its creation was the decision.
     completes: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """An action of another package that runs in the transaction of a transition.
+    """An action of another package in the transaction of a transition.
 
-    The `ready` of an app sets the followers of a model, so that the model does not import those packages.
+    The app's `ready` sets the followers of a model, so that the model does not import other packages.
     """
 
     # The statuses that trigger the action, after a transition or a creation. None means every status.
     to: Collection[str] | None = None
-    # This is called before the first write. It returns further columns to set, or raises ApiError to reject the
-    # transition.
+    # Returns further columns to set, or raises ApiError to reject the transition, before the first write.
     before: Callable[[Any, Transition], Mapping[str, Any]] | None = None
-    # This is called with the written record, its history row, and the transition.
+    # The arguments are the written record, its history row, and the transition.
     after: Callable[[Any, Any, Transition], None] | None = None
-    # `follow_creation` calls this with the created record and the time.
+    # The arguments are the created record and the time.
     created: Callable[[Any, datetime], None] | None = None
 
 
@@ -211,7 +210,7 @@ def _insert(row: models.Model) -> None:
 
 
 class StatefulModel(models.Model):
-    """A record whose status only changes through `transition_to`.
+    """A record whose status changes only through `transition_to`.
 
     A model defines `machine`, the error `invalid_transition`, and a `StatusHistory` whose foreign key to the model has
     the related name `history`. It implements `check_transition`, `require_reasons` (the required reasons),
@@ -234,14 +233,14 @@ class StatefulModel(models.Model):
         abstract = True
 
     def requestable(self) -> list[str]:
-        """Return the statuses to which users can change the record now."""
+        """Return the statuses that users can request now."""
         return [to for to, role in self.machine.moves_from(self.status).items() if role is not Role.SYSTEM]
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         raise NotImplementedError
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ApiError if a required reason of a transition is missing. This is also called for proposals."""
+        """Raise ApiError if a required reason is missing. Also called for proposals."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         """Return further columns that a transition sets. Raises ApiError if required data is missing."""
@@ -265,7 +264,7 @@ class StatefulModel(models.Model):
         cls.followers, cls.update_row, cls.insert_row = followers, update_row, insert_row
 
     def follow_creation(self, now: datetime) -> None:
-        """Call the followers of this record's creation. This requires the transaction that creates the record."""
+        """Call the followers of this record's creation, in the transaction that creates the record."""
         for follower in self.followers:
             if follower.created is not None and (follower.to is None or self.status in follower.to):
                 follower.created(self, now)
@@ -275,7 +274,7 @@ class StatefulModel(models.Model):
         return type(self).update_row(type(self), where=as_read, values=columns)
 
     def lost_race(self, to: str) -> Exception:
-        """Reload the record; return the error for a transition that lost a race."""
+        """Reload the record, and return the error for a transition that lost a race."""
         self.refresh_from_db(fields=["status", "moves"])
         return self.invalid_transition.between(self, to)
 
@@ -291,19 +290,19 @@ class StatefulModel(models.Model):
         changes: Mapping[str, Any] | None = None,
         completes: Any = None,
     ) -> Any:
-        """Change the status, write the history row and the event, and update this instance; return the history row.
+        """Change the status, write the history row and the event, and update this instance. Return the history row.
 
-        `changed_by` is a text of the caller, by default the actor's id. `changes` are further columns to set. With
-        `completes`, `check_transition` is not called, because it was called when that record was created. This
-        requires a transaction, which can contain related writes. Raises the error of `check_transition`, or of
-        `lost_race` if the stored record has changed. The transaction remains usable after an error.
+        `changed_by` is the caller's text, by default the actor's ID. `changes` are further columns to set. With
+        `completes`, `check_transition` is not called, because the creation of that record called it. The caller opens
+        the transaction, which remains usable after an error. Raises the error of `check_transition`, or of `lost_race`
+        after a concurrent change.
         """
         if completes is None and (refusal := self.check_transition(to, actor)):
             raise refusal
         self.require_reasons(to, reason=reason, metadata=metadata)
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
-        # The history must be in order, even if the machine's clock was set back.
+        # The times in the history must increase, even if the clock was set back.
         now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
         transition = Transition(to, actor, changed_by, now, reason, metadata, completes)
         columns = {"status": to, "moves": self.moves + 1, "updated_at": now, **self.derived_columns(transition)}
@@ -312,7 +311,7 @@ class StatefulModel(models.Model):
             if follower.before is not None:
                 columns |= follower.before(self, transition)
         columns |= changes or {}
-        # This also compares `moves`, because the record may have left its status and returned to it.
+        # Compare `moves`, because the record may have changed and returned to this status.
         if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
             raise self.lost_race(to)
         history, parent = _history_of(type(self))

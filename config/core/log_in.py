@@ -7,13 +7,12 @@ from django.http import HttpRequest
 
 from config.core.encryption import opened, seal
 
-# Session key: the id of the authenticator or passkey of this log-in, see `identity.accounts.codes`.
+# This session key contains the ID of the log-in's authenticator or passkey (see `identity.accounts.codes`).
 SECOND_FACTOR = "second_factor"
 BY_ISSUER = "issuer"  # the value of SECOND_FACTOR if the issuer of `STAFF_OIDC` checked the second factor
-# Session key: the id of the `IssuerSession` of a log-in at that issuer. If the row is deleted, the session ends.
+# This session key contains the ID of the log-in's `IssuerSession`. Deleting the row ends the session.
 ISSUER_SESSION = "issuer_session"
-# The place for encryption excludes the session's key, because Django does not pass the key to a serializer. A reader of
-# the table can read the keys anyway.
+# The place excludes the session's key, because Django does not pass the key to a serializer.
 PLACE = "django_session|session_data"
 
 
@@ -27,11 +26,11 @@ def gave_second_factor(request: HttpRequest) -> bool:
 
 
 class SealedSessions:
-    """Encrypts session data, in which allauth stores the secret of an authenticator that is being added."""
+    """Serializes and encrypts session data, because allauth stores secrets of new authenticators in the session."""
 
-    def dumps(self, held: dict[str, Any]) -> bytes:
-        return seal(json.dumps(held, separators=(",", ":")).encode(), PLACE)
+    def dumps(self, data: dict[str, Any]) -> bytes:
+        return seal(json.dumps(data, separators=(",", ":")).encode(), PLACE)
 
     def loads(self, content: bytes) -> dict[str, Any]:
-        held: dict[str, Any] = json.loads(opened(content, PLACE, kind="a session"))
-        return held
+        data: dict[str, Any] = json.loads(opened(content, PLACE, kind="a session"))
+        return data

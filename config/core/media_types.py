@@ -9,7 +9,7 @@ _QUALITY = re.compile(r";\s*q\s*=\s*([0-9]*\.?[0-9]*)\s*(?:;|$)", re.ASCII)
 def quality_of(media_type: str, accept: str) -> float:
     """Return the quality of a media type in an `Accept` header, from 0 to 1 (RFC 9110, section 12.5.1).
 
-    The most specific range applies. A parameter other than `q` is ignored. A `q` that is not a number is also ignored.
+    The most specific range applies. Parameters other than `q`, and invalid values of `q`, are ignored.
     """
     ranges = {"*": 0, "*/*": 0, f"{media_type.partition('/')[0]}/*": 1, media_type: 2}
     best = (-1, 0.0)
@@ -24,7 +24,7 @@ def quality_of(media_type: str, accept: str) -> float:
 
 
 def prefers(media_type: str, accept: str) -> bool:
-    """Check whether an `Accept` header lists a media type, with at least the quality of JSON. `*/*` is not enough."""
+    """Check whether an `Accept` header lists a media type with at least the quality of JSON. `*/*` is not enough."""
     names = {part.partition(";")[0].strip() for part in _QUOTED.sub('""', accept.lower()).split(",")}
     quality = quality_of(media_type, accept) if media_type in names else 0.0
     return quality > 0 and quality >= quality_of("application/json", accept)

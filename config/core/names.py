@@ -1,6 +1,6 @@
-"""Validation of displayed names (of lenders, offers, apps, keys, documents), and their comparison by appearance.
+"""Validation of displayed names (lenders, offers, apps, keys, documents), and their comparison by appearance.
 
-Personal names and addresses have looser rules, which accept all scripts: `clean_words`.
+Personal names and addresses have looser rules, which accept all scripts (`clean_words`).
 """
 
 import re
@@ -16,14 +16,13 @@ from django.db import IntegrityError, transaction
 
 from config.core.digest import digest_of
 
-# Characters without a glyph: Unicode's Default_Ignorable_Code_Point outside of category Cf, and blanks of other
-# categories, such as the Braille blank, the null note head, and the blanks of Khitan and Egyptian texts.
+# These characters have no glyph: Default_Ignorable_Code_Point outside of category Cf, and blanks of other categories.
 _UNSEEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _BLANKS = "\u2800\ufffc\U00016fe4\U00013441\U00013442\U0001d159"
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + _BLANKS).union(
     *(map(chr, codes) for codes in _UNSEEN_RANGES)
 )
-# Letters in black circles and squares, in flags, and small capitals. Neither NFKC nor the confusables replace them.
+# NFKC and the confusables do not replace these letters in circles, squares, and flags, or small capitals.
 _DRAWN_LETTER = re.compile(
     "(?:NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER|REGIONAL INDICATOR SYMBOL LETTER|LATIN LETTER SMALL CAPITAL)"
     " ([A-Z])"
@@ -33,7 +32,7 @@ LISTED_MAX = 20
 
 
 class NameTaken(Exception):
-    """Another record has this name, or a name that looks like it."""
+    """Another record has this name or a similar name."""
 
 
 def clean_name(text: str) -> str:
@@ -51,12 +50,12 @@ def clean_name(text: str) -> str:
 
 
 _JOINERS = "\u200c\u200d"  # ZERO WIDTH NON-JOINER and JOINER
-# Keyboards for these scripts also insert joiners without a visible effect.
+# Keyboards for these scripts can insert joiners without a visible effect.
 _SCRIPTS_WITH_JOINERS = {
     "ARABIC", "BENGALI", "DEVANAGARI", "GUJARATI", "GURMUKHI", "KANNADA", "KHMER", "MALAYALAM", "MONGOLIAN", "MYANMAR",
     "ORIYA", "SINHALA", "SYRIAC", "TAMIL", "TELUGU", "TIBETAN",
 }  # fmt: skip
-# Keyboards for these scripts insert a zero-width space between words, which is never visible.
+# Keyboards for these scripts insert invisible zero-width spaces between words.
 _SCRIPTS_WITHOUT_SPACES = {"KHMER", "LAO", "MYANMAR", "THAI"}
 _ZERO_WIDTH_SPACE = "\u200b"
 _LIKE_A_SPACE = "\u2800\u3164\uffa0"  # users type these fillers in place of a space
@@ -69,7 +68,7 @@ def clean_words(text: str) -> str:
     Letters of every script are accepted. Joiners are accepted where RFC 5892 (CONTEXTJ) allows them, as in Persian and
     Sinhala names. A joiner without an effect is removed if it follows a letter of a script with joiners. A zero-width
     space is removed in a script without spaces. Raises ValueError, with the reason, for a blank text, and for line
-    breaks, control, and bidirectional characters. Variation selectors, which some names need, are accepted.
+    breaks, control, and bidirectional characters.
     """
     kept: list[str] = []
     for position, character in enumerate(text):
@@ -97,15 +96,15 @@ def _joins(text: str, position: int) -> bool:
 
 
 def _script_of(character: str) -> str:
-    """Return the first word of a character's name, which is the script of a letter."""
+    """Return the first word of a character's name. For a letter, this is the script."""
     return unicodedata.name(character, "").partition(" ")[0]
 
 
 def skeleton(text: str) -> str:
     """Return the skeleton of a name, for comparison by appearance (Unicode TR 39).
 
-    It is the name in NFKC, without invisible characters and case, and with look-alikes merged. Users can confuse two
-    names with the same skeleton. Use the skeleton only for comparison, and store `name_key`.
+    The skeleton is the name in NFKC, without invisible characters and case, and with look-alikes replaced. Names with
+    the same skeleton look alike. Use the skeleton only for comparison, and store `name_key`.
     """
     seen = "".join(
         _plain_letter(character)
@@ -116,15 +115,15 @@ def skeleton(text: str) -> str:
 
 
 def name_key(text: str, scope: object = "") -> str:
-    """Return the SHA-256 of a name's skeleton in hexadecimal: 64 characters for a unique column.
+    """Return the SHA-256 of a name's skeleton in hex.
 
-    With a scope, such as the id of a lender, names are unique within it.
+    With a scope, such as a lender's ID, names are unique within the scope.
     """
     return digest_of(f"{scope}\n{skeleton(text)}" if scope else skeleton(text))
 
 
 def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
-    """Save a record with its name's key. Raises NameTaken, even if a concurrent request used the name first."""
+    """Save a record with its name's key. Raises NameTaken, also after a race with another request."""
     record.name_key = name_key(record.name, scope)
     with unique_name(type(record)._default_manager.exclude(pk=record.pk), record.name_key):
         record.save(**options)
@@ -132,7 +131,7 @@ def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
 
 @contextmanager
 def unique_name(others: Any, key: str | None) -> Iterator[None]:
-    """Raise NameTaken if the block violates a unique constraint, and a record in `others` has the key."""
+    """Raise NameTaken if the block violates a unique constraint because a record in `others` has the key."""
     try:
         with transaction.atomic():
             yield
@@ -143,7 +142,7 @@ def unique_name(others: Any, key: str | None) -> Iterator[None]:
 
 
 def check_keys(records: Any) -> list[checks.CheckMessage]:
-    """Return a warning for `doctor` that lists the records whose names look like an older record's name."""
+    """Return a warning for `doctor` with the records whose names look like the name of an older record."""
     names = [
         f"{record.name} ({record.pk})"
         for record in records.filter(name_key__isnull=True).exclude(name="").order_by("pk")
@@ -176,9 +175,9 @@ def _plain_letter(character: str) -> str:
 def _skeleton_of_word(word: str) -> str:
     """Return the skeleton of one word.
 
-    A capital of another script can look like a Latin capital although their small letters differ, such as Cyrillic VE.
-    So look-alikes are replaced before the case is folded in two cases: the word has Latin letters, or all of its
-    letters look like Latin letters. The small letter `i` is compared as its capital, which looks like `l`.
+    Capitals can look alike although their small letters differ, such as Cyrillic VE and B. So for words with Latin
+    letters or only Latin look-alikes, look-alikes are replaced before the case is folded. The letter `i` is replaced
+    with `l`, because the capital of `i` looks like `l`.
     """
     looks = _replaced(word)
     if any(character.isascii() and character.isalpha() for character in word) or looks.isascii():
@@ -194,7 +193,7 @@ def _replaced(word: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    from confusable_homoglyphs.confusables import confusables_data  # 1 MB, needed only for new names
+    from confusable_homoglyphs.confusables import confusables_data  # loads 1 MB, which only new names need
 
     # The package encloses right-to-left characters in left-to-right marks.
     similar = {
@@ -203,8 +202,8 @@ def _prototypes() -> dict[str, str]:
     }
     prototypes = {}
     for source, others in similar.items():
-        # A prototype's entry lists all of its sources. A source's entry lists its prototype. If two entries list only
-        # each other, the longer text is the prototype.
+        # The entry of a prototype lists its sources, and the entry of a source lists its prototype. If two entries list
+        # only each other, the longer text is the prototype.
         if len(source) == 1 and len(others) == 1:
             is_pair = len(similar.get(others[0], ())) <= 1
             prototypes[source] = max(source, others[0], key=lambda text: (len(text), text)) if is_pair else others[0]

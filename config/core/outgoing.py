@@ -2,7 +2,7 @@
 
 The library `requests` limits each wait, but not the sum of all waits, so a server that sends single bytes could block a
 thread forever. Here, the sockets of the connection pool check the limits of the current exchange before each operation.
-Redirects are not followed. Proxies, cookies, and log-ins from the process environment are not used.
+Redirects, proxies, cookies, and log-ins from the environment are ignored.
 """
 
 import re
@@ -40,7 +40,7 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 class NoAnswer(Exception):
     """No complete response arrived. `word` is connect, tls, timeout, reset, stopped, too_large or unreadable.
 
-    `was_sent` is False if no byte of the request was sent. `status` is the status code, or 0 if none arrived.
+    `was_sent` is False if no byte was sent. `status` is 0 if no status code arrived.
     """
 
     def __init__(self, word: str, *, was_sent: bool, status: int = 0) -> None:
@@ -59,11 +59,11 @@ class Answer:
 
 @dataclass(slots=True)
 class Exchange:
-    """The limits and the progress of one request and its response. Its sockets read and update this object."""
+    """The limits and the progress of a request and its response. The sockets read and update this object."""
 
     ends_at: float
     connect_seconds: float
-    max_bytes: int  # limit of the received bytes, including headers
+    max_bytes: int  # includes headers
     resolve: Resolve
     ca_file: str = ""
     is_stopped: Callable[[], bool] | None = None
@@ -74,12 +74,12 @@ class Exchange:
     word: str = ""
 
     def end(self, word: str) -> OSError:
-        """Record the reason why the exchange ends; return the error to raise."""
+        """Record why the exchange ends, and return the error to raise."""
         self.word = self.word or word
         return TimeoutError(word) if word == "timeout" else OSError(word)
 
     def seconds_left(self) -> float:
-        """Return the seconds for which the next operation may wait; raises OSError after the deadline or a stop."""
+        """Return the maximum wait of the next operation in seconds. Raises OSError after the deadline or a stop."""
         if self.is_stopped is not None and self.is_stopped():
             raise self.end("stopped")
         left = self.ends_at - time.monotonic()
@@ -94,7 +94,7 @@ class Exchange:
 
     @property
     def status(self) -> int:
-        """Return the status code of the final response, or 0 before it arrives. Interim responses (1xx) are skipped."""
+        """Return the status code of the final response, or 0 before it arrives. Interim responses (1xx) are ignored."""
         line = _STATUS_LINE.match(self.head)
         while line and line[1].startswith(b"1"):
             end = _END_OF_HEAD.search(self.head, line.end(1))
@@ -106,7 +106,7 @@ _current: ContextVar[Exchange] = ContextVar("exchange")
 
 
 class _LimitedSocket(socket.socket):
-    """A socket that waits no longer than the deadline of this thread's current exchange."""
+    """A socket that waits at most until the deadline of this thread's current exchange."""
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
         exchange = _current.get()
@@ -143,7 +143,7 @@ def _tls_context(ca_file: str, _system_paths: ssl.DefaultVerifyPaths) -> ssl.SSL
 
 
 def _connect(host: str, port: int) -> _LimitedSocket:
-    """Connect to an address of `host` within the limits of the current exchange; raises OSError."""
+    """Connect to an address of `host` within the limits of the current exchange. Raises OSError."""
     exchange = _current.get()
     exchange.is_new_connection = True
     ends_at = min(exchange.ends_at, time.monotonic() + exchange.connect_seconds)
@@ -171,12 +171,12 @@ class _TlsConnection(HTTPSConnection):
         exchange = _current.get()
         connected = _connect(self.host, self.port)
         context = _tls_context(exchange.ca_file, ssl.get_default_verify_paths())
-        connected.settimeout(exchange.seconds_left())  # this limits the handshake as a whole
+        connected.settimeout(exchange.seconds_left())  # limits the complete handshake
         try:
             self.sock = context.wrap_socket(connected, server_hostname=self.host)
         except TimeoutError as error:
             raise exchange.end("timeout") from error
-        except (OSError, ValueError) as error:  # ValueError if a certificate can't contain the host name
+        except (OSError, ValueError) as error:  # a certificate can't contain some host names, which raises ValueError
             raise exchange.end("tls") from error
         self.is_verified = True
 
@@ -197,7 +197,7 @@ class Adapter(HTTPAdapter):
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
 
 
-_adapters = threading.local()  # one adapter per thread, so that a connection serves one exchange at a time
+_adapters = threading.local()  # a connection serves only one exchange at a time
 
 
 def exchange(
@@ -211,11 +211,11 @@ def exchange(
     ca_file: str = "",
     is_stopped: Callable[[], bool] | None = None,
 ) -> Answer:
-    """Send a GET or a POST and read its response, all within `seconds`; raises NoAnswer.
+    """Send a GET or a POST and read its response within `seconds`. Raises NoAnswer.
 
-    The response body may have up to `max_bytes`. `is_stopped` is called about once per second; if it returns True, the
-    exchange ends. A POST is sent once, over a new connection. A GET is repeated if its reused connection had been
-    closed.
+    The body of the response may have up to `max_bytes`. The exchange ends if `is_stopped`, which is called about once
+    per second, returns True. A POST uses a new connection, and is sent once. A GET is repeated if its reused connection
+    was closed.
     """
     limits = Exchange(
         ends_at=time.monotonic() + seconds,
@@ -249,14 +249,14 @@ def send(
     body: bytes = b"",
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """Send one request within `limits`; raises NoAnswer."""
+    """Send one request within `limits`. Raises NoAnswer."""
     if not all(f"{name}: {value}".isprintable() for name, value in (headers or {}).items()):
         raise NoAnswer("unreadable", was_sent=False)
     content = bytearray()
     token = _current.set(limits)
     try:
         request = requests.Request(method, url, headers=dict(headers or {}), data=body or None).prepare()
-        request.url = url  # unchanged: `prepare` removes dot segments
+        request.url = url  # `prepare` would remove dot segments
         with adapter.send(request, stream=True) as response:
             while piece := response.raw.read(min(_TLS_RECORD_BYTES, max_body_bytes + 1), decode_content=False):
                 content += piece
@@ -283,18 +283,17 @@ def _word_of(error: BaseException, limits: Exchange) -> str:
 
 
 def resolve_by_system(host: str) -> list[Address]:
-    """Return the distinct addresses of a name; raises OSError if it has none."""
+    """Return the distinct addresses of a name. Raises OSError if none exists."""
     addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    # Only link-local addresses have a scope such as %eth0. `config.clients.addresses` blocks their range.
+    # Only link-local addresses have a zone such as %eth0, and `config.clients.addresses` blocks these addresses.
     return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in addresses))
 
 
 def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:
     """Return the addresses that `resolve` finds for a name within `seconds`, or an empty list.
 
-    If `host` is an IP address, it is returned without a call of `resolve`.
-
-    The system's resolver can't be interrupted, so it runs in a thread. After the time limit, the thread is abandoned.
+    An IP address is returned without a call of `resolve`. The system's resolver can't be interrupted, so after the time
+    limit its thread is abandoned.
     """
     with suppress(ValueError):
         return [ip_address(host)]

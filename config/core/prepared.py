@@ -1,12 +1,10 @@
 """Statements that the ORM compiles once, for the most frequent reads and writes.
 
-For a query of constant shape, the ORM spends most of its time on generating the same SQL again. This module builds a
-queryset with slots in place of its arguments, compiles it once per database, and then only executes the SQL. All other
-code uses the ORM directly.
+The ORM spends most of its time on generating SQL. This module builds a queryset with slots for its arguments, compiles
+the SQL once per database, and reuses the SQL.
 
-On PostgreSQL, the driver's own cursor executes the SQL. It sends arguments separately, and the server prepares frequent
-statements. Django's cursor writes the arguments into the SQL. This module uses Django's cursor on other databases, and
-while a test or an execute wrapper records the statements.
+On PostgreSQL, the driver's own cursor sends arguments separately, so that the server can prepare statements. Other
+databases use Django's cursor, and so does every statement that a test or an execute wrapper records.
 """
 
 import inspect
@@ -28,19 +26,18 @@ from config.core.json_text import JsonTextField
 
 Row = tuple[Any, ...]
 Record = TypeVar("Record", bound=models.Model)
-# Django writes `limit` and `offset` into the SQL as digits. During compilation, these unusual numbers mark both
-# positions.
+# Django writes `limit` and `offset` as digits. The compiler finds their positions by these unusual numbers.
 _DIGITS = {"limit": 730_001_173, "offset": 730_002_173}
-# Django's converters for these fields expect text, as its own cursor returns it.
+# Django's converters for these fields expect text.
 _READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)
 
 
 def execute(
     connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True
 ) -> tuple[list[Row], int]:
-    """Execute a statement; return its rows, and the number of returned or changed rows.
+    """Execute a statement. Return its rows, and the number of returned or changed rows.
 
-    `binary` must be False if a column has a type in `_READ_AS_TEXT`.
+    `binary` must be False if a column's type is in `_READ_AS_TEXT`.
     """
     if connection.vendor != "postgresql" or connection.queries_logged or connection.execute_wrappers:
         with connection.cursor() as watched:
@@ -53,14 +50,12 @@ def execute(
         try:
             cursor.execute(cast("Any", sql), parameters, binary=binary)
         except psycopg.errors.FeatureNotSupported:
-            # A migration changed a column's type after the statement was prepared. In a transaction, this raises the
-            # error, and the rollback discards prepared statements. Outside of a transaction, this executes the
-            # statement again without preparation.
+            # A migration changed a column's type after the statement was prepared. A transaction can't retry, and its
+            # rollback discards the prepared statements.
             if connection.in_atomic_block:
                 raise
             cursor.execute(cast("Any", sql), parameters, binary=binary, prepare=False)
-        # Without a result set, `rownumber` is None. `description` is None, too, but with a result set it creates an
-        # object for each column.
+        # `rownumber` is None without a result set, and reading it is faster than reading `description`.
         return cursor.fetchall() if cursor.rownumber is not None else [], cursor.rowcount
 
 
@@ -78,7 +73,7 @@ class _Slot(Value):
         self.name = name
 
     def resolve_expression(self, *_args: Any, **_options: Any) -> "_Slot":
-        return self  # it references no column
+        return self  # this expression has no columns to resolve
 
     def as_sql(self, *_args: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
         return "%s", [self]  # `_compile` finds the slot among the parameters
@@ -86,28 +81,27 @@ class _Slot(Value):
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """SQL for one database. `parameters` lists slot names and constants. `converters` convert columns to values."""
+    """SQL for one database. `parameters` contains slot names and constants. `converters` convert columns to values."""
 
     sql: str
     parameters: tuple[tuple[str | None, Any], ...]
     converters: tuple[tuple[int, tuple[Callable[..., Any], ...], Any], ...]
-    encrypted: tuple[tuple[int, Any, int], ...]  # a column's position, its field, and the position of the primary key
+    encrypted: tuple[tuple[int, Any, int], ...]  # position of a column, its field, position of the primary key
     binary: bool
 
 
 def _fragment(value: Any, _expression: Any, _connection: Any) -> Any:
-    """Convert a stored JSON document to a fragment for the response, without parsing the document."""
+    """Convert a stored JSON document to a fragment of the response without parsing."""
     return value if value is None else orjson.Fragment(value)
 
 
 class PreparedSelect:
-    """A SELECT of constant shape, compiled at its first use.
+    """A SELECT that is compiled at its first use.
 
-    `build` accepts named arguments and returns a queryset. `arguments` lists the names if the signature does not.
-    `build` is called once, so it may use arguments only as filter values, and `limit` and `offset` only as bounds of a
-    slice. JSON documents are returned as fragments for `render_json`, or as Python values if `parsed` is True.
-    Decrypting an encrypted column requires the primary key, which must be among the columns. With `PreparedGet`, the
-    instance decrypts the column.
+    `build` accepts named arguments, and returns a queryset. Without `arguments`, the signature of `build` defines their
+    names. `build` is called only once, so it may use arguments only as filter values, and `limit` and `offset` only as
+    bounds of a slice. JSON documents are returned as fragments for `render_json`, or with `parsed` as Python values.
+    Encrypted columns require the primary key among the columns.
     """
 
     def __init__(
@@ -131,7 +125,7 @@ class PreparedSelect:
         return rows[0] if rows else None
 
     def rows(self, **arguments: Any) -> list[Row]:
-        """Execute the statement with these arguments; return tuples in the order of the requested columns."""
+        """Execute the statement with these arguments. Return tuples in the order of the requested columns."""
         connection = connections[router.db_for_read(self._queryset.model)]
         statement = self._statements.get(connection.alias)
         if statement is None:
@@ -179,7 +173,7 @@ class PreparedSelect:
 
 
 class PreparedGet(Generic[Record]):
-    """A SELECT of constant shape. A call returns the first model instance, or None.
+    """A SELECT that returns the first model instance, or None.
 
     `annotations` lists the queryset's annotations that become attributes. `defer` lists the columns to omit.
     """
@@ -213,12 +207,12 @@ class PreparedGet(Generic[Record]):
 
 
 def insert(record: models.Model) -> None:
-    """Insert a new instance, like `save()`, but without its queries and signals."""
+    """Insert a new instance without the queries and signals of `save()`."""
     insert_all([record])
 
 
 def insert_all(records: Sequence[models.Model]) -> None:
-    """Insert new instances of a model in one statement, without signals. An empty sequence has no effect."""
+    """Insert new instances of a model in one statement, without signals. Accepts an empty sequence."""
     if not records:
         return
     model = type(records[0])
@@ -244,9 +238,9 @@ def _insertion(model: type[models.Model], alias: str, rows: int) -> tuple[str, l
 
 
 def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
-    """Set columns in the rows whose fields equal `where`; return the number of rows. Sends no signals.
+    """Set columns in the rows whose fields equal `where`, without signals. Return the number of rows.
 
-    The value of a foreign key can be an instance, as in `QuerySet.update`.
+    The value of a foreign key can be an instance.
     """
     alias = router.db_for_write(model)
     connection = connections[alias]
@@ -266,7 +260,7 @@ def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mappi
 def _updating(
     model: type[models.Model], alias: str, conditions: tuple[str, ...], columns: tuple[str, ...]
 ) -> tuple[str, list[tuple[bool, str, Any]]]:
-    """Generate an UPDATE with Django. Returns the SQL, and `(is new value, slot name, constant)` for each parameter."""
+    """Generate an UPDATE with Django. Return the SQL, and `(is new value, slot name, constant)` for each parameter."""
     wanted = {name: _Slot(name) for name in conditions}
     query = cast("UpdateQuery", model._default_manager.using(alias).filter(**wanted).query.chain(UpdateQuery))
     query.add_update_values({name: _Slot(name) for name in columns})

@@ -1,7 +1,6 @@
 """The register of personal data: the data subject and the kind of erasure for every field of every table.
 
-Each app declares its own tables, and the tables of its dependencies, in `privacy.py` (`personal_data` of the
-AppConfig). Masking, erasure, and `manage.py personal_data` use only this register.
+Each app declares its tables, and the tables of its dependencies, in `privacy.py` (`personal_data` of the AppConfig).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,16 +14,14 @@ from django.db.models import Q
 
 from config.core.registration import declared
 
-# Kinds of erasure: set the field to null, replace it with an empty or random value, or delete the row.
+# An erasure sets a field to null, replaces it with an empty or random value, or deletes the row.
 NULL, REPLACE, DELETE_ROW = "null", "replace", "delete_row"
 
-# Legal grounds of GDPR Article 6(1).
 CONTRACT = "contract: Article 6(1)(b)"
 CONSENT = "consent: Article 6(1)(a)"
 LEGAL_OBLIGATION = "legal obligation: Article 6(1)(c)"
 LEGITIMATE_INTEREST = "legitimate interest: Article 6(1)(f)"
 
-# The default source of data.
 THE_PERSON = "the person, and their use of the account"
 EVERY_ROW = Q()
 
@@ -33,14 +30,13 @@ EVERY_ROW = Q()
 class Keep:
     """A ground to retain personal data after an erasure.
 
-    `rule` describes the records and their retention in plain words. `law` cites the laws, which pages show in small
-    print.
+    `rule` describes the records and their retention. `law` cites the laws.
     """
 
     ground: str
     rule: str
     law: str = ""
-    is_permanent: bool = False  # True if the values are retained forever, because proofs of them were issued
+    is_permanent: bool = False  # True if issued proofs require the values forever
 
 
 AUDIT_LOG = Keep(
@@ -57,9 +53,9 @@ class Treatment:
     kind: str
     erase: str = ""
     keep: Keep | None = None
-    is_masked: bool = False  # True if the back office masks the field for viewers without permission for personal data
-    is_secret: bool = False  # True for a password, a token, or a hash, which a copy of the data excludes
-    is_exported: bool = True  # True if a copy of the data includes the field
+    is_masked: bool = False  # True if viewers without permission for personal data see a mask in the back office
+    is_secret: bool = False  # True for passwords, tokens, and hashes, which exports exclude
+    is_exported: bool = True
 
 
 Fields = dict[str, Treatment]
@@ -67,12 +63,11 @@ Fields = dict[str, Treatment]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """The declaration of a table. `subject` is the lookup from a row to the id of its data subject.
+    """The declaration of a table. `subject` is the lookup from a row to the ID of its data subject.
 
-    `exported` selects the rows for a copy of the data. Rows that it excludes are about another applicant. If
-    `only_subject` is True, a partner's copy excludes the table. `kept_by` is the lookup to the record on which a `Keep`
-    depends. It is empty if the `Keep` depends on the account. If `by_value` is True, rows have no lookup to their
-    subject, and a step of the app erases them.
+    `exported` excludes rows about another applicant from a copy of the data. A partner's copy also excludes tables with
+    `only_subject`. `kept_by` is the lookup to the record on which a `Keep` depends, or empty for the account. With
+    `by_value`, rows have no lookup to their subject, and a step of the app erases them.
     """
 
     fields: Fields
@@ -113,7 +108,7 @@ def none(*names: str) -> Fields:
 
 
 def table(*groups: Fields, **options: Any) -> Table:
-    """Declare a table by groups of its fields, and the other attributes of `Table` by name.
+    """Declare a table from groups of fields and other attributes of `Table`.
 
     Raises ValueError if two groups contain the same field.
     """
@@ -155,7 +150,7 @@ def all_rows(model: Any) -> Any:
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select the rows of erased accounts. These rows are retained because a law requires them."""
+    """Select the rows of erased accounts that a law requires to retain."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()
@@ -164,7 +159,7 @@ def of_erased_accounts(rows: Any) -> Any:
 
 
 def erased_among(rows: Sequence[Any]) -> set[Any]:
-    """Return the keys of the rows whose account is erased. If the accounts are loaded, this needs no query."""
+    """Return the keys of the rows whose account is erased. Loaded accounts are not queried again."""
     accounts = [_loaded_account(row) for row in rows]
     if all(account is not None for account in accounts):
         return {row.pk for row, account in zip(rows, accounts, strict=True) if account.erased_at is not None}

@@ -5,9 +5,9 @@ from django.http import HttpRequest
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the caller's IP address in canonical spelling: the nearest address that is not a trusted proxy's.
+    """Return the caller's canonical IP address: the nearest address that is not a trusted proxy's.
 
-    If a proxy forwards a text such as `unknown` instead of an address, returns the address of the last trusted proxy.
+    If a proxy forwards a text instead of an address, return the address of the last trusted proxy.
     """
     meta = request.META
     peer = _canonical(str(meta.get("REMOTE_ADDR", "")))
@@ -25,14 +25,14 @@ def client_address(request: HttpRequest) -> str:
 
 
 def _without_port(hop: str) -> str:
-    """Return the address of `192.0.2.1:51234`, `[2001:db8::1]:443` or `[2001:db8::1]`; any other text unchanged."""
+    """Return the address of `192.0.2.1:51234`, `[2001:db8::1]:443`, or `[2001:db8::1]`. Return other text unchanged."""
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
 def _canonical(text: str) -> str:
-    """Return an IP address in the spelling of RFC 5952, IPv4-mapped as IPv4. Other texts are unchanged."""
+    """Return an IP address in the form of RFC 5952, and IPv4-mapped addresses as IPv4. Return other text unchanged."""
     try:
         address = ip_address(text)
     except ValueError:

@@ -16,7 +16,7 @@ _DOMAIN = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(?:\.{_LABEL})*\.?")
 
 
 def can_be_opened(address: str) -> bool:
-    """Check whether browsers can parse the host, the port, and the percent-escapes of a URI."""
+    """Check whether browsers can parse the host, the port, and the percent-encoding of a URI."""
     try:
         parts = urlsplit(address)
         return parts.port != 0 and not _BAD_ESCAPE.search(address) and _is_host(parts.netloc, parts.hostname or "")
@@ -25,7 +25,7 @@ def can_be_opened(address: str) -> bool:
 
 
 def _is_host(netloc: str, host: str) -> bool:
-    """Check for a domain name, or an IP address without a zone. Raises ValueError for a malformed IP address."""
+    """Check for a domain name, or an IP address without a zone. Raises ValueError for an invalid IP address."""
     if "[" in netloc:
         return bool(_IN_BRACKETS.fullmatch(netloc) and "%" not in host and ip_address(host))
     if _NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]):
@@ -35,8 +35,8 @@ def _is_host(netloc: str, host: str) -> bool:
 
 
 def _is_punycode(text: str) -> bool:
-    """Check whether browsers accept the rest of an `xn--` label (UTS 46). Raises ValueError if it can't be decoded."""
-    label = text.encode().decode("punycode")  # UnicodeError is a subclass of ValueError
+    """Check whether browsers accept the rest of an `xn--` label (UTS 46). Raises ValueError for invalid Punycode."""
+    label = text.encode().decode("punycode")  # raises UnicodeError, a subclass of ValueError
     is_canonical = label.encode("punycode").decode() == text and not label.isascii()
     joins = all(idna.valid_contextj(label, at) for at, sign in enumerate(label) if sign in _JOINERS)
     is_mapped = idna.uts46_remap(label, std3_rules=False, transitional=False) != label

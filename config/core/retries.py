@@ -4,19 +4,18 @@ import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# Seconds between attempts, as Standard Webhooks recommends. The first waits are short, for a restart of the receiver.
-# The total of 75.5 hours covers an outage during a weekend.
+# Seconds between attempts, as Standard Webhooks recommends. Their total of 75.5 hours covers an outage on a weekend.
 _SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
-# The share by which a random number changes each delay, so that retries after a common failure are spread.
+# A random part of each delay, so that retries after a common failure do not arrive together.
 JITTER = 0.10
 RETRY_AFTER_MAX = timedelta(hours=24)
 
 
 def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timedelta | None:
-    """Return the wait after this number of failed attempts; None after the last attempt.
+    """Return the delay after this number of failed attempts, or None after the last attempt.
 
-    A receiver's `Retry-After` can only make the wait longer.
+    `Retry-After` can only extend the delay.
     """
     if attempts >= len(DELAYS):
         return None
@@ -25,7 +24,7 @@ def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timede
 
 
 def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
-    """Return the delay in a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), or None if it is malformed."""
+    """Return the delay of a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date). None for an invalid value."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         digits = text.lstrip("0") or "0"

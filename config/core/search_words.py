@@ -1,4 +1,4 @@
-"""Splitting of stored and typed text into words for searches.
+"""Split stored and typed text into words for searches.
 
 A search ignores case, accents, and the kind of hyphen and apostrophe. A compound matches by its parts and as one word.
 """
@@ -7,17 +7,17 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-# Letters that Unicode does not decompose, with their usual replacement.
+# Unicode does not decompose these letters.
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
-# Passports, airline tickets, and users of keyboards without these letters spell them in this way.
+# Passports, airline tickets, and users without these keyboard keys use these spellings.
 _SPELLED_OUT = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
 )
-# Letters that keyboards for Persian, Urdu, and Arabic write differently.
+# Keyboards for Persian, Urdu, and Arabic produce different characters for these letters.
 _ARABIC = str.maketrans("\u06cc\u0649\u06a9\u0629\u06c1\u06be\u06d5", "\u064a\u064a\u0643\u0647\u0647\u0647\u0647")
-# Names in these scripts are written with or without a space.
+# Names in these scripts can contain spaces or not.
 _UNSPACED = ("CJK", "HANGUL", "HIRAGANA", "KATAKANA")
 _APOSTROPHES = dict.fromkeys(map(ord, "\u00b4`\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032"), "'")
 _DROPPED = {"Mn", "Mc", "Me", "Cf"}
@@ -49,7 +49,7 @@ def spellings_of(name: str) -> list[str]:
 
 
 def compounds_of(text: str) -> list[list[str]]:
-    """Return the words of a text in order, each as a list of its parts between hyphens and apostrophes."""
+    """Return the words of a text in order. Each word is a list of its parts between hyphens and apostrophes."""
     return [_PART.findall(compound) for compound in _COMPOUND.findall(folded(text))]
 
 
@@ -65,7 +65,7 @@ def _joined(parts: list[str]) -> Iterable[str]:
 
 
 def as_column(words: Iterable[str]) -> str:
-    """Return words in the stored format: each word between spaces, so that a search can match a whole word."""
+    """Return words in the stored format, with spaces around each word, so that a search can match a whole word."""
     return f" {' '.join(words)} "
 
 

@@ -1,4 +1,4 @@
-"""Seeds of Ed25519 keys. In production, the environment contains a seed. In development, a file in `VAR_DIR` does."""
+"""Seeds of Ed25519 keys, from the environment in production, and from a file in `VAR_DIR` in development."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.env import keep_once
 
 SEED_BYTES = 32
-_WEAK_BYTES = 8  # a seed with fewer different bytes is not random
+_WEAK_BYTES = 8  # a random seed has at least this number of different bytes
 _HOW_TO = (
     "set it to 32 random bytes in base64, for example the output of "
     "`python -c 'import base64, os; print(base64.b64encode(os.urandom(32)).decode())'`, and keep a copy: "
@@ -38,7 +38,7 @@ def read_seed(variable: str, configured: str, *, without: str, file_name: str, d
 
 
 def decode_seed(text: str, no_key: str, weak: str) -> bytes:
-    """Return the 32 bytes of a base64 string; raises ImproperlyConfigured with the cause."""
+    """Return the 32 bytes of a base64 string. Raises ImproperlyConfigured with the cause."""
     try:
         seed = base64.b64decode(text.strip(), validate=True)
     except (binascii.Error, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Sizes of rows in bytes, measured by the database, and the number of rows that fit into a response."""
+"""Row sizes in bytes, which the database measures, and the number of rows that fit into a response."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -9,12 +9,12 @@ from django.db.models import BigIntegerField, F, Func, Model, TextField, Value
 from django.db.models.functions import Coalesce
 
 ANSWER_MAX_BYTES = 8 * 1_048_576
-ROWS_MAX_BYTES = ANSWER_MAX_BYTES - 4_096  # the maximum size of a response's rows, without their envelope
-_ROW_BYTES = 512  # estimate for a row's field names and short columns
+ROWS_MAX_BYTES = ANSWER_MAX_BYTES - 4_096  # the rest is for the fields around the rows
+_ROW_BYTES = 512  # estimated size of a row's field names and short columns
 
 
 class ByteLength(Func):
-    """The number of bytes of a text in UTF-8, computed without reading a long text."""
+    """The number of UTF-8 bytes of a text, which the database computes."""
 
     function = "OCTET_LENGTH"
     output_field = BigIntegerField()
@@ -24,14 +24,14 @@ class ByteLength(Func):
 
 
 def weight_of(model: type[Model], columns: Iterable[str]) -> Any:
-    """Return an SQL expression for a row's approximate size in bytes, based on the text columns in `columns`."""
+    """Return an SQL expression for a row's approximate size in bytes, from the text columns in `columns`."""
     names = [field.attname for field in model._meta.concrete_fields if isinstance(field, TextField)]
     lengths = [Coalesce(ByteLength(F(name)), 0) for name in names if name in columns]
     return reduce(add, lengths, Value(_ROW_BYTES, output_field=BigIntegerField()))
 
 
 def number_that_fits(sizes: Iterable[int]) -> int:
-    """Return the number of rows that fit into a response, at least 1. `sizes` are the rows' sizes in order."""
+    """Return how many rows fit into a response, at least 1. `sizes` are the sizes of the rows in order."""
     room, number = ROWS_MAX_BYTES, 0
     for size in sizes:
         room -= size

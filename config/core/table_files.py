@@ -1,6 +1,6 @@
-"""Export of tables as JSON Lines, or as CSV without formulas that a spreadsheet would execute.
+"""Export of tables as JSON Lines, or as CSV without spreadsheet formulas.
 
-A file is written row by row to a temporary file, so that its SHA-256 is known before the first byte is sent.
+Rows are written to a temporary file, so that the SHA-256 is known before the first byte is sent.
 """
 
 import base64
@@ -23,18 +23,17 @@ from config.core.json_text import rfc3339
 ROWS_MAX = 100_000
 CHUNK_ROWS = 2_000
 _MEMORY_BYTES = 8 * 1024 * 1024
-# A spreadsheet treats a cell that begins with one of these signs, or their full-width or small forms, as a formula. It
-# first trims some characters.
+# A spreadsheet trims some characters, and treats a cell that begins with one of these signs as a formula.
 _SIGNS = "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _TRIMMED = "(?:[\"'\u200b\ufeff]|[^\\S\t\r\n])*"
 _FORMULA = re.compile(f"[\t\r\n]|{_TRIMMED}{_SIGNS}")
-# A spreadsheet that separates cells by semicolons or tabs treats the rest of a text as another cell.
+# A spreadsheet may use semicolons or tabs as separators, so text after them can become a cell.
 _FORMULA_WITHIN = re.compile(f"([;\t\r\n]{_TRIMMED})({_SIGNS})")
 _BYTE_ORDER_MARK = "\ufeff".encode()  # without it, Excel does not use UTF-8
 
 
 def plain_cell(value: Any) -> Any:
-    """Return the value for a CSV cell. Text that a spreadsheet would treat as a formula begins with an apostrophe."""
+    """Return the value for a CSV cell, with an apostrophe before text that a spreadsheet would execute as a formula."""
     if isinstance(value, datetime):
         return rfc3339(value)
     if isinstance(value, dict | list):
@@ -63,8 +62,8 @@ def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[byte
 
 
 def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
-    """Return a temporary file of these lines, and its SHA-256. A file above _MEMORY_BYTES is on disk."""
-    # FileResponse closes the file after it was sent.
+    """Return a temporary file of these lines, and its SHA-256. A file larger than _MEMORY_BYTES is on disk."""
+    # FileResponse closes the file after sending.
     file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
     digest = hashlib.sha256()
     for line in lines:
@@ -75,7 +74,7 @@ def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
 
 
 def file_answer(file: Any, digest: bytes, name: str, kind: str, content_type: str) -> FileResponse:
-    """Return a response with a file, whose name contains the time, a part of the digest, and the extension `kind`."""
+    """Return a response with a file. Its name contains the time, a part of the digest, and the extension `kind`."""
     name = f"{name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hex()[:12]}.{kind}"
     response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
     response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest).decode()}:"

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 
 def label_of(local: datetime) -> str:
-    """Return the abbreviation of the time zone, or its UTC offset, such as `UTC-05:00`, if it has none."""
+    """Return the abbreviation of the time zone, or its UTC offset, such as `UTC-05:00`."""
     name = local.tzname() or ""
     return name if name.isalpha() else f"UTC{local:%z}"[:6] + ":" + f"{local:%z}"[3:5]
 

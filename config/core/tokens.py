@@ -1,7 +1,6 @@
-"""Validation of an access token's signature, and of the value and type of each claim.
+"""Validation of an access token's signature and claims.
 
-Service A issues access tokens, and both services accept them. This module validates only the token itself. Service A
-also checks whether the token's log-in has ended.
+Service A issues access tokens, and both services accept them. Only service A also checks whether the log-in has ended.
 """
 
 import time
@@ -14,19 +13,19 @@ from config.core.credentials import ExpiredToken, InvalidToken
 from config.core.ids import parse_positive_int64, parse_uuid
 
 ALGORITHM = "ES256"
-CLOCK_SKEW_SECONDS = 60  # the clock of the machine that issues tokens may be ahead by this time
+CLOCK_SKEW_SECONDS = 60  # the issuer's clock may be ahead by this time
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _TOKEN_MAX_LENGTH = 4096
-_LATEST_MOMENT = 253_402_300_800  # the year 10000, above the range of datetime
-# This module checks the claims itself, because the library accepts the string "9999999999" as a time.
+_LATEST_MOMENT = 253_402_300_800  # the year 10000, which datetime can't represent
+# This module checks the claims, because the library accepts the string "9999999999" as a time.
 SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")}
 
 
 def verify_access_token(text: str, *, issuer: str, find_key: Callable[[str], Any]) -> dict[str, Any]:
     """Return the claims of an access token whose `iss` and `aud` are `issuer` (`BASE_URL`).
 
-    `find_key` returns the public key of a key id (`kid`), or None; its exceptions are not caught. Raises ExpiredToken
-    for an expired token, and InvalidToken for any other invalid token (specification section 5).
+    `find_key` returns the public key of a key ID (`kid`), or None. Raises ExpiredToken for an expired token, and
+    InvalidToken for any other invalid token (specification section 5).
     """
     if len(text) > _TOKEN_MAX_LENGTH:
         raise InvalidToken

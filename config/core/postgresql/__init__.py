@@ -1,1 +1,1 @@
-"""Django's backend for PostgreSQL, with a faster health check of a reused connection."""
+"""Django's backend for PostgreSQL with a faster health check."""

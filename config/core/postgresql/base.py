@@ -1,4 +1,4 @@
-"""The module that Django imports from the package in `ENGINE`."""
+"""The module that Django loads for the `ENGINE` of this package."""
 
 import select
 from typing import Any
@@ -10,25 +10,25 @@ from django.db.backends.postgresql import base
 class DatabaseWrapper(base.DatabaseWrapper):
     """Django's backend with a health check that needs no round trip to the server.
 
-    No session state may outlive a transaction: behind a pooler, the session then belongs to another client.
+    Session state must not outlive a transaction, because a pooler may assign the session to another client.
     """
 
     def chunked_cursor(self) -> Any:
-        """Return a cursor for `iterator()`. Within a transaction, this is a server-side cursor, which saves memory.
+        """Return a cursor for `iterator()`: within a transaction a server-side cursor, which saves memory.
 
-        Django's setting DISABLE_SERVER_SIDE_CURSORS would also disable server-side cursors within transactions.
+        Django's setting DISABLE_SERVER_SIDE_CURSORS would also apply within transactions.
         """
         return super().chunked_cursor() if self.in_atomic_block else self.cursor()
 
     def is_usable(self) -> bool:
         """Check whether the connection has no pending data, or responds to a query.
 
-        Before a server closes a connection, it sends a message, which is pending data.
+        A server sends a message before it closes a connection.
         """
-        said = select.poll()
+        poller = select.poll()
         try:
-            said.register(self.connection, select.POLLIN)
+            poller.register(self.connection, select.POLLIN)
         except psycopg.OperationalError:
             return False  # a closed connection has no socket
         at_rest = self.connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-        return (at_rest and not said.poll(0)) or super().is_usable()
+        return (at_rest and not poller.poll(0)) or super().is_usable()
