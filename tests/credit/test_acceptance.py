@@ -129,7 +129,7 @@ def test_acceptance_of_an_approval_creates_a_record_to_anchor(api, approved, set
     assert record["accepted_at"] == accepted["accepted_at"]
 
 
-def test_withdrawal_fails_if_the_approval_was_accepted_after_loading(api, approved, user):
+def test_withdrawal_with_stale_data_fails_after_the_approval_was_accepted(api, approved, user):
     stale = Application.objects.get(pk=approved.pk)
     accept_terms(api, approved)
     with pytest.raises(InvalidApplicationTransition):

@@ -276,7 +276,9 @@ def test_read_and_update_with_undecryptable_applicants_return_503(api, created_a
     assert Application.objects.get().reviewed_state
 
 
-def test_application_without_applicants_executes_no_additional_statement(api, user, body, django_assert_num_queries):
+def test_application_without_applicants_executes_no_additional_sql_statement(
+    api, user, body, django_assert_num_queries
+):
     created = api.send(PATH, {**body, "applicants": None}).json()
     api.read(f"{PATH}/{created['id']}")
     with django_assert_num_queries(2) as seen:

@@ -144,7 +144,7 @@ STEPS = [
 @pytest.mark.parametrize(
     ("do", "title", "step", "has_deadline", "status"), STEPS, ids=[row[0].__name__ for row in STEPS]
 )
-def test_each_step_has_a_mail_with_lender_reference_amount_and_next_step(
+def test_each_status_change_sends_a_mail_with_lender_reference_amount_and_next_step(
     person, settings, do, title, step, has_deadline, status
 ):
     draft = {"submitted_at": None} if status == "draft" else {}
@@ -160,7 +160,7 @@ def test_each_step_has_a_mail_with_lender_reference_amount_and_next_step(
 
 
 @pytest.mark.parametrize("accepting", [accept, accept_other_terms])
-def test_acceptance_has_a_single_mail_with_the_first_payment(person, accepting):
+def test_acceptance_of_a_loan_sends_a_single_mail_with_the_first_payment(person, accepting):
     offer, application = application_of(person)
     accepting(offer, application)
     subjects = [subject.partition(":")[0] for subject, _ in mails()]
@@ -183,7 +183,7 @@ def test_mail_about_a_rejection_does_not_state_the_outcome(person):
         ("de", "Sie haben den Kredit angenommen", ("Kreditgeber: Cedar Bank", "Nächster Schritt: ", "Betrag: ")),
     ],
 )
-def test_mail_is_in_the_language_of_the_first_applicant(person, language, title, rows):
+def test_application_mail_is_in_the_language_of_the_first_applicant(person, language, title, rows):
     offer, application = application_of(person, language=language)
     accept(offer, application)
     subject, text = mails()[-1]
@@ -193,7 +193,7 @@ def test_mail_is_in_the_language_of_the_first_applicant(person, language, title,
     assert "payments" not in text
 
 
-def test_start_of_the_review_and_drafts_have_no_mail(person):
+def test_new_draft_and_start_of_the_review_send_no_mail(person):
     offer, application = application_of(person, "submitted")
     change(offer, application, "under_review")
     draft = written(applied(offer, consumer=person, status="draft", submitted_at=None), [RESIDENT])
@@ -203,7 +203,7 @@ def test_start_of_the_review_and_drafts_have_no_mail(person):
 
 
 @pytest.mark.parametrize("why", ["unwanted", "unconfirmed"])
-def test_unwanted_mail_and_mail_to_unconfirmed_addresses_is_not_sent(person, why):
+def test_application_mail_is_not_sent_after_an_opt_out_or_to_an_unconfirmed_address(person, why):
     if why == "unwanted":
         browser_of(person).post("/account/", {"wants_mail": "no"})
     else:
@@ -213,7 +213,7 @@ def test_unwanted_mail_and_mail_to_unconfirmed_addresses_is_not_sent(person, why
     assert not OutgoingMail.objects.exists()
 
 
-def test_mail_queued_by_the_version_before_is_still_sent():
+def test_application_mail_queued_by_the_previous_version_is_sent():
     message = message_of(to="a@example.org", template="application", context={"link": "https://x/my"}, language="en")
     assert message.subject.startswith("News about your application at ")
     assert "https://x/my" in message.body

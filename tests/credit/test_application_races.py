@@ -52,7 +52,7 @@ def test_concurrent_approval_and_rejection_succeed_once():
     assert Event.objects.count() == rounds
 
 
-def test_stale_request_cannot_decide_an_application_that_reentered_its_status():
+def test_stale_request_cannot_decide_an_application_whose_status_changed_and_returned():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     actor, now = Actor(user=user, credential="test"), timezone.now()

@@ -46,9 +46,7 @@ def test_creating_an_application_returns_a_draft(api, user, body, nulls):
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_application_is_created_as_draft_or_submitted_and_under_the_open_policy_in_any_status(
-    api, body, settings, policy
-):
+def test_application_can_be_created_as_decided_only_under_the_open_policy(api, body, settings, policy):
     settings.REVIEW_POLICY = policy
     for status in STATUSES:
         response = api.send(PATH, {**body, "initial_status": status})
@@ -95,9 +93,7 @@ def test_decision_record_is_rfc_8785_json_with_exact_ids(api, body):
 
 
 class TestOffers:
-    def test_application_to_an_active_offer_and_unless_listed_offers_are_required_an_unlisted_offer_is_created(
-        self, api, body, settings
-    ):
+    def test_application_to_an_unlisted_offer_is_accepted_unless_listed_offers_are_required(self, api, body, settings):
         for is_active in (True, False):
             offer = OfferFactory(is_active=is_active)
             answer = api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": int(offer.provider_id)})
@@ -134,7 +130,7 @@ class TestOffers:
         offer = OfferFactory()
         assert_error(api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": 1}), 400, "E1011")
 
-    def test_draft_pins_no_offer_terms_and_submission_pins_them(self, api, body):
+    def test_offer_terms_are_pinned_at_submission_and_not_in_a_draft(self, api, body):
         offer = OfferFactory(apr_min_percent=3.5, version=4, term_options_months=[12, 24])
         body |= {"offer_id": offer.pk, "provider_id": int(offer.provider_id)}
         api.send(PATH, body)

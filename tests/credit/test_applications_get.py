@@ -41,7 +41,7 @@ class TestReviewers:
         assert_error(api.read(f"{PATH}/{draft.id}"), 404, "E4002")
 
     @pytest.mark.parametrize("status", ["withdrawn", "expired"])
-    def test_draft_that_ended_without_a_submission_stays_hidden(self, api, user, status):
+    def test_draft_that_ended_without_a_submission_is_hidden_from_reviewers(self, api, user, status):
         ended = ApplicationFactory(consumer=user, status=status, initial_status="draft")
         assert api.read(f"{PATH}/{ended.id}").status_code == 200
         assert_error(client_of(make_reviewer()).read(f"{PATH}/{ended.id}"), 404, "E4002")
@@ -70,7 +70,7 @@ class TestReviewers:
 
 @pytest.mark.usefixtures("no_rate_limits")
 class TestQueries:
-    def test_repeated_signed_read_of_an_application_executes_one_statement(
+    def test_repeated_signed_read_of_an_application_executes_one_sql_statement(
         self, user, application, django_assert_num_queries
     ):
         issued = issue(user)
@@ -78,7 +78,7 @@ class TestQueries:
         with django_assert_num_queries(1):
             assert signed_call(issued, "GET", f"/v1{PATH}/{application.id}").status_code == 200
 
-    def test_first_read_of_an_application_with_a_token_executes_two_statements(
+    def test_first_read_of_an_application_with_a_token_executes_two_sql_statements(
         self, user, application, django_assert_num_queries
     ):
         client_of(user).read("/auth/me")

@@ -53,7 +53,7 @@ def test_three_transitions_create_three_history_entries_in_order(api, moved):
 
 
 class TestAppendOnly:
-    def test_neither_the_orm_nor_sql_can_change_or_delete_application_history(self, moved):
+    def test_application_history_cannot_be_changed_or_deleted_by_orm_or_sql(self, moved):
         for model in (ApplicationHistory, ApplicationRevision):
             row = model.objects.first()
             for act in (

@@ -43,7 +43,7 @@ def offer(user):
 
 
 class TestShareField:
-    def test_share_is_in_every_response_about_the_application(self, api, user):
+    def test_share_field_is_in_every_response_about_an_application(self, api, user):
         for share in (*SHARES, ["identity", "bank"], ["bank", "bank"]):
             created = api.send(PATH, body_for(user, share=share)).json()
             expected = sorted(set(share))
@@ -51,7 +51,7 @@ class TestShareField:
             assert api.read(f"{PATH}/{created['id']}").json()["share"] == expected
             assert api.read(PATH).json()[0]["share"] == expected
 
-    def test_invalid_application_share_is_rejected(self, api, user):
+    def test_application_with_an_invalid_share_field_is_rejected(self, api, user):
         application = ApplicationFactory(consumer=user)
         for share in (["Bank"], ["account"], ["bank", 1], ["bank"] * 3):
             assert_error(api.send(PATH, body_for(user, share=share)), 400, "E1001")
@@ -59,7 +59,7 @@ class TestShareField:
             assert_error(changed, 400, "E1001")
         assert Application.objects.get().share == []
 
-    def test_share_of_an_application_can_change_only_in_a_draft(self, api, user):
+    def test_share_field_of_an_application_can_be_changed_only_in_a_draft(self, api, user):
         text = f"{PATH}/{api.send(PATH, body_for(user)).json()['id']}"
         assert api.replace(text, {"updated_by": "me", "share": ["bank"]}).json()["share"] == ["bank"]
         assert api.replace(text, {"updated_by": "me", "notes": "x"}).json()["share"] == ["bank"]
@@ -68,7 +68,7 @@ class TestShareField:
         assert_error(api.replace(text, {"updated_by": "me", "share": ["bank", "identity"]}), 400, "E3004")
         assert api.replace(text, {"updated_by": "me", "share": ["bank"], "notes": "y"}).json()["notes"] == "y"
 
-    def test_submission_fails_if_share_was_changed_after_loading(self, api, user):
+    def test_submission_with_stale_data_fails_after_a_change_of_the_share_field(self, api, user):
         application = ApplicationFactory(consumer=user, share=["bank"])
         assert api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": []}).status_code == 200
         actor = Actor(user=user, credential="test")
@@ -95,7 +95,7 @@ class TestApps:
         assert without.send(PATH, body_for(user, share=[])).status_code == 201
         assert without.replace(path, {"updated_by": "app", "share": []}).json()["share"] == []
 
-    def test_submission_by_an_app_is_scored_with_what_the_applicant_shares(self, user, offer):
+    def test_application_submitted_by_an_app_is_scored_with_the_shared_data(self, user, offer):
         application = submitting.draft_for(offer, user, share=["bank"])
         app = app_of(user, "applications:write")
         moved = app.replace(f"{PATH}/{application.pk}/status", {"status": "submitted", "updated_by": "app"})

@@ -76,7 +76,7 @@ def test_apr_equals_the_printed_rate_of_the_eu_commission_examples():
         assert abs(eu_annex_iii(drawdown, payments, start=date(2026, 1, 15)) - Decimal(printed)) < Decimal("4e-6")
 
 
-def test_eu_apr_counts_days_as_fractions_of_the_year_that_they_end():
+def test_eu_apr_divides_remaining_days_by_the_length_of_their_own_year():
     # 100 grows to 110 in 14 days and a month. The year before 1 March 2027 has 365 days, before 1 March 2028 366 days.
     for year, days in ((2027, 365), (2028, 366)):
         end, start = date(year, 4, 1), date(year, 3, 1) - timedelta(days=14)

@@ -101,7 +101,7 @@ def test_catalog_database_rules_equal_the_python_rules(user, market):
         assert {item["offer_id"]: item["rule"] for item in page["hidden"]} == hidden, fields_asked
 
 
-def test_match_pages_contain_only_offers_of_the_visible_ab_variant(user, market):
+def test_offer_match_pages_contain_only_offers_of_the_visible_ab_test_variant(user, market):
     fields = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
     visible = [item for item in Offer.objects.filter(is_active=True) if sees_variant(item, str(user.pk))]
     page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **fields)

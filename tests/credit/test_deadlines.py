@@ -82,7 +82,7 @@ def test_month_names_are_spelled_as_the_language_requires(language, expected):
         assert "; ".join(date_format(date(2026, 12, 30), form) for form in forms) == expected
 
 
-def test_deadline_without_an_applicant_or_a_zone_database_is_in_utc():
+def test_deadline_without_an_applicant_or_a_time_zone_database_is_displayed_in_utc():
     assert {deadlines.zone_of(nobody) for nobody in (None, Applicants([], b""), object())} == {"UTC"}
     with patch.object(deadlines, "ZoneInfo", side_effect=deadlines.ZoneInfoNotFoundError):
         assert words("2028-02-20T00:30:00Z", "US", "CA") == "February 20, 2028, 12:30 a.m. UTC"

@@ -19,7 +19,7 @@ JSON = st.recursive(
 )
 
 
-def test_document_differences_list_every_changed_field():
+def test_differences_of_two_json_documents_list_every_changed_field():
     for before, after, expected in (
         ({"a": 1}, {"a": 1}, {}),
         ({"a": 1}, {"a": 2}, {"a": {"before": 1, "after": 2}}),
@@ -38,7 +38,7 @@ def test_document_differences_list_every_changed_field():
 
 @given(JSON, JSON)
 @examples(100)
-def test_identical_documents_have_no_differences(before, after):
+def test_identical_json_documents_have_no_differences(before, after):
     assert differences(before, before) == {}
     assert (differences(before, after) == {}) == (canonical_json(before) == canonical_json(after))
 

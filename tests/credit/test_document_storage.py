@@ -101,7 +101,7 @@ def test_prune_deletes_only_document_files_of_rolled_back_uploads(api, applicati
     assert content_of(api, application).content == PDF
 
 
-def test_upload_that_resumes_after_prune_stores_nothing(api, application, monkeypatch, folder):
+def test_slow_upload_whose_file_was_pruned_stores_nothing(api, application, monkeypatch, folder):
     written = documents.store_file
 
     def sleep_for_hours(content, *, now):
@@ -144,7 +144,7 @@ def test_restore_check_reports_missing_document_files(api, application, folder, 
     assert "restore it from the backup" in why("document_storage")
 
 
-def test_document_file_record_has_a_file_or_an_infection_and_cannot_be_changed_or_deleted(api, application, user):
+def test_document_file_record_is_immutable_and_has_either_a_file_or_an_infection(api, application, user):
     send_file(api, application)
     for change in ({"name": "other.pdf"}, {"sha256": "0" * 64}, {"infection": "x"}):
         with pytest.raises(DatabaseError), transaction.atomic():

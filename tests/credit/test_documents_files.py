@@ -336,7 +336,7 @@ def test_concurrent_uploads_do_not_exceed_the_quota(user, monkeypatch):
         documents.add_file(*ids, second, actor=actor, now=now)
 
 
-def test_prune_deletes_the_files_of_a_withdrawn_draft_when_its_hold_ends(api, user, monkeypatch):
+def test_prune_deletes_the_files_of_a_withdrawn_draft_when_its_litigation_hold_ends(api, user, monkeypatch):
     monkeypatch.setattr(documents, "ACCOUNT_BYTES_MAX", 2 * len(PDF))
     draft, sent = with_documents(user, status="draft"), with_documents(user, submitted_at=timezone.now())
     for application in (draft, sent):

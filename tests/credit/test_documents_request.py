@@ -57,7 +57,7 @@ def test_applicant_and_reviewers_can_read_the_document_checklist(reviewers_api, 
         assert details["documents"] == shown["documents"]
 
 
-def test_document_list_statement_count_does_not_depend_on_the_list_length(
+def test_document_list_of_any_length_executes_a_fixed_number_of_sql_statements(
     api, user, django_assert_num_queries, no_rate_limits, django_assert_max_num_queries
 ):
     application = with_documents(user, *(f"Document {number}" for number in range(12)))
@@ -150,7 +150,9 @@ class TestReturnToReview:
         moves = api.read(f"/applications/{application.pk}/transitions").json()["transitions"]
         return next(move for move in moves if move["to"] == "under_review")
 
-    def test_applicant_can_return_to_review_when_every_document_has_a_file(self, api, reviewers_api, user):
+    def test_applicant_can_return_an_application_to_review_when_every_document_has_a_file(
+        self, api, reviewers_api, user
+    ):
         application = with_documents(user, "Payslip", "Passport")
         first, second = application.requested_documents.all()
         send_file(api, application, document=first)
@@ -171,7 +173,7 @@ class TestReturnToReview:
         outside.requested_documents.update(status="received", received_at=timezone.now())
         assert self.move(api, outside).status_code == 200
 
-    def test_reviewers_and_under_the_open_policy_applicants_can_return_to_review_without_files(
+    def test_return_to_review_without_files_requires_a_reviewer_or_the_open_policy(
         self, api, reviewers_api, user, settings
     ):
         assert self.move(reviewers_api, with_documents(user)).status_code == 200

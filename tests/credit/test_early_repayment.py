@@ -76,14 +76,14 @@ def apr(financed, payments, places="0.1"):
     return eu_annex_iii(financed, payments, start=date(2015, 1, 15)).quantize(Decimal(places), ROUND_HALF_UP)
 
 
-def test_open_end_credit_has_the_rate_published_by_the_commission():
+def test_open_end_credit_has_the_apr_published_by_the_eu_commission():
     # Example 31a of January 2015: 30,000 euros at an effective 7 %, with a fee of 600 deducted.
     payments = payments_of_line(30_000_00, nominal("7"), start=date(2015, 1, 15))
     assert [cents for _day, cents in payments[:3]] == [2_669_62, 2_655_49, 2_641_35]
     assert apr(29_400_00, payments, "0.000001") == Decimal("11.164789")
 
 
-def test_overdraft_example_is_repaid_after_3_months():
+def test_overdraft_example_of_the_eu_commission_is_repaid_after_3_months():
     # Example 38: 3,000 euros, costs of 24.12 a month, and a fee of 60.
     rate = Decimal(24_12) * 1200 / 3_000_00
     payments = payments_of_line(3_000_00, rate, start=date(2015, 1, 15), is_overdraft=True)
@@ -91,7 +91,7 @@ def test_overdraft_example_is_repaid_after_3_months():
     assert apr(2_940_00, payments) == Decimal("19.4")
 
 
-def test_line_of_credit_without_a_ceiling_is_assumed_at_1500_euros():
+def test_cost_of_a_line_of_credit_without_a_ceiling_assumes_1500_euros():
     payments = payments_of_line(None, Decimal(0), start=START)
     assert [cents for _day, cents in payments] == [125_00] * 12
     assert assumptions_of_line(ceiling=None, is_overdraft=False) == ["a", "e", "h"]

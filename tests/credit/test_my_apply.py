@@ -282,7 +282,9 @@ class TestForm:
         assert "Wish" in page
 
     @pytest.mark.parametrize(("do", "terms", "amount", "hint", "error"), LIMITS)
-    def test_amount_is_limited_by_the_stricter_of_the_offer_and_its_schema(self, user, do, terms, amount, hint, error):
+    def test_form_amount_is_limited_by_the_stricter_limit_of_the_offer_and_its_schema(
+        self, user, do, terms, amount, hint, error
+    ):
         offer = listed(**terms)
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         assert re.findall(r'id="id_data-amount_cents_helptext">([^<]+)<', page) == ([hint] if hint else [])
@@ -291,7 +293,7 @@ class TestForm:
         assert errors_in(page) == {"data-amount_cents": error}
         assert f"Amount</a>: {error}" in page
 
-    def test_term_is_limited_by_the_offer_and_its_schema(self, user):
+    def test_form_term_is_limited_by_the_offer_and_its_schema(self, user):
         term = {"term_months": {"type": "integer", "title": "Months", "minimum": 24, "maximum": 48}}
         offer = listed(application_schema={"type": "object", "properties": term})
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
@@ -459,7 +461,7 @@ class TestApplying:
         draft.refresh_from_db()
         assert [person["legal_name"] for person in draft.applicants] == ["Ada Example"]
 
-    def test_only_an_application_form_with_another_applicant_or_share_creates_another_draft(self, full_offer, user):
+    def test_application_form_creates_a_second_draft_only_for_changed_applicants_or_shared_data(self, full_offer, user):
         for change, count in (
             ({}, 1),
             ({}, 1),
@@ -495,7 +497,7 @@ class TestApplying:
         assert (answer.status_code, list(errors_in(page))) == (400, ["data-text"])
 
 
-class TestOlderForms:
+class TestOutdatedForms:
     """Forms that were opened before the draft was changed, sent, or created in another tab."""
 
     def form_of(self, user, *, is_partial):
@@ -510,7 +512,7 @@ class TestOlderForms:
         return next(iter(draft.applicants or PartialApplicants.of(draft)))["legal_name"]
 
     @pytest.mark.parametrize("is_partial", [True, False])
-    def test_form_of_an_older_draft_saves_nothing_until_it_is_sent_again(self, user, is_partial):
+    def test_outdated_draft_form_saves_nothing_until_it_is_submitted_again(self, user, is_partial):
         path, values, state = self.form_of(user, is_partial=is_partial)
         for _ in range(2):  # A double click.
             answer, _page = send(path, user, "save", **{**values, "first-legal_name": "Eve", "state": state})
@@ -525,7 +527,7 @@ class TestOlderForms:
         assert answer.status_code == 302
         assert self.name_of(user) == "Ada Example"
 
-    def test_form_with_an_error_retains_its_state(self, user):
+    def test_draft_form_with_an_error_retains_its_draft_version(self, user):
         path, values, state = self.form_of(user, is_partial=False)
         send(path, user, "save", **{**values, "first-legal_name": "Eve"})
         for do in ("save", "estimate", "language:en"):
@@ -536,14 +538,14 @@ class TestOlderForms:
         ("do", "words"),
         [("send", "The application was already sent."), ("close", "The draft can no longer be changed")],
     )
-    def test_form_of_a_sent_or_closed_draft_says_that_nothing_was_saved(self, user, do, words):
+    def test_form_of_a_submitted_or_closed_draft_states_that_nothing_was_saved(self, user, do, words):
         path, values, state = self.form_of(user, is_partial=False)
         press_button(draft_of(user), do, user)
         answer = browser_of(user).post(path, {**values, "state": state, "do": "save"}, follow=True)
         assert words in answer.content.decode()
         assert "Your changes were not saved." in answer.content.decode()
 
-    def test_second_draft_of_an_offer_requires_a_second_save(self, full_offer, user):
+    def test_second_draft_for_an_offer_is_stored_only_by_a_second_save(self, full_offer, user):
         path = f"/my/apply/{full_offer.pk}"
         assert "You have a draft" not in browser_of(user).get(path).content.decode()
         send(path, user, "save", **TYPED)

@@ -61,7 +61,7 @@ def test_received_document_shows_its_file_and_time_below_the_missing_documents(a
     assert 'Add another file<span class="unseen">: <bdi>Payslip</bdi></span>' in page
 
 
-def test_section_counts_received_documents_and_shows_the_last_day(application):
+def test_document_section_shows_the_number_of_received_documents_and_the_deadline(application):
     application = written(application, living_in("OR"))
     page = page_of(application)
     assert "0 of 3 received" in page
@@ -91,7 +91,7 @@ def test_section_counts_received_documents_and_shows_the_last_day(application):
     assert "Upload" not in page
 
 
-def test_another_file_can_be_added_and_a_rejected_file_opens_the_field_with_the_error(application):
+def test_applicant_can_add_a_second_file_and_sees_the_error_of_a_rejected_file(application):
     upload(application, "Payslip", "page-1.pdf")
     page = upload(application, "Payslip", "page-2.pdf", PDF + b"%2")
     assert page.index("page-1.pdf") < page.index("page-2.pdf")
@@ -102,7 +102,7 @@ def test_another_file_can_be_added_and_a_rejected_file_opens_the_field_with_the_
     assert "<details>" in section_of(page_of(application))
 
 
-def test_document_is_missing_if_requested_again_and_has_no_field_if_accepted(application):
+def test_document_requested_again_is_missing_and_an_accepted_document_has_no_upload_field(application):
     upload(application, "Payslip", "blurred.pdf")
     document = application.requested_documents.get(name="Payslip")
     mark_document(application, document.pk, "requested", by=UserFactory(), now=timezone.now(), reason="It is blurred.")
@@ -117,7 +117,7 @@ def test_document_is_missing_if_requested_again_and_has_no_field_if_accepted(app
     assert "Add another file" not in page
 
 
-def test_section_of_documents_is_available_in_spanish_and_german(application):
+def test_document_section_is_available_in_spanish_and_german(application):
     upload(application, "Payslip")
     speaking(application)
     text = spanish(page_of(application))

@@ -94,7 +94,7 @@ def test_application_page_shows_the_lenders_name_and_address():
     assert "Lender 903" in page_of(ApplicationFactory(provider_id=903))
 
 
-def test_page_of_a_sent_application_shows_the_offer_or_the_rejection_reason_first():
+def test_page_of_a_submitted_application_shows_the_offer_or_the_rejection_reason_first():
     world = World(person={**PERSON, "language": "en"}, start=datetime.now(UTC))
     link = f'href="/my/applications/{world.application.pk}/explanation#report"'
     assert link not in page_of(world.application)
@@ -143,7 +143,7 @@ def living_in(region):
     return [{**PERSON, "address": {**PERSON["address"], "region": region}, "language": "en"}]
 
 
-def test_draft_changes_neither_the_dates_nor_the_language_of_the_list(user):
+def test_draft_affects_neither_the_dates_nor_the_language_of_the_application_list(user):
     offer = listed()
     sent = written(applied(offer, consumer=user), living_in("OR"))
     Application.objects.filter(pk=sent.pk).update(created_at=datetime(2028, 2, 1, 3, tzinfo=UTC))
@@ -170,7 +170,7 @@ def test_page_of_an_application_uses_the_time_zone_of_its_own_applicant(user, re
         assert all(re.fullmatch(label, shown) for shown in labels)
 
 
-def test_report_of_an_application_names_no_reviewer(user):
+def test_application_page_hides_the_reviewer_who_requested_a_report(user):
     application = applied(listed(), consumer=user)
     Report.objects.create(
         application=application, kind=CREDIT, status=REQUESTED, applicant=1, vendor="sandbox", purpose="review",

@@ -42,7 +42,7 @@ class TestEstimate:
         assert "Compute the installments" not in page
 
 
-def test_new_form_has_the_accounts_address_or_the_latest_applicant_and_a_draft_its_installments(user):
+def test_new_application_form_is_prefilled_with_the_account_email_or_the_latest_applicant(user):
     path = f"/my/apply/{listed(application_schema=SCHEMA).pk}"
     address = EmailAddress.objects.create(user=user, email="confirmed@example.test", primary=True)
     assert 'value="confirmed@example.test"' not in browser_of(user).get(path).content.decode()
@@ -62,7 +62,7 @@ def test_new_form_has_the_accounts_address_or_the_latest_applicant_and_a_draft_i
     assert "Estimated installments" in draft
 
 
-def test_draft_without_an_amount_names_the_missing_figures_and_cannot_be_submitted(user):
+def test_draft_without_amount_and_term_lists_the_missing_figures_and_cannot_be_submitted(user):
     offer = listed()
     send(f"/my/apply/{offer.pk}", user, "save", **ADA)
     draft = draft_of(user)

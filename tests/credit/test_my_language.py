@@ -102,7 +102,7 @@ def test_rejection_and_reconsideration_pages_are_available_in_spanish():
     assert "Un revisor que no participó en la decisión responderá" in spanish(requested)
 
 
-def test_message_of_a_reviewer_has_the_language_in_its_metadata():
+def test_reviewer_message_is_marked_with_the_language_in_its_metadata():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     metadata = {"reasons": ["income_insufficient", {"code": "other", "text": "Contrato temporal"}], "language": "es-MX"}
@@ -117,14 +117,14 @@ def test_message_of_a_reviewer_has_the_language_in_its_metadata():
 
 
 @pytest.mark.parametrize("language", [None, 5, "", "no language", 'es" onclick="', ["es"], "x" * 99])
-def test_message_with_an_unreadable_language_has_that_of_the_offer(language):
+def test_reviewer_message_with_an_invalid_language_is_marked_with_the_offers_language(language):
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.move(0, "rejected", reason="Too low.", metadata={"reasons": ["income_insufficient"], "language": language})
     assert '<span lang="en">Too low.</span>' in page_of(world.application)
 
 
-def test_withdrawal_reason_of_the_applicant_has_no_language():
+def test_applicants_withdrawal_reason_has_no_language_attribute():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.move(0, "withdrawn", by=world.consumer, reason="I have another offer.")

@@ -51,14 +51,14 @@ def after(application, days):
     return deadlines.in_words(application.updated_at + timedelta(days=days), ZONE)
 
 
-def test_next_step_of_an_incomplete_draft_is_to_complete_it():
+def test_next_step_of_an_incomplete_draft_is_its_completion():
     _, application = sent("draft", submitted_at=None, data=None)
     words = "Complete and check the application, then send it to the lender."
     assert steps_of(application)["Next step"] == words
     assert words in browser_of(application.consumer).get("/my").content.decode()
 
 
-def test_draft_and_requested_documents_expire_unless_the_applicant_acts():
+def test_next_step_of_a_draft_or_document_request_shows_its_expiry_as_deadline():
     _, application = sent("draft", submitted_at=None)
     assert steps_of(application) == {
         "Next step": "Check the application, then send it to the lender.",
@@ -71,7 +71,7 @@ def test_draft_and_requested_documents_expire_unless_the_applicant_acts():
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review"])
-def test_lender_decides_by_the_deadline_of_its_notice(status):
+def test_next_step_of_a_submitted_application_is_the_decision_by_the_notice_deadline(status):
     _, application = sent(status)
     assert steps_of(application)["Deadline"] == "Usually within 30 days after the application was sent"
     clock = Clock.start(application, Clock.APPLICATION, now=timezone.now())
@@ -84,7 +84,7 @@ def test_lender_decides_by_the_deadline_of_its_notice(status):
     assert steps_of(application)["Deadline"] == f"{words}. It has passed: contact the lender."
 
 
-def test_approved_and_other_terms_are_accepted_by_their_expiry():
+def test_next_step_of_an_approval_or_counteroffer_is_its_acceptance_by_the_expiry():
     offer, application = sent()
     assert counter(lender_of(offer), application).status_code == 201
     steps, offered = steps_of(application), application.counteroffers.get()
@@ -100,7 +100,7 @@ def test_approved_and_other_terms_are_accepted_by_their_expiry():
     }
 
 
-def test_approval_whose_first_payment_has_passed_waits_for_the_lender(monkeypatch):
+def test_approval_after_its_first_payment_date_waits_for_a_new_decision_of_the_lender(monkeypatch):
     offer, application = sent()
     first = timezone.now().date() + timedelta(days=5)
     terms = {"amount_cents": 1_000_000, "rate_percent": 7.5, "term_months": 24, "first_payment_on": first.isoformat()}
@@ -113,7 +113,7 @@ def test_approval_whose_first_payment_has_passed_waits_for_the_lender(monkeypatc
     assert "Deadline" not in steps
 
 
-def test_accepted_loan_has_the_first_payment_and_later_the_next_payment(monkeypatch):
+def test_next_step_of_an_accepted_loan_is_the_first_or_the_next_payment(monkeypatch):
     offer, application = sent()
     assert approve(lender_of(offer), application).status_code == 200
     assert accept_terms(client_of(application.consumer), application).status_code == 200
@@ -133,14 +133,14 @@ def test_accepted_loan_has_the_first_payment_and_later_the_next_payment(monkeypa
     assert later["Next payment"].startswith(f"{money(terms.payment_cents)} on ")
 
 
-def test_accepted_line_of_credit_has_no_payment():
+def test_next_step_of_an_accepted_line_of_credit_contains_no_payment():
     offer, application = sent(offer=listed(**LINE), data={"amount_cents": 500_000})
     assert approve(lender_of(offer), application, {"rate_percent": 9.9}).status_code == 200
     assert accept_terms(client_of(application.consumer), application).status_code == 200
     assert not {"First payment", "Next payment"} & {*steps_of(application)}
 
 
-def test_rejected_applicant_can_act_without_a_deadline_until_a_reviewer_answers():
+def test_rejected_applicant_can_request_reconsideration_without_a_deadline():
     offer, application = sent()
     change(offer, application, "rejected", **REJECTED)
     steps = steps_of(application)
@@ -152,13 +152,13 @@ def test_rejected_applicant_can_act_without_a_deadline_until_a_reviewer_answers(
     assert steps["Deadline"] == deadlines.in_words(request.due_at, ZONE)
 
 
-def test_ended_application_has_neither_actor_nor_deadline():
+def test_next_step_of_an_ended_application_has_no_actor_and_no_deadline():
     offer = listed()
     for status in ("withdrawn", "expired"):
         assert {*steps_of(sent(status, offer=offer)[1])} == {"Next step", "Contact"}
 
 
-def test_section_is_in_the_language_of_the_applicant():
+def test_next_step_section_is_in_the_language_of_the_applicant():
     offer = listed()
     for language, names in (("es", "Siguiente paso Quién actúa"), ("de", "Nächster Schritt Wer handelt")):
         steps = steps_of(sent(language=language, offer=offer)[1])

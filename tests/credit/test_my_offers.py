@@ -58,7 +58,7 @@ def quote_of(offer, rate, amount_cents=800_050, term_months=24):
 
 
 class TestVisibility:
-    def test_visitor_sees_the_active_offers_without_a_log_in_or_data_of_an_account(self, user):
+    def test_visitor_can_see_the_active_offers_without_a_log_in(self, user):
         offer = listed(name="Car loan", description="For a car.")
         OfferFactory(provider=offer.provider, name="Closed loan", is_active=False)
         OfferFactory(provider=ProviderFactory(id="abc"), name="Unreachable loan")
@@ -74,7 +74,7 @@ class TestVisibility:
             names = ("Zenobia", "zenobia", offer.provider.owner.username, user.username)
             assert not any(text in page for text in names)
 
-    def test_visitor_sees_only_variants_that_every_account_sees(self):
+    def test_visitor_sees_only_ab_test_variants_that_every_account_sees(self):
         offer = listed(name="Plain")
         for share in (0, 1, 99, 100):
             OfferFactory(provider=offer.provider, name=f"b{share}", ab_test_variant="b", ab_test_allocation=share)
@@ -84,7 +84,7 @@ class TestVisibility:
             visible = CatalogueFilter(user_id=str(UserFactory().pk), sees_scores=False).matching()
             assert {*shown} <= {*visible.values_list("name", flat=True)}
 
-    def test_list_contains_an_offer_whose_score_declined_the_user(self, user):
+    def test_public_offer_list_contains_an_offer_whose_score_declined_the_user(self, user):
         offer, version = scored_offer()
         LastScore.objects.create(
             user=user, model=version.model, outcome="decline", segment=None, reasons=[], scored_at=timezone.now()
@@ -94,7 +94,7 @@ class TestVisibility:
 
     @pytest.mark.parametrize("asked", [{}, ASKED])
     @pytest.mark.parametrize(("is_visitor", "statements"), [(True, 2), (False, 8)])
-    def test_list_executes_a_fixed_number_of_statements(self, user, asked, is_visitor, statements):
+    def test_public_offer_list_executes_a_fixed_number_of_sql_statements(self, user, asked, is_visitor, statements):
         provider = ProviderFactory(id="700")
         browser = Client() if is_visitor else browser_of(user)
         OfferFactory(provider=provider, **LOAN)
@@ -110,7 +110,7 @@ class TestVisibility:
 
 
 class TestCosts:
-    def test_list_shows_payment_rate_and_total_at_the_lowest_and_the_highest_rate(self):
+    def test_public_offer_list_shows_payment_and_total_at_the_lowest_and_the_highest_rate(self):
         offer = listed()
         page = list_of(**ASKED)
         low, high = quote_of(offer, 6.9), quote_of(offer, 17.5)
@@ -154,7 +154,7 @@ class TestCosts:
         assert "This is a line of credit, without a number of months." in page
         assert names_in(list_of()) == ["short", "line", "large", "middle", "cheap", "dear"]
 
-    def test_offer_without_a_rate_states_that_it_has_none(self):
+    def test_offer_without_a_rate_is_listed_with_a_message_about_the_missing_rate(self):
         listed(apr_min_percent=None, apr_max_percent=None)
         page = list_of(**ASKED)
         assert "The lender has not stated an interest rate for this offer." in page
@@ -163,11 +163,11 @@ class TestCosts:
     @pytest.mark.parametrize(
         ("least", "most", "words"), [(100_000, None, "At least $1,000.00"), (None, 4_000_000, "At most $40,000.00")]
     )
-    def test_single_limit_of_the_amount_is_not_shown_as_the_only_amount(self, least, most, words):
+    def test_offer_with_only_a_minimum_or_a_maximum_amount_shows_the_kind_of_limit(self, least, most, words):
         listed(loan_amount_min_cents=least, loan_amount_max_cents=most)
         assert f"<bdi>{words}</bdi>" in list_of()
 
-    def test_invalid_amount_or_term_is_marked_and_remains(self, no_rate_limits):
+    def test_public_offer_list_marks_and_retains_an_invalid_amount_or_term(self, no_rate_limits):
         listed()
         enter_months = "Enter the number of months."
         for asked, wrong in (
@@ -192,16 +192,16 @@ class TestCosts:
         typed = ComparisonForm({"amount": "$8,000.50", "months": " 24 "}, currency=None)
         assert typed.loan() == {"amount": Decimal("8000.50"), "months": 24}
 
-    def test_largest_amount_and_longest_term_have_costs(self):
+    def test_public_offer_list_computes_costs_for_the_largest_amount_and_the_longest_term(self):
         listed(loan_amount_max_cents=None, term_options_months=[600])
         assert len(costs_in(list_of(amount="10000000000", months="600"))) == 1
         assert "amount" in errors_in(list_of(amount="10000000000.01", months="600"))
 
-    def test_fraction_of_a_minor_unit_is_not_available(self):
+    def test_offer_is_not_available_for_an_amount_with_a_fraction_of_a_minor_unit(self):
         eu_offer(currency="JPY", regime="none", regime_reason="x", loan_amount_max_cents=None)
         assert NOT_AVAILABLE in list_of(**ASKED)
 
-    def test_next_page_retains_the_amount_and_the_term(self):
+    def test_next_page_of_offers_retains_the_amount_and_the_term(self):
         provider = ProviderFactory(id="700")
         OfferFactory.create_batch(21, provider=provider, **LOAN)
         page = list_of(**ASKED)
@@ -209,7 +209,7 @@ class TestCosts:
         assert link == "amount=8%2C000.50&amp;months=24&amp;page=2"
         assert len(costs_in(list_of(**ASKED, page="2"))) == 1
 
-    def test_costs_count_against_the_limit_of_the_address(self, settings):
+    def test_cost_computations_for_visitors_are_rate_limited_by_ip_address(self, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 0}
         listed()
         assert "You sent too many requests." not in list_of()
@@ -223,7 +223,7 @@ class TestCosts:
     @pytest.mark.parametrize(("language", "read", "words"), [
         ("es", spanish, "Mostrar cuánto cuesta"), ("de", german, "Kosten anzeigen"),
     ])  # fmt: skip
-    def test_list_is_available_in_spanish_and_german(self, language, read, words):
+    def test_public_offer_list_is_available_in_spanish_and_german(self, language, read, words):
         offer = listed(name="Solar", description="")
         OfferFactory(provider=offer.provider, name="Luna", **{**LINE, "description": ""})
         headers = {"accept-language": language}
@@ -232,7 +232,7 @@ class TestCosts:
         assert read(list_of(headers=headers, amount="8000", months=""))
 
 
-class TestWayToTheForm:
+class TestLinkToTheForm:
     def test_chosen_offer_opens_its_form_with_the_amount_after_the_log_in(self, user):
         offer = listed(application_schema=SCHEMA)
         browser = Client()
@@ -252,7 +252,7 @@ class TestWayToTheForm:
         assert '<option value="24" selected>' in page
         assert "Estimated installments" in page
 
-    def test_unreadable_amount_and_term_in_the_address_are_ignored(self, user):
+    def test_application_form_ignores_an_invalid_amount_and_term_in_its_url(self, user):
         browser, path = browser_of(user), f"/my/apply/{listed().pk}"
         for query in (
             "amount=x&months=y", "amount=-5&months=-24", "amount=1e400&months=25", "amount=8000.505&months=\0",
@@ -263,7 +263,7 @@ class TestWayToTheForm:
             months = re.search(r'<select name="data-term_months".*?</select>', page, re.S)[0]
             assert '<option value="" selected' in months, query
 
-    def test_form_with_an_amount_in_its_address_submits_what_was_typed(self, user):
+    def test_application_form_submits_the_typed_amount_instead_of_the_amount_in_its_url(self, user):
         offer = listed()
         path = f"/my/apply/{offer.pk}?amount=8000.50&months=24"
         answer = browser_of(user).post(path, {"do": "save", "data-amount_cents": "9,000", "data-term_months": "12"})

@@ -80,7 +80,7 @@ class TestList:
         ProviderFactory(id="991", name="Pretender", created_at=timezone.now())
         assert "Pretender" not in browser_of(older.consumer).get("/my").content.decode()
 
-    def test_application_list_page_executes_a_fixed_number_of_statements(self, offer, django_assert_num_queries):
+    def test_application_list_page_executes_a_fixed_number_of_sql_statements(self, offer, django_assert_num_queries):
         user = UserFactory()
         for _ in range(25):
             applied(offer, consumer=user)
@@ -116,7 +116,7 @@ class TestButtons:
         assert "The application has changed." in press_button(application, "withdraw")
         assert application.status == "withdrawn"
 
-    def test_draft_can_be_closed_until_it_is_sent(self, offer):
+    def test_draft_can_be_closed_only_before_its_submission(self, offer):
         draft = applied(offer, status="draft", submitted_at=None)
         page = page_of(draft)
         assert "Close this draft" in page
@@ -131,7 +131,7 @@ class TestButtons:
         assert application.status == "under_review"
 
     @pytest.mark.parametrize("state", ["", "2026-01-01T00:00:00+00:00"])
-    def test_send_button_of_an_older_page_sends_nothing(self, offer, state):
+    def test_submit_button_of_an_outdated_draft_page_submits_nothing(self, offer, state):
         draft = applied(offer, status="draft", submitted_at=None)
         page = press_button(draft, "send", state=state)
         assert "The application was changed after you opened the page. Nothing was sent." in page
@@ -233,7 +233,7 @@ BY_POST = "We also send these notices by post."
 PRICING_IS_HERE = "The notice about your credit report and the price of the credit is only available here."
 
 
-def test_pricing_notice_is_not_announced_by_post_if_its_page_is_enough(settings):
+def test_pricing_notice_is_not_announced_by_post_if_the_portal_is_sufficient(settings):
     for channels, kinds, expected in (
         (["portal", "post"], ["pricing"], ""), (["post"], ["pricing"], BY_POST),
         (["portal", "post"], ["approval", "pricing"], f"{BY_POST} {PRICING_IS_HERE}"),
@@ -264,7 +264,7 @@ class TestNotices:
         call_command("issue_notices", once=True, stdout=StringIO())
         return application
 
-    def test_reading_a_notice_delivers_it_with_consent_to_electronic_notices(self, rejected):
+    def test_reading_a_notice_page_with_consent_to_electronic_notices_records_the_delivery(self, rejected):
         notice = rejected.notices.get()
         assert (notice.status, notice.waits_for) == ("ready", "")
         assert f"/notices/{notice.pk}" in page_of(rejected)
@@ -283,7 +283,7 @@ class TestNotices:
         notice.refresh_from_db()
         assert (notice.status, notice.deliveries.get().channel) == ("delivered", "portal")
 
-    def test_page_names_only_the_channels_of_the_installation(self, rejected, settings):
+    def test_application_page_mentions_only_the_notice_channels_of_the_installation(self, rejected, settings):
         sentences = {
             ("portal", "post"): "We also send these notices by post.",
             ("portal", "provider"): "You also receive these notices from the lender.",

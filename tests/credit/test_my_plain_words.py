@@ -38,12 +38,12 @@ def plain(page):
     return text
 
 
-def test_texts_of_templates_cite_laws_only_in_small_print():
+def test_template_texts_cite_laws_only_in_small_print():
     found = {file.name: CITATION.findall(SMALL.sub("", file.read_text())) for file in TEMPLATES}
     assert {name: laws for name, laws in found.items() if laws} == {}
 
 
-def test_retention_rules_of_the_register_cite_no_law():
+def test_retention_rules_of_the_privacy_register_cite_no_law():
     for label, table in register().items():
         rules = {treatment.keep.rule for treatment in table.fields.values() if treatment.keep is not None}
         texts = [table.purpose, table.source, table.recipients, table.retention, *rules]

@@ -26,13 +26,13 @@ def proof_page(application, path="", user=None, **headers):
     return browser_of(user or application.consumer).get(f"/my/applications/{application.pk}/proof{path}", **headers)
 
 
-def test_undecided_application_has_no_link_to_a_proof():
+def test_page_of_an_undecided_application_has_no_link_to_a_proof():
     application = ApplicationFactory(status="submitted")
     assert "/proof" not in page_of(application)
     assert proof_page(application).status_code == 404
 
 
-def test_a_decided_application_links_to_its_record_and_proof(application, settings):
+def test_page_of_a_decided_application_links_to_its_record_and_proof(application, settings):
     assert f'href="/my/applications/{application.pk}/proof"' in page_of(application)
     anchor = DecisionAnchor.objects.get()
     assert "not in the ledger yet" in proof_page(application).content.decode()

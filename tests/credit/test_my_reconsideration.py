@@ -30,7 +30,7 @@ def zone_of(world):
     return deadlines.zone_of(world.application.applicants)
 
 
-def test_rejection_has_no_last_day_for_reconsideration_and_a_time_for_the_answer():
+def test_rejection_page_shows_an_answer_time_and_no_deadline_for_a_reconsideration_request():
     world = rejected()
     expire_idle(now=timezone.now() + timedelta(days=4_000))
     page = page_of(world.application)
@@ -43,7 +43,7 @@ def test_rejection_has_no_last_day_for_reconsideration_and_a_time_for_the_answer
     assert "Die Anfrage hat keine Frist." in german(page_of(speaking(world.application, "de")))
 
 
-def test_counteroffer_can_be_reconsidered_by_its_deadline():
+def test_reconsideration_of_a_counteroffer_can_be_requested_by_its_deadline():
     world = World(start=timezone.now())
     world.submit(0)
     world.counter(0)
@@ -53,7 +53,7 @@ def test_counteroffer_can_be_reconsidered_by_its_deadline():
     assert ANSWER in page
 
 
-def test_approval_on_worse_terms_can_be_reconsidered_by_its_expiry():
+def test_reconsideration_of_an_approval_on_worse_terms_can_be_requested_by_its_expiry():
     world = World(start=timezone.now())
     world.submit(0)
     world.approve(0, terms={"amount_cents": 500_000})
@@ -65,7 +65,7 @@ def test_approval_on_worse_terms_can_be_reconsidered_by_its_expiry():
     assert "Send the request by" not in page_of(application)
 
 
-def test_answered_reconsideration_remains_on_the_page_with_its_reasons_and_its_result(monkeypatch):
+def test_application_page_shows_reasons_and_result_of_an_answered_reconsideration(monkeypatch):
     world = rejected()
     press_button(world.application, "ask_again", statement="I have a raise.")
     world.reopen(1)
@@ -89,7 +89,7 @@ def test_answered_reconsideration_remains_on_the_page_with_its_reasons_and_its_r
     assert ANSWER not in page
 
 
-def test_counteroffer_is_a_result_of_a_reconsideration():
+def test_application_page_shows_a_counteroffer_as_the_result_of_a_reconsideration():
     world = World(start=timezone.now() - timedelta(days=10))
     world.submit(0)
     world.reject(0)
@@ -102,7 +102,7 @@ def test_counteroffer_is_a_result_of_a_reconsideration():
     assert "<strong>The lender offers other terms</strong>" in page_of(world.application)
 
 
-def test_requested_reconsideration_shows_the_day_of_the_answer():
+def test_page_of_a_requested_reconsideration_shows_the_answer_deadline():
     world = rejected()
     text = ("x" * 99 + "\n") * 39 + "x" * 100
     assert len(text) == 4_000

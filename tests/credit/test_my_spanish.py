@@ -123,7 +123,7 @@ def test_pages_of_the_demo_have_no_english_text_in_spanish(demo):
     assert len(paths) > 25
 
 
-def test_missing_translation_of_a_lender_is_found(demo):
+def test_translation_check_finds_a_missing_translation_of_a_lender_text(demo):
     (offer,) = Offer.objects.filter(name__startswith="Prairie home")
     path = f"/my/apply/{offer.pk}"
     del offer.translations["es"]["application_schema"]["properties"]["income_cents"]

@@ -43,7 +43,7 @@ def shared_in(page):
 
 
 class TestSteps:
-    def test_form_has_a_numbered_section_with_the_fields_of_each_step(self, full_offer, user):
+    def test_application_form_has_a_numbered_section_with_the_fields_of_each_step(self, full_offer, user):
         page = form_of(full_offer, user)
         steps = steps_in(page)
         assert [anchor for anchor, _title, _state in steps] == ["loan", "answers", "applicant", "sharing", "sending"]
@@ -58,7 +58,7 @@ class TestSteps:
         steps = steps_in(form_of(without_answers, user))
         assert [anchor for anchor, _title, _state in steps] == ["loan", "applicant", "sharing", "sending"]
 
-    def test_steps_show_what_is_complete_and_what_is_missing(self, full_offer, user):
+    def test_application_form_shows_whether_each_step_is_complete(self, full_offer, user):
         assert states_in(form_of(full_offer, user)) == {
             "loan": "To do", "answers": "To do", "applicant": "To do", "sharing": "Optional", "sending": "To do",
         }  # fmt: skip
@@ -67,7 +67,7 @@ class TestSteps:
         assert states_in(page) | {"applicant": "To do"} == states_in(page)
         assert (states_in(page)["loan"], states_in(page)["answers"]) == ("Complete", "Complete")
 
-    def test_steps_with_invalid_fields_are_marked(self, full_offer, user):
+    def test_application_form_marks_steps_with_invalid_fields(self, full_offer, user):
         path = f"/my/apply/{full_offer.pk}"
         _answer, page = send(path, user, **TYPED | {"first-phone": "1", "data-persons": "9"})
         assert states_in(page) == {
@@ -80,7 +80,7 @@ class TestSteps:
         _answer, page = send(path, user, **TYPED | home | {"data-amount_cents": "x"})
         assert states_in(page)["applicant"] == "Complete"
 
-    def test_every_step_is_available_in_spanish_and_german(self, user):
+    def test_every_application_form_step_is_available_in_spanish_and_german(self, user):
         offer = listed(name="Solar")
         assert "Puede guardar un borrador" in spanish(form_of(offer, user, accept_language="es"))
         assert "Sie können einen Entwurf speichern" in german(form_of(offer, user, accept_language="de"))
@@ -103,13 +103,13 @@ class TestSharing:
         BankAccount.objects.all().delete()
         assert shared_in(form_of(full_offer, user)) == {"identity"}
 
-    def test_stored_share_of_a_draft_remains_without_data(self, full_offer, user):
+    def test_draft_form_retains_a_stored_choice_to_share_unavailable_data(self, full_offer, user):
         draft = applied(full_offer, consumer=user, status="draft", submitted_at=None, share=["bank"])
         page = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
         assert shared_in(page) == {"bank"}
         assert "checked" in re.search(r'<input type="checkbox" name="share-share"[^>]*>', page)[0]
 
-    def test_share_whose_data_ended_meanwhile_is_accepted_and_shown_again(self, full_offer, user):
+    def test_application_form_accepts_a_choice_to_share_data_that_became_unavailable(self, full_offer, user):
         _answer, page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | {"data-persons": "9", "share-share": "bank"})
         assert shared_in(page) == {"bank"}
         answer, _page = send(f"/my/apply/{full_offer.pk}", user, **TYPED | {"share-share": "bank"})

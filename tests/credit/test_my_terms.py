@@ -125,7 +125,7 @@ class TestPage:
         assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
 
-    def test_terms_page_without_a_loan_shows_offer_ranges_and_the_request(self, offer):
+    def test_terms_page_without_a_loan_shows_offer_ranges_and_the_requested_figures(self, offer):
         application = applied(offer, status="approved")
         figures = re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', terms_page(application))
         assert ("Amount", "$1,000.00 \u2013 $40,000.00") in figures
@@ -133,7 +133,7 @@ class TestPage:
         assert ("Amount", "$10,000.00") in figures
         assert ("Number of months", "24") in figures
 
-    def test_terms_page_without_pinned_terms_states_that_none_are_recorded(self, offer):
+    def test_terms_page_of_an_application_without_pinned_terms_states_that_no_terms_exist(self, offer):
         for pinned in (None, {}):
             application = ApplicationFactory(
                 status="approved", provider_id=902, offer_snapshot=pinned, application_data={"amount_cents": 500_000}
@@ -293,7 +293,7 @@ class TestAgreement:
         assert "Back to the application" in page
         assert "print function" in page
 
-    def test_date_and_acceptance_of_an_agreement_have_the_same_zone(self, committed, offer):
+    def test_date_and_acceptance_time_on_an_agreement_page_are_both_in_utc(self, committed, offer):
         application = written(applied(offer), living_in("OR"))
         assert approve(lender_of(offer), application, TERMS).status_code == 200
         application.refresh_from_db()

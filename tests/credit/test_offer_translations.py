@@ -52,14 +52,14 @@ def wrong():
 
 
 @pytest.mark.parametrize(("pointer", "translations"), wrong())
-def test_invalid_translations_are_rejected_with_their_location(api, pointer, translations):
+def test_invalid_offer_translations_are_rejected_with_a_json_pointer(api, pointer, translations):
     response = api.send(PATH, {**BODY, "translations": translations})
     assert_error(response, 400, "E1001")
     assert [detail["field"] for detail in response.json()["details"]] == [pointer]
     assert not Offer.objects.exists()
 
 
-def test_translations_above_the_size_limit_are_rejected(api):
+def test_offer_translations_above_the_size_limit_are_rejected(api):
     properties = {
         f"f{number}": {"type": "string", "enum": [f"v{value}" for value in range(60)]} for number in range(12)
     }
@@ -77,7 +77,7 @@ def test_unknown_language_of_an_offer_is_rejected(api, language):
     assert_error(api.send(PATH, {**BODY, "language": language}), 400, "E1001")
 
 
-def test_translations_are_returned_unchanged_and_replaced_with_the_offer(api):
+def test_offer_translations_are_returned_unchanged_and_replaced_with_the_offer(api):
     created = api.send(PATH, BODY).json()
     assert (created["language"], created["translations"]) == (None, BODY["translations"])
     assert api.read(f"{PATH}/{created['id']}").json()["translations"] == BODY["translations"]
@@ -125,14 +125,14 @@ def test_pages_of_an_offer_show_the_translations():
     assert 'lang="en"' not in page.replace('en" lang="en"', "")
 
 
-def test_pages_show_words_for_the_values_of_choices():
+def test_application_form_shows_labels_for_choice_values():
     offer = listed(**translated())
     page = page_of(f"/my/apply/{offer.pk}", "en", UserFactory())
     assert '<option value="new_roof">A new roof</option>' in page
     assert '<option value="windows">Windows</option>' in page
 
 
-def test_texts_without_a_translation_have_their_language():
+def test_untranslated_offer_texts_are_marked_with_the_offers_language():
     offer = listed(**translated(translations=None))
     page = page_of("/my/apply", "es")
     assert f'<bdi><span lang="en">{OFFER["name"]}</span></bdi>' in page
@@ -142,13 +142,13 @@ def test_texts_without_a_translation_have_their_language():
     assert '<span lang="en">Plan of the work</span> (opcional)' in page
 
 
-def test_texts_of_a_spanish_offer_have_their_language_on_english_pages():
+def test_texts_of_a_spanish_offer_are_marked_as_spanish_on_english_pages():
     listed(name="Préstamo", description="Para todo.", language="es")
     assert '<bdi><span lang="es">Préstamo</span></bdi>' in page_of("/my/apply", "en")
     assert "<bdi>Préstamo</bdi>" in page_of("/my/apply", "es")
 
 
-def test_application_shows_the_pinned_translations():
+def test_application_page_shows_the_pinned_offer_translations():
     offer = listed(**translated())
     application = applied(offer, data={"amount_cents": 500_000, "purpose": "new_roof", "floors": 2})
     Offer.objects.update(translations=None, name="Another name")
@@ -158,7 +158,7 @@ def test_application_shows_the_pinned_translations():
     assert OFFER["name"] not in page
 
 
-def test_draft_shows_what_is_missing_in_the_readers_language():
+def test_draft_page_lists_missing_fields_in_the_readers_language():
     offer = listed(**translated())
     draft = applied(offer, data={"amount_cents": 500_000}, status="draft", submitted_at=None, offer_snapshot=None)
     path = f"/my/applications/{draft.pk}"
@@ -170,7 +170,7 @@ def test_draft_shows_what_is_missing_in_the_readers_language():
     assert 'Falta «<span lang="en">Kind of work</span>».' in page_of(path, "es", draft.consumer)
 
 
-def test_lines_of_the_lender_have_their_language_in_an_agreement():
+def test_lenders_lines_in_an_agreement_are_marked_with_the_offers_language():
     with override("es"):
         text = f"Importe: $5\n{OFFER['terms_text']}"
         lines = marked_lines(text, OFFER).split("\n")
@@ -179,7 +179,7 @@ def test_lines_of_the_lender_have_their_language_in_an_agreement():
         assert "span" not in marked_lines(SPANISH["terms_text"], translated())
 
 
-def test_changed_terms_remove_the_translations_of_missing_texts():
+def test_translations_of_removed_offer_texts_are_deleted():
     terms = {**translated(), "required_documents": None, "application_schema": None, "description": ""}
     assert pruned(terms["translations"], terms) == {
         "es": {name: SPANISH[name] for name in ("name", "terms_text")},
@@ -187,7 +187,7 @@ def test_changed_terms_remove_the_translations_of_missing_texts():
     assert pruned(None, terms) is None
 
 
-def test_terms_without_translations_are_unchanged():
+def test_offer_terms_without_translations_are_returned_unchanged():
     terms = deepcopy(OFFER)
     read = in_language(terms, "es")
     assert read["name"] == OFFER["name"]

@@ -28,7 +28,7 @@ def test_every_account_can_read_an_offer(stranger_api, api, offer):
     assert (shown["id"], shown["provider_id"], shown["apr_min_percent"]) == (str(offer.pk), offer.provider_id, 3.0)
 
 
-def test_deactivated_offer_can_be_read_and_stays_inactive_after_an_update(api, stranger_api, offer, body):
+def test_deactivated_offer_is_readable_and_remains_inactive_after_an_update(api, stranger_api, offer, body):
     for _ in range(2):
         response = api.remove(f"{PATH}/{offer.pk}")
         assert (response.status_code, response.content) == (200, b"")
@@ -48,7 +48,7 @@ def test_offer_update_replaces_all_fields_and_emits_an_event(api, offer, body):
     assert (Event.objects.get().type, Event.objects.get().object["version"]) == ("offer.updated", 2)
 
 
-def test_only_the_owner_of_an_offer_can_update_it_for_a_lender_of_their_own(api, offer, body):
+def test_only_the_offer_owner_can_update_an_offer_and_only_for_their_own_lender(api, offer, body):
     member = UserFactory()
     ProviderMember.objects.create(provider=offer.provider, user=member, role=ProviderMember.OWNER)
     assert_error(client_of(member).replace(f"{PATH}/{offer.pk}", body), 404, "E4004")
@@ -57,7 +57,7 @@ def test_only_the_owner_of_an_offer_can_update_it_for_a_lender_of_their_own(api,
     assert (offer.name, offer.version) == ("Everyday loan", 1)
 
 
-def test_offer_list_of_a_lender_contains_active_offers_and_for_its_owner_inactive_offers(api, user, stranger_api):
+def test_offer_list_of_a_lender_includes_inactive_offers_only_for_the_owner(api, user, stranger_api):
     provider = ProviderFactory(owner=user)
     active = [str(OfferFactory(provider=provider).pk) for _ in range(3)][::-1]
     inactive = str(OfferFactory(provider=provider, is_active=False).pk)

@@ -64,7 +64,7 @@ def state(application):
 
 
 class TestTwoReviewers:
-    def test_four_eyes_decision_by_the_first_reviewer_is_a_proposal(self, application, first, second):
+    def test_four_eyes_decision_by_the_first_reviewer_creates_a_proposal(self, application, first, second):
         answer = decide(first, application, reason="Enough income", metadata={"score": 7})
         assert answer.status_code == 200
         shown = answer.json()
@@ -98,7 +98,7 @@ class TestTwoReviewers:
         assert (row.reason, row.metadata["score"], row.metadata["consumer_report"]) == ("Income too low", 7, report)
         assert row.metadata["reasons"] == ["no_credit_file"]
 
-    def test_decision_request_after_changed_data_is_a_new_proposal(self, api, application, first, second):
+    def test_four_eyes_decision_after_changed_data_creates_a_new_proposal(self, api, application, first, second):
         decide(first, application)
         change = {"updated_by": "me", "application_data": {"amount": 9}}
         assert api.replace(f"/applications/{application.pk}", change).status_code == 200
@@ -317,7 +317,7 @@ class TestProposerWithoutReviewPermission:
         assert (answer["status"], answer["pending_decision"]["proposed_by"]) == ("under_review", str(second.pk))
         assert sorted(Proposal.objects.values_list("outcome", flat=True)) == ["", "void"]
 
-    def test_proposal_stays_open_if_another_reviewer_leaves(self, application, first, second):
+    def test_proposal_remains_valid_if_another_reviewer_loses_the_role(self, application, first, second):
         decide(first, application)
         disable(reviewer(username="gone"), None)
         second.groups.add(Group.objects.get(name="Support"))
@@ -355,13 +355,13 @@ class TestRaces:
         assert state(application) == ("approved", 1)
         assert [proposal.outcome for proposal in Proposal.objects.all()] == ["confirmed"]
 
-    def test_concurrent_decisions_of_two_reviewers_propose_and_decide(self):
+    def test_concurrent_decisions_of_two_reviewers_create_a_proposal_and_a_decision(self):
         application = ApplicationFactory(status="under_review")
         answers = decide_at_once(warm([reviewer(), reviewer()]), application)
         assert sorted(answer.json()["status"] for answer in answers) == ["approved", "under_review"]
         assert state(application) == ("approved", 1)
 
-    def test_concurrent_requests_of_the_same_reviewer_make_no_decision(self):
+    def test_concurrent_requests_of_the_same_reviewer_create_only_a_proposal(self):
         application, person = ApplicationFactory(status="under_review"), reviewer()
         answers = decide_at_once(warm([person] * 4), application)
         assert [answer.status_code for answer in answers] == [200] * 4
@@ -369,7 +369,7 @@ class TestRaces:
         assert Proposal.objects.count() == 1
 
 
-def test_four_eyes_decision_executes_at_most_14_statements(api, user, settings, django_assert_max_num_queries):
+def test_four_eyes_decision_executes_at_most_14_sql_statements(api, user, settings, django_assert_max_num_queries):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     settings.REVIEW_POLICY = "open"
     application = ApplicationFactory(consumer=user, status="under_review")

@@ -147,7 +147,7 @@ def test_complete_application_cannot_be_rejected_as_incomplete(provider, setting
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed"])
-def test_reader_cannot_read_a_decision_bundle(provider, settings, policy):
+def test_lender_reader_cannot_read_a_decision_bundle(provider, settings, policy):
     settings.REVIEW_POLICY = policy
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     path, fields = f"/applications/{application.pk}", {"status": "rejected", "updated_by": "x", **BECAUSE}
@@ -226,7 +226,7 @@ class TestRoles:
         assert api.read("/providers/700/members").json()["invitations"][0]["role"] == becomes
         assert stranger_api.send("/providers/700/members/me").json()["role"] == becomes
 
-    def test_reader_cannot_change_scoring_models(self, provider):
+    def test_lender_reader_cannot_change_scoring_models(self, provider):
         version = version_of(model_of(provider))
         client, path = client_of(member_of(provider, "reader")), f"/scoring/models/{version.model_id}/versions"
         assert client.read(path).status_code == 200

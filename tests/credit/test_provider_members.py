@@ -61,7 +61,7 @@ class TestInvitations:
         assert all(event["data"]["object"] == {"provider_id": "700"} for event in events)
         assert not Event.objects.exclude(account_id=user.pk).exists()
 
-    def test_invitation_of_an_unknown_user_name_executes_the_same_statements(
+    def test_invitation_of_an_unknown_user_name_executes_the_same_sql_statements(
         self, api, provider, stranger, no_rate_limits
     ):
         invite(api, "somebody")  # This call fills the caches of the process.
@@ -135,7 +135,7 @@ class TestAcceptedInvitations:
         assert_error(accept(stranger_api), 404, "E4012")
 
     @pytest.mark.parametrize("reason", ["disabled", "no longer an owner"])
-    def test_invitation_ends_with_the_rights_of_its_inviter(
+    def test_member_invitation_ends_when_its_inviter_loses_the_owner_role(
         self, api, provider, user, colleague, stranger, stranger_api, reason
     ):
         assert api.send(PATH, {"username": stranger.username, "role": "owner"}).status_code == 202
@@ -151,12 +151,14 @@ class TestAcceptedInvitations:
         assert invite(client_of(colleague), stranger.username).status_code == 202
         assert accept(stranger_api).json()["role"] == "reviewer"
 
-    def test_invitation_without_a_stored_inviter_requires_any_active_owner(self, api, provider, stranger, stranger_api):
+    def test_member_invitation_without_a_stored_inviter_requires_any_active_owner(
+        self, api, provider, stranger, stranger_api
+    ):
         invite(api, stranger.username)
         ProviderInvitation.objects.update(invited_by=None)
         assert accept(stranger_api).status_code == 200
 
-    def test_owner_can_remove_a_member(self, api, provider, stranger, stranger_api):
+    def test_lender_owner_can_remove_a_member(self, api, provider, stranger, stranger_api):
         invite(api, stranger.username)
         accept(stranger_api)
         assert_error(api.remove(f"{PATH}/{provider.owner_id}"), 400, "E1001")
@@ -173,7 +175,7 @@ class TestRightsOfMembers:
         yield client.remove("/providers/700/invitations/01900000-0000-7000-8000-000000000001")
         yield accept(client)
 
-    def test_app_and_scoped_key_cannot_change_members(self, user, provider, stranger):
+    def test_app_and_scoped_key_cannot_change_lender_members(self, user, provider, stranger):
         scopes = ["offers:read", "offers:write", "applications:read"]
         client, secret = make_client(scopes=scopes)
         code = code_for(user, client, scope=" ".join(scopes))

@@ -50,7 +50,7 @@ def test_lender_cannot_have_a_name_that_looks_like_another_lenders(api, user, st
 
 
 @pytest.mark.django_db
-def test_names_and_addresses_of_lenders_and_names_of_offers_must_be_visible(api, user):
+def test_lender_and_offer_names_with_invisible_characters_are_rejected(api, user):
     make_lender(user)
     for name in (" ", "\u3164", "Bank\u200b", "a\u202eb"):
         assert_error(api.send(PATH, {"name": name}), 400, "E1001")

@@ -60,7 +60,7 @@ class TestInbox:
         ):  # fmt: skip
             assert_error(inbox(api, f"?{query}"), 400, "E1001")
 
-    def test_inbox_of_a_noncanonical_lender_id_is_empty(self, api, user):
+    def test_inbox_of_a_lender_id_that_is_not_a_canonical_integer_is_empty(self, api, user):
         submitted(provider_id=700)
         for name in ("acme", "0700", "7e2", "-0", "1" * 255, "\uff19"):
             ProviderFactory(id=name, owner=user)
@@ -76,7 +76,7 @@ class TestInbox:
         body = {"status": "approved", "updated_by": "x"}
         assert_error(api.replace(f"/applications/{before.pk}/status", body), 404, "E4002")
 
-    def test_key_with_applications_read_can_read_the_inbox_but_not_decide(self, user, provider):
+    def test_key_with_the_scope_applications_read_can_read_the_inbox_but_not_decide(self, user, provider):
         application = submitted()
         keys = {
             scope: ApiClient(api_key=create_api_key(owner=user, name=scope, scopes=[scope], now=timezone.now()).key)
@@ -90,7 +90,7 @@ class TestInbox:
         answer = keys["applications:write"].replace(f"/applications/{application.pk}/status", move)
         assert_error(answer, 403, "E2005")
 
-    def test_lender_inbox_page_executes_at_most_4_statements(
+    def test_lender_inbox_page_executes_at_most_4_sql_statements(
         self, api, provider, no_rate_limits, django_assert_num_queries
     ):
         for minutes in range(5):
@@ -123,7 +123,7 @@ class TestEvents:
         assert first.object == second.object
 
     @pytest.mark.parametrize("listed", [True, False])
-    def test_application_created_as_submitted_emits_submitted_to_the_lender(self, provider, listed):
+    def test_application_created_as_submitted_sends_the_submitted_event_to_the_lender(self, provider, listed):
         consumer = UserFactory()
         offer_id = OfferFactory(provider=provider).pk if listed else 700_000
         body = {"offer_id": offer_id, "provider_id": 700, "initial_status": "submitted"}

@@ -66,7 +66,7 @@ def test_quote_has_monthly_payments_at_the_offers_lowest_rate_or_the_rate_of_the
     assert (body["payment_cents"], body["apr_percent"]) == (33_214, 12.0)
 
 
-def test_quote_with_a_fee_or_the_eu_method_has_the_same_schedule_and_another_rate(api, offer):
+def test_quote_with_a_fee_or_the_eu_method_has_the_same_schedule_and_another_apr(api, offer):
     without, body = quote(api, offer), quote(api, offer, fee_cents=30_000)
     assert body["schedule"] == without["schedule"]
     assert body["amount_financed_cents"] == 970_000
@@ -76,7 +76,7 @@ def test_quote_with_a_fee_or_the_eu_method_has_the_same_schedule_and_another_rat
     assert (body["method"], body["apr_percent"], body["schedule"]) == ("eu_annex_iii", 10.4605, without["schedule"])
 
 
-def test_quote_without_interest_or_with_a_single_payment_repays_everything(api, offer):
+def test_quote_without_interest_or_with_a_single_payment_repays_the_whole_loan(api, offer):
     body = quote(api, OfferFactory(apr_min_percent=0.0))
     assert (body["payment_cents"], body["final_payment_cents"]) == (27_778, 27_770)
     assert (body["finance_charge_cents"], body["apr_percent"]) == (0, 0)
@@ -115,7 +115,7 @@ def test_quote_balance_does_not_grow_after_a_long_first_period(api):
         assert len({row["payment_cents"] for row in body["schedule"][:-1]}) == 1, (amount, days)
 
 
-def test_quote_of_extreme_values_succeeds(api):
+def test_quote_with_the_largest_allowed_values_succeeds(api):
     offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     extreme = {"amount_cents": 10**12, "term_months": 600, "apr_percent": "1000"}
     latest = in_month(month_of(timezone.now().date()) + 12, timezone.now().date().day)

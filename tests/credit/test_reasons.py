@@ -57,7 +57,7 @@ def test_reviewers_reason_replaces_the_text_that_is_generated_from_the_codes(rev
         assert answer.json()["status_reason"] == reason
 
 
-def test_rejection_by_the_applicant_is_forbidden_or_under_the_open_policy_requires_no_reason(application, settings):
+def test_applicant_can_reject_their_application_only_under_the_open_policy(application, settings):
     applicant = client_of(application.consumer)
     assert_error(reject(applicant, application), 403, "E2010")
     settings.REVIEW_POLICY = "open"

@@ -82,7 +82,7 @@ class TestPublished:
         assert published() == keys
         assert RecordKey.objects.count() == DecisionAnchor.objects.count() == 1
 
-    def test_unreadable_key_without_an_announcement_does_not_hide_other_keys(self, db, caplog):
+    def test_unreadable_record_key_without_an_announcement_does_not_hide_other_record_keys(self, db, caplog):
         (first,) = published()
         later = timezone.now() + timedelta(hours=1)
         public = b64encode(bytes(32)).decode()
@@ -142,7 +142,7 @@ class TestRotation:
 
 
 class TestRecords:
-    def test_publications_of_models_are_signed_for_their_report_type(self, user):
+    def test_signature_of_a_model_publication_is_valid_only_for_its_report_type(self, user):
         make_version(make_model(user), role="champion")
         row = DecisionAnchor.objects.get()
         verify_signature(published(), "scoring_model_version", row.record, row.signature_and_key)
@@ -175,7 +175,7 @@ class TestConfiguredKey:
             with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY .*: set it to 32 random bytes"):
                 checks.require_at_start()
 
-    def test_production_requires_the_key_of_the_first_records(self, db, settings):
+    def test_production_requires_the_record_key_that_signed_the_first_records(self, db, settings):
         published()
         rotate()
         settings.PRODUCTION = True

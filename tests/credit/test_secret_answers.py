@@ -23,7 +23,7 @@ def serializers_of(model: type[models.Model]):
             yield serializer
 
 
-def test_idempotent_response_with_an_encrypted_field_is_stored_encrypted():
+def test_stored_idempotent_response_with_a_secret_field_is_encrypted():
     for model, name in RETURNED.items():
         assert isinstance(model._meta.get_field(name), EncryptedTextField)
         serializers = [serializer for serializer in serializers_of(model) if name in serializer.Meta.fields]

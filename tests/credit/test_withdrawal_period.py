@@ -117,7 +117,7 @@ ENDS = [
 ]  # fmt: skip
 
 
-def test_withdrawal_period_ends_after_the_last_day_of_the_last_time_zone():
+def test_withdrawal_period_ends_when_its_last_day_ends_in_the_countrys_last_time_zone():
     for about, end in ENDS:
         assert end_of(**about) == at(end), about
 
@@ -128,7 +128,7 @@ def test_withdrawal_period_without_information_about_the_right_has_no_end():
     assert end_of(concluded="2026-11-10T10:00:00Z", complete=None) is None
 
 
-def test_period_of_borrowers_in_two_countries_has_the_later_end():
+def test_withdrawal_period_of_borrowers_in_two_countries_has_the_later_end():
     moment = at("2026-12-01T10:00:00Z")
     both = period_end(["DE", "PT"], concluded_at=moment, complete_since=moment, told_of_right_at=moment)
     assert both == at("2026-12-16T00:00:00-01:00")

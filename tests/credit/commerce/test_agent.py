@@ -63,12 +63,14 @@ class TestOperations:
         response = api.send(f"/ucp/catalog/{operation}", raw=b"{", UCP_Agent=f'{AGENT}, version="2025-01-01"')
         assert response.status_code == 422
 
-    def test_unsupported_method_is_rejected_with_any_version_and_header(self, api, operation, body):
+    def test_catalog_operation_rejects_an_unsupported_method_with_any_ucp_version_and_agent_header(
+        self, api, operation, body
+    ):
         path = f"/ucp/catalog/{operation}?version=2025-01-01"
         assert_refused(api.replace(path, body), 405, "E4050")
         assert_agent_refused(api.replace(path, body, UCP_Agent="me"), 405, "method_not_allowed")
 
-    def test_errors_for_requests_with_an_agent_header_use_the_ucp_body(self, api, anonymous, user, operation, body):
+    def test_request_with_a_ucp_agent_header_gets_errors_in_the_ucp_format(self, api, anonymous, user, operation, body):
         path, fields = f"/ucp/catalog/{operation}", {"UCP_Agent": AGENT}
         assert_agent_refused(api.send(path, body, UCP_Agent="me"), 400, "invalid_profile_url")
         assert_agent_refused(anonymous.send(path, body, **fields), 401, "authentication_required")
@@ -84,7 +86,7 @@ class TestOperations:
 
 
 @pytest.mark.django_db
-def test_every_catalog_path_returns_ucp_errors_to_agents(api, anonymous):
+def test_every_catalog_path_returns_ucp_errors_to_requests_with_a_ucp_agent_header(api, anonymous):
     assert_agent_refused(anonymous.read("/ucp/catalog/items", UCP_Agent=AGENT), 401, "authentication_required")
     assert_agent_refused(api.read("/ucp/catalog/items?limit=0", UCP_Agent=AGENT), 400, "invalid_pagination")
     assert_agent_refused(api.read("/ucp/catalog/nothing", UCP_Agent=AGENT), 404, "not_found")
@@ -99,7 +101,7 @@ def test_every_catalog_path_returns_ucp_errors_to_agents(api, anonymous):
     'profile="http://localhost:8080"', f"profile={PROFILE}", f'profile="{PROFILE}", t=*tok/en',
     r'a="\"\\", profile="https://a.b/\\"',
 ])  # fmt: skip
-def test_agent_profile_is_parsed_from_a_structured_header(header):
+def test_ucp_agent_profile_url_is_parsed_from_a_structured_header(header):
     check_agent(header, [])
 
 
@@ -110,7 +112,7 @@ def test_agent_profile_is_parsed_from_a_structured_header(header):
     'profile="https://a.example/' + "x" * 2_048 + '"', 'profile="\u00fc"', f'profile="{PROFILE}"\n, a',
     'profile="javascript:alert(1)"',
 ])  # fmt: skip
-def test_agent_header_with_an_invalid_profile_raises_invalid_profile_url(header):
+def test_ucp_agent_header_with_an_invalid_profile_raises_invalid_profile_url(header):
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 
@@ -127,7 +129,7 @@ def test_ucp_version_is_parsed_from_the_agent_header(header):
 @pytest.mark.parametrize(
     "header", ["a=" * 100_000, 'a="' + "\\" * 200_000, "a=(" + '"' * 200_000, "a;" * 100_000, "a," * 100_000 + "="]
 )
-def test_long_agent_header_is_parsed_in_linear_time(header):
+def test_long_ucp_agent_header_is_parsed_in_linear_time(header):
     # A parser that needs quadratic time would exceed the test's time limit with these headers.
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])

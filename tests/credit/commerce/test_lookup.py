@@ -29,7 +29,7 @@ def offer():
     return OfferFactory(term_options_months=[36, 12], loan_amount_min_cents=100, loan_amount_max_cents=500)
 
 
-def test_lookup_of_several_variant_ids_returns_one_product_with_matched_inputs(api, offer):
+def test_catalog_lookup_of_several_variant_ids_returns_one_product_with_matched_inputs(api, offer):
     ids = [f"{offer.pk}-12", str(offer.pk), f"{offer.pk}-36", str(offer.pk)]
     answer = lookup(api, *ids)
     (product,) = answer["products"]
@@ -41,7 +41,7 @@ def test_lookup_of_several_variant_ids_returns_one_product_with_matched_inputs(a
     assert answer["ucp"]["capabilities"] == {"dev.ucp.shopping.catalog.lookup": [{"version": "2026-08-25"}]}
 
 
-def test_every_id_of_a_search_can_be_looked_up(api, offer):
+def test_every_id_in_a_catalog_search_response_can_be_looked_up(api, offer):
     pk = OfferFactory().pk
     (product,) = lookup(api, f"{pk}-any")["products"]
     assert product["variants"][0]["metadata"]["term_months"] is None
@@ -52,7 +52,7 @@ def test_every_id_of_a_search_can_be_looked_up(api, offer):
     assert [len(product["variants"]) for product in answer["products"]] == [1, 2]
 
 
-def test_lookup_reports_unknown_ids_and_returns_known_products(api, offer):
+def test_catalog_lookup_reports_unknown_ids_and_returns_known_products(api, offer):
     pk = offer.pk
     for text in (
         "", "0", "-1", "01", "x", "9223372036854775808", f"{pk}-", f"{pk}-24", f"{pk}-012", f"{pk}-any", f"{pk}-12-1",
@@ -68,7 +68,7 @@ def test_lookup_reports_unknown_ids_and_returns_known_products(api, offer):
     assert answer["ucp"]["status"] == "success"
 
 
-def test_lookup_does_not_find_closed_filtered_out_or_hidden_offers(api, offer):
+def test_catalog_lookup_omits_inactive_filtered_out_and_hidden_offers(api, offer):
     closed = OfferFactory(is_active=False)
     hidden = OfferFactory(ab_test_variant="b", ab_test_allocation=0)
     far = OfferFactory(included_states=["IA"])
@@ -81,14 +81,16 @@ def test_lookup_does_not_find_closed_filtered_out_or_hidden_offers(api, offer):
     assert missing(lookup(api, str(offer.pk), filters={"categories": ["personal_loan"]})) == []
 
 
-def test_lookup_executes_one_statement_for_any_number_of_ids(api, no_rate_limits, django_assert_num_queries):
+def test_catalog_lookup_executes_one_sql_statement_for_any_number_of_ids(
+    api, no_rate_limits, django_assert_num_queries
+):
     ids = [str(OfferFactory().pk) for _ in range(30)]
     lookup(api, ids[0])
     with django_assert_num_queries(1):
         assert len(lookup(api, *ids)["products"]) == 30
 
 
-def test_lookup_accepts_at_most_100_ids(api):
+def test_catalog_lookup_accepts_at_most_100_ids(api):
     assert lookup(api, *map(str, range(1, 101)))["products"] == []
     response = api.send(PATH, {"ids": ["1"] * 101})
     assert_refused(response, 400, "E1001", word="request_too_large")
@@ -100,7 +102,7 @@ def test_invalid_catalog_lookup_returns_400_with_the_path_of_the_field(api):
         assert message["path"] == path
 
 
-def test_lookup_finds_an_offer_only_if_the_catalog_lists_it():
+def test_catalog_lookup_returns_an_offer_only_if_the_catalog_lists_the_offer():
     offer = OfferFactory(ab_test_variant="b", ab_test_allocation=50)
     for _ in range(4):
         api = client_of(UserFactory())

@@ -28,7 +28,7 @@ def variants(shown):
     return [variant["metadata"]["term_months"] for variant in shown["variants"]]
 
 
-def test_product_of_a_lender_without_a_numeric_id_allows_no_application(api, user, settings):
+def test_product_of_a_lender_without_a_numeric_id_is_available_only_under_the_open_policy(api, user, settings):
     offer = OfferFactory(provider=ProviderFactory(id="acme"), term_options_months=[12])
     for settings.REVIEW_POLICY, is_possible in (("open", True), ("reviewed", False), ("four_eyes", False)):
         shown = product(api, str(offer.pk))
@@ -38,7 +38,7 @@ def test_product_of_a_lender_without_a_numeric_id_allows_no_application(api, use
         assert (api.send("/applications", body).status_code == 201) is is_possible
 
 
-def test_product_response_contains_the_requested_or_first_term(api, offer):
+def test_product_response_selects_the_requested_term_or_the_first_term(api, offer):
     shown = product(api, str(offer.pk))
     assert (variants(shown), shown["selected"]) == ([36], [{"name": "Term", "id": "36", "label": "36 months"}])
     values = [(value["id"], value["available"], value["exists"]) for value in shown["options"][0]["values"]]
@@ -64,7 +64,7 @@ def test_unknown_product_id_returns_a_not_found_message(api, offer):
         assert (message["type"], message["code"], message["severity"]) == ("error", "not_found", "unrecoverable")
 
 
-def test_product_request_does_not_find_closed_or_filtered_out_offers(api, offer):
+def test_product_request_for_an_inactive_or_filtered_out_offer_returns_not_found(api, offer):
     cards = {"id": str(offer.pk), "filters": {"categories": ["credit_card"]}}
     for body in ({"id": str(OfferFactory(is_active=False).pk)}, cards):
         assert "product" not in call_catalog(api, "product", body)

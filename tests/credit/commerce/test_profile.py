@@ -92,7 +92,9 @@ class TestCapabilities:
         ("CARD_PROCESSOR", "stripe", {"payments"}), ("SETTLEMENT_RPC_URL", "https://node.example", {"crypto_payments"}),
         ("CUSTODY", "circle", {"wallets"}), ("OPEN_BANKING", "plaid", {"identity", "bank_data"}),
     ])  # fmt: skip
-    def test_production_lists_real_providers_and_permitted_sandboxes(self, settings, setting, real, names):
+    def test_production_capabilities_include_only_real_vendors_and_allowed_sandboxes(
+        self, settings, setting, real, names
+    ):
         assert names <= set(switched_on())
         settings.PRODUCTION = True
         assert not names & set(switched_on())

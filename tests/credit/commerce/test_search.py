@@ -68,7 +68,7 @@ class TestProducts:
         assert product["description"]["plain"].endswith("For any purpose.")
         assert product["metadata"]["term_options_months"] == [12, 24, 36]
 
-    def test_product_of_an_offer_without_amounts_has_no_zero_price(self, api):
+    def test_product_of_an_offer_without_amounts_has_a_price_above_zero(self, api):
         offer = OfferFactory()
         answer = call_catalog(api, "search", {})
         (product,) = answer["products"]
@@ -80,7 +80,7 @@ class TestProducts:
         assert "No annual percentage rate" in product["description"]["plain"]
         assert "to $" not in product["description"]["plain"]
 
-    def test_product_has_one_variant_for_a_repeated_term_and_amounts_of_exact_json_integers(self, api):
+    def test_product_lists_a_repeated_term_once_and_amounts_up_to_2_to_the_53(self, api):
         OfferFactory(
             term_options_months=[12, 12, 1], loan_amount_min_cents=2**62, loan_amount_max_cents=2**63 - 1
         )  # fmt: skip
@@ -113,7 +113,7 @@ class TestFilters:
         ):  # fmt: skip
             assert search(api, filters={"price": price}) == [unlimited.pk, *([offer.pk] if fits else [])], price
 
-    def test_search_ignores_a_price_in_another_currency_with_a_message(self, api):
+    def test_search_with_a_price_filter_in_another_currency_ignores_the_filter_and_returns_a_message(self, api):
         offer = OfferFactory(**LOAN)
         body = {"filters": {"price": {"max": 1}}, "context": {"currency": "EUR"}}
         answer = call_catalog(api, "search", body)
@@ -135,7 +135,7 @@ class TestFilters:
         assert search(api, query="?!") == []
         assert len(search(api, query="  ")) == 5
 
-    def test_search_finds_an_offer_by_other_spellings_of_the_name(self, api):
+    def test_catalog_search_finds_an_offer_by_other_spellings_of_its_name(self, api):
         offer = OfferFactory(product_type="other")
         OfferFactory(name="Ferry pass", product_type="other")
         for name, query in SEARCHED:
@@ -179,14 +179,14 @@ class TestFilters:
             (message,) = assert_refused(response, 400, "E1001")
             assert message["path"] == "$.context.address_region"
 
-    def test_search_and_catalog_return_the_same_ab_test_offers(self):
+    def test_catalog_search_and_catalog_list_return_the_same_ab_test_offers(self):
         for share in range(0, 100, 13):
             OfferFactory(ab_test_variant="b", ab_test_allocation=share)
         for api in (client_of(UserFactory()), client_of(UserFactory())):
             shown = api.read("/ucp/catalog/items?limit=100").json()["items"]
             assert search(api, pagination={"limit": 50}) == [item["offer_id"] for item in shown]
 
-    def test_search_ignores_unknown_fields_signals_and_attribution(self, api):
+    def test_catalog_search_ignores_unknown_fields_signals_and_attribution(self, api):
         offer = OfferFactory()
         assert search(
             api, signals={"dev.ucp.buyer_ip": "203.0.113.7"}, attribution={"utm_source": "x"}, unheard_of=[1],
@@ -195,7 +195,7 @@ class TestFilters:
 
 
 class TestPages:
-    def test_search_pages_contain_each_product_once(self, api):
+    def test_catalog_search_pages_contain_each_product_once(self, api):
         answer = call_catalog(api, "search", {})
         assert (answer["products"], answer["pagination"]) == ([], {"has_next_page": False, "total_count": 0})
         for number in range(7):
@@ -233,7 +233,7 @@ class TestPages:
 
 
 @pytest.mark.parametrize("number", [1, 25])
-def test_catalog_search_executes_two_statements(api, number, no_rate_limits, django_assert_num_queries):
+def test_catalog_search_executes_two_sql_statements(api, number, no_rate_limits, django_assert_num_queries):
     for _ in range(number):
         OfferFactory(**LOAN)
     search(api)  # The credential is cached after this call.
@@ -248,7 +248,7 @@ class TestRefusals:
         assert response.headers["WWW-Authenticate"]
         assert_refused(anonymous.send(PATH, {}), 401, "E2001")
 
-    def test_search_error_contains_the_path_of_the_invalid_field(self, api):
+    def test_catalog_search_error_contains_the_path_of_the_invalid_field(self, api):
         for body, path in (
             ([], None), ({"query": 1}, "query"), ({"filters": {"categories": "x"}}, "filters.categories"),
             ({"filters": {"categories": ["a", 1]}}, "filters.categories[1]"),
@@ -279,7 +279,7 @@ class TestRefusals:
             assert judge.by_schema(judge.REQUESTS["search"], body), body
             assert_refused(api.send(PATH, body), 400, "E1001")
 
-    def test_search_of_long_texts_takes_linear_time(self, api):
+    def test_catalog_search_with_a_long_query_or_description_takes_linear_time(self, api):
         OfferFactory(description="a " * 5_000)
         assert search(api, query="a" * 1_000) == []
         assert api.send(PATH, raw=json.dumps({"query": "\u0130" * 900}).encode()).status_code == 200

@@ -43,7 +43,7 @@ def agreed(person=PERSON, **terms):
     return application, members, client_of(application.consumer).read(path, accept="text/html").content.decode()
 
 
-def test_agreement_keeps_a_text_for_all_24_items_of_article_21():
+def test_eu_agreement_contains_a_text_for_each_of_the_24_items_of_article_21():
     application, members, page = agreed()
     assert list(members) == list(TITLES)
     assert len(members) == 24
@@ -63,7 +63,7 @@ def test_agreement_keeps_a_text_for_all_24_items_of_article_21():
     assert is_complete(kept)
 
 
-def test_agreement_with_missing_article_21_fields_is_marked_incomplete():
+def test_eu_agreement_with_missing_article_21_fields_is_marked_incomplete():
     texts = {name: text for name, text in TEXTS.items() if name not in {"late_payment", "ombudsman"}}
     application, members, page = agreed(texts=texts)
     assert members["late_payment"] is members["redress"] is None
@@ -91,7 +91,7 @@ def test_fee_that_is_paid_separately_adds_to_the_total_payable():
     assert "11,845.80\u00a0EUR" in members["apr"]
 
 
-def test_us_agreement_has_no_items_of_article_21_and_no_mailed_link():
+def test_us_agreement_has_no_article_21_items_and_is_not_mailed():
     offer = eu_offer(**dict.fromkeys(EU_TERMS), apr_max_percent=40)
     application = applied(offer, applicants=Applicants.of([PERSON, OTHER]))
     client = client_of(application.consumer)
@@ -121,7 +121,7 @@ def test_agreement_of_a_line_of_credit_has_the_assumed_apr():
     assert (members["duration"], members["termination"]) == ("Open-end", "A month's notice.")
 
 
-def test_second_borrower_reads_the_agreement_by_mailed_link_without_an_account(client, monkeypatch):
+def test_second_borrower_can_read_the_agreement_through_a_mailed_link_without_an_account(client, monkeypatch):
     offer = eu_offer()
     accepted(applied(offer, applicants=Applicants.of([PERSON, OTHER])))
     mail = OutgoingMail.objects.get(template="agreement")

@@ -95,7 +95,7 @@ def test_applicants_pages_show_amounts_in_the_currency_of_the_offer(yen):
     assert "500,000\u00a0JPY" in browser_of(submitted.consumer).get("/my").content.decode()
 
 
-def test_application_list_statement_count_does_not_depend_on_the_list_length(yen):
+def test_application_list_of_any_length_executes_a_fixed_number_of_sql_statements(yen):
     user, counts = UserFactory(), []
     for number in (1, 5):
         for index in range(number):
@@ -127,7 +127,7 @@ def test_back_office_shows_amounts_in_the_currency_of_the_offer(yen, reviewer):
     assert text_of(reviewer.get("/admin/credit/application/")).count("500,000 JPY") == 2
 
 
-def test_back_office_list_statement_count_does_not_depend_on_the_list_length(yen, reviewer):
+def test_back_office_list_of_any_length_executes_a_fixed_number_of_sql_statements(yen, reviewer):
     counts = []
     for number in (1, 5):
         for index in range(number):
@@ -138,7 +138,7 @@ def test_back_office_list_statement_count_does_not_depend_on_the_list_length(yen
     assert counts[0] == counts[1]
 
 
-def test_figure_confirmed_in_yen_is_stored_without_decimal_places(yen, reviewer):
+def test_reviewer_can_confirm_a_figure_in_yen_only_without_decimal_places(yen, reviewer):
     application = applied(yen, data=DATA)
     fields = {"figure": "/income_cents", "file_id": str(file_of(application).pk)}
     page = submit_action(reviewer, application, "confirm-figure", value="5.5", **fields)
@@ -170,7 +170,7 @@ def offer_in(currency, most):
 
 
 @OF_DECIMALS
-def test_back_office_approves_the_amount_entered_in_the_offers_currency(
+def test_back_office_approval_stores_the_amount_entered_in_the_offers_currency(
     settings, reviewer, currency, most, typed, shown, minor, german
 ):
     settings.REVIEW_POLICY = "reviewed"
@@ -213,7 +213,7 @@ def test_dinar_amounts_are_parsed_with_the_separators_of_the_language(language, 
             assert to_minor_units(field.clean(typed), "TND") == minor
 
 
-def test_back_office_filter_and_search_compare_units_of_the_currency(reviewer):
+def test_back_office_amount_filter_and_search_compare_major_currency_units(reviewer):
     amounts = {"JPY": 5_000, "TND": 5_000_000, "EUR": 500_000, "USD": 500_000}
     result = {}
     for number, (currency, minor) in enumerate(amounts.items()):
@@ -231,7 +231,7 @@ def test_back_office_filter_and_search_compare_units_of_the_currency(reviewer):
 
 
 @OF_DECIMALS
-def test_correction_amount_is_entered_in_units_of_the_currency(currency, most, typed, shown, minor, german):
+def test_correction_amount_is_entered_in_major_currency_units(currency, most, typed, shown, minor, german):
     application = applied(offer_in(currency, most), data={"income_cents": 1, "term_months": 24})
     browser, place = browser_of(application.consumer), f"/my/applications/{application.pk}/explanation"
     report = {"fact": "application_data.income_cents", "statement": "It is wrong."}

@@ -75,7 +75,7 @@ def test_withdrawal_right_response_contains_the_period_and_the_amounts():
     }  # fmt: skip
 
 
-def test_withdrawal_period_of_an_uninformed_borrower_has_no_end():
+def test_withdrawal_period_does_not_end_if_the_borrower_was_not_informed_of_the_right():
     """Test the rule in Directive (EU) 2023/2225, Art. 26(2), last sentence."""
     application = concluded(at=timezone.now() - timedelta(days=2000), told_of_right_at=None)
     client = client_of(application.consumer)
@@ -104,7 +104,7 @@ def test_withdrawal_by_a_borrower_ends_the_agreement_for_all_borrowers(recent):
     assert assert_error(answer, 400, "E3001")["details"]["allowed"] == []
 
 
-def test_only_a_declaration_that_the_lender_received_in_time_is_accepted_after_the_period():
+def test_after_the_withdrawal_period_only_the_lender_can_record_a_timely_withdrawal():
     application = concluded(at=timezone.now() - timedelta(days=40))
     error = assert_error(declare(client_of(application.consumer), application), 400, "E3019")
     assert error["details"]["last_day"] in error["message"]
@@ -178,7 +178,7 @@ def text_of_mails():
     ]
 
 
-def test_each_borrower_gets_a_receipt_with_the_declaration_and_amounts_due(recent):
+def test_each_borrower_gets_a_withdrawal_receipt_with_the_declaration_and_the_amounts_due(recent):
     recent.applicants = Applicants.of([PERSON, OTHER])
     recent.save()
     declare(client_of(recent.consumer), recent)
@@ -244,7 +244,7 @@ def act(client, page, name, **fields):
     return client.post(f"{page}do/{name}/", {"seen": form.initial["seen"], **fields})
 
 
-def test_reviewer_can_clear_and_set_the_time_of_complete_information(console, recent):
+def test_reviewer_can_change_when_the_borrower_received_complete_information(console, recent):
     client, page = console
     assert "by the end of" in client.get(f"{page}change/").content.decode()
     act(client, page, "information-missing", fact="complete_since", reason="A page was missing.")
@@ -257,7 +257,7 @@ def test_reviewer_can_clear_and_set_the_time_of_complete_information(console, re
     assert recent.complete_since == at
 
 
-def test_console_shows_the_withdrawal_period_without_information(console, recent):
+def test_console_previews_the_withdrawal_period_of_a_borrower_with_missing_information(console, recent):
     client, page = console
     Application.objects.filter(pk=recent.pk).update(accepted_at=CONCLUDED)
     assert "until the end of Dec 15, 2027" in client.get(f"{page}do/information-missing/").content.decode()

@@ -37,7 +37,7 @@ def index_of(user):
     return json.loads(ZipFile(file).read("index.json"))
 
 
-def test_explanation_of_a_scored_decision_contains_procedure_data_and_changes(settings):
+def test_explanation_of_a_scored_decision_contains_procedure_inputs_and_suggested_changes(settings):
     """Test the rule in GDPR Art. 15(1)(h); C-203/22 (EU-34)."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
@@ -56,7 +56,7 @@ def test_explanation_of_a_scored_decision_contains_procedure_data_and_changes(se
     assert "What would have changed the result" in text
 
 
-def test_privacy_page_and_data_copy_during_an_agreement_list_rights_and_retained_records():
+def test_privacy_page_and_data_export_of_a_borrower_list_rights_and_retained_records():
     """Test the rule in GDPR Art. 12(3), (4), 15(1)(f), 17(3)(b), (e), 79 (EU-35)."""
     application = borrowed()
     user = application.consumer
@@ -85,7 +85,7 @@ def test_privacy_page_and_data_copy_during_an_agreement_list_rights_and_retained
     assert (record.status, "application_records" in {each["ground"] for each in record.kept}) == ("waiting", True)
 
 
-def test_data_copy_marks_only_data_from_the_applicant_as_portable(settings):
+def test_data_export_marks_only_data_provided_by_the_applicant_as_portable(settings):
     """Test the rule in GDPR Art. 20 (EU-36)."""
     world = scored(settings, SAYS_POOR)
     index = index_of(world.consumer.user)

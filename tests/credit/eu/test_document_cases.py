@@ -24,7 +24,7 @@ def form_of(offer, query=""):
 
 
 @pytest.mark.parametrize(("currency", "shown"), [("EUR", "1,500.00\u00a0EUR"), ("PLN", "6,675.00\u00a0PLN")])
-def test_precontract_form_of_a_line_without_a_ceiling_assumes_1500_euros(currency, shown):
+def test_precontract_form_of_a_line_of_credit_without_a_ceiling_assumes_1500_euros(currency, shown):
     """Directive (EU) 2023/2225, Annex III, part II (h): the form has the ceiling, and the APR by (a) and (e)."""
     example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": 0}
     answer = form_of(eu_offer(**{**LINE, "currency": currency, "example": example}))
@@ -36,7 +36,7 @@ def test_precontract_form_of_a_line_without_a_ceiling_assumes_1500_euros(currenc
     assert (answer.json()["terms"]["amount_cents"], answer.json()["schedule"]) == (None, [])
 
 
-def test_precontract_form_of_a_line_uses_the_requested_amount_as_ceiling():
+def test_precontract_form_of_a_line_of_credit_uses_the_requested_amount_as_ceiling():
     offer = eu_offer(**LINE)
     values = values_of(form_of(offer, "?amount_cents=500000").json())
     assert values["total_credit"].startswith("4,700.00\u00a0EUR")  # The fee is deducted from the payout.
@@ -50,7 +50,7 @@ def test_precontract_form_of_a_line_uses_the_requested_amount_as_ceiling():
     # No rate in the supported range satisfies the equation of these loans.
     ("EUR", 150_000, "8,500.00\u00a0EUR"), ("EUR", 149_999, "8,500.01\u00a0EUR"),
 ])  # fmt: skip
-def test_precontract_form_of_a_line_without_ceiling_contains_the_example_amount(currency, fee, shown):
+def test_precontract_form_of_a_line_of_credit_without_a_ceiling_contains_the_example_amount(currency, fee, shown):
     example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": fee}
     small = {"regime": "ccd2_small", "regime_reason": "Small."}
     answer = form_of(eu_offer(**{**LINE, **small, "currency": currency, "example": example}))
@@ -60,12 +60,12 @@ def test_precontract_form_of_a_line_without_ceiling_contains_the_example_amount(
     assert "1,500 euros" not in values["example"]
 
 
-def test_precontract_form_without_a_rate_in_range_returns_400():
+def test_precontract_form_of_an_amount_with_an_out_of_range_rate_returns_400():
     example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": 300_000}
     assert_error(form_of(eu_offer(**{**LINE, "example": example}), "?amount_cents=300001"), 400, "E1001")
 
 
-def test_automatic_rejection_on_a_report_states_its_result_supplier_and_categories(user, settings):
+def test_automatic_rejection_based_on_a_report_states_result_supplier_and_categories_of_the_report(user, settings):
     """Directive (EU) 2023/2225, Art. 19(6), 18(8): a score alone declines, from a report that no person typed."""
     settings.REPORTS, settings.DECISIONING, settings.REVIEW_POLICY = "sandbox", "automatic", "reviewed"
     offer = offer_with("credit")

@@ -32,7 +32,7 @@ SMALL = {"regime": "ccd2_small", "regime_reason": "Small.", "loan_amount_min_cen
 
 
 @pytest.mark.timeout(0)
-def test_random_forms_and_loans_have_no_dollar_sign():
+def test_precontract_forms_of_random_eu_loans_contain_no_dollar_sign():
     chance = random.Random(2023_2225)
     for number in range(DOCUMENTS):
         language = LANGUAGES[number % len(LANGUAGES)]
@@ -62,7 +62,7 @@ def documents_of(application):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("currency", "language"), [("EUR", "de"), ("JPY", "en"), ("TND", "es")])
-def test_documents_of_an_agreement_have_its_currency_and_no_dollar_sign(currency, language):
+def test_documents_of_an_eu_agreement_use_the_currency_of_the_loan_and_no_dollar_sign(currency, language):
     offer = eu_offer(**{**SMALL, "currency": currency})
     address = {**WHOLE["address"], "country": "DE", "region": None}
     person = {**WHOLE, "address": address, "language": language}

@@ -75,7 +75,7 @@ def test_rejection_without_a_score_does_not_mention_automation():
     assert "You can request reconsideration of this decision." in text
 
 
-def test_counteroffer_on_a_database_requires_its_result():
+def test_eu_counteroffer_based_on_a_consumer_report_requires_the_result_of_the_report():
     """Art. 19(6): a counteroffer that expires rejects the application on the same report."""
     world = World(offer_of("eu"))
     world.submit(0)
@@ -99,7 +99,7 @@ def test_counteroffer_that_ended_before_its_notice_requires_no_notice(end):
     assert world.notice.due_at == world.at(9)
 
 
-def test_counteroffer_does_not_stop_the_clock_of_an_earlier_rejection():
+def test_counteroffer_does_not_stop_the_notice_clock_of_an_earlier_rejection():
     world = World(offer_of("eu"))
     world.submit(0)
     world.reject(1)
@@ -109,7 +109,7 @@ def test_counteroffer_does_not_stop_the_clock_of_an_earlier_rejection():
     assert services.issue_due(now=world.at(5))["overdue"] == 1
 
 
-def test_rejection_because_of_a_database_requires_its_result_and_categories():
+def test_eu_rejection_based_on_a_consumer_report_requires_result_and_categories_of_the_report():
     """Test the rule in Art. 19(6)."""
     world = World(offer_of("eu"))
     world.submit(0)

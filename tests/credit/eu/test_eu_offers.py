@@ -56,7 +56,7 @@ INVALID_EXAMPLES = {
 }  # fmt: skip
 
 
-def test_eu_offer_error_contains_the_invalid_field():
+def test_eu_offer_with_an_invalid_field_is_rejected_with_the_field_name():
     lender = eu_lender()
     renovation = {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}
     texts = [("colour", "blue"), ("default", "a\u200bb"), *((name, "") for name in REQUIRED_TEXTS)]
@@ -76,12 +76,12 @@ def test_eu_offer_error_contains_the_invalid_field():
     assert not Offer.objects.exists()
 
 
-def test_us_offer_error_contains_each_eu_field():
+def test_us_offer_with_eu_fields_is_rejected_with_an_error_for_each_field():
     response = send(eu_lender(), jurisdiction="us", regime_reason="x")
     assert fields_of(response) == (set(EU_TERMS) - {"jurisdiction", "terms_text"}) | {"regime_reason"}
 
 
-def test_eu_offer_for_unsecured_renovation_credit_requires_no_ceiling():
+def test_eu_offer_for_unsecured_renovation_credit_can_exceed_the_directives_ceiling():
     lender, texts = eu_lender(), {**TEXTS, "sureties": "Does not apply."}
     for terms in ({**LARGE, "texts": texts}, {"name": "Other", "currency": "JPY", "loan_amount_max_cents": None}):
         assert send(lender, regime_reason="renovation", **terms).status_code == 201
@@ -99,7 +99,7 @@ def test_eu_offer_outside_the_directive_requires_no_precontract_texts():
     assert send(eu_lender(**dict.fromkeys(CONTACT)), **terms, terms_text=None).status_code == 201
 
 
-def test_eu_offer_of_a_lender_with_a_missing_field_is_rejected():
+def test_eu_offer_is_rejected_if_the_lender_lacks_a_required_field():
     lender = eu_lender()
     for field in ("name", "address", *LENDER_FIELDS):
         empty = "" if field in {"name", "address"} else None
@@ -107,7 +107,7 @@ def test_eu_offer_of_a_lender_with_a_missing_field_is_rejected():
         assert fields_of(send(lender)) == {f"provider.{field}"}
 
 
-def test_approval_of_an_eu_application_requires_the_lenders_fields(settings):
+def test_approval_of_an_eu_application_is_rejected_if_the_lender_lacks_a_required_field(settings):
     settings.REVIEW_POLICY = "reviewed"
     application = applied(eu_offer())
     type(application).provider_owner("700", application.created_at).update(redress=None, phone=None)
@@ -133,7 +133,7 @@ def test_eu_line_of_credit_requires_the_text_about_its_termination():
         assert send(lender, **{**line, "texts": {**TEXTS, "termination": "One month."}}).status_code == 201
 
 
-def test_cap_limits_the_example_of_a_line_by_the_assumptions():
+def test_apr_cap_applies_to_the_assumed_apr_of_a_line_of_credit_example():
     """The example has an APR of 18.8 % as a loan of 24 months, and of 22.2 % as a line that is repaid in a year."""
     line = {"term_options_months": None, "texts": {**TEXTS, "termination": "One month."}}
     lender = eu_lender()
@@ -161,7 +161,7 @@ def test_lender_update_with_an_invalid_eu_field_returns_400():
     assert lender.phone == CONTACT["phone"]
 
 
-def test_only_lenders_without_an_active_eu_offer_can_remove_required_fields():
+def test_lender_with_an_active_eu_offer_cannot_remove_required_fields():
     offer = eu_offer()
     client, body = client_of(offer.owner), {**LENDER, "redress": None}
     assert fields_of(client.replace("/providers/700", body)) == {"redress"}
@@ -169,7 +169,7 @@ def test_only_lenders_without_an_active_eu_offer_can_remove_required_fields():
     assert client.replace("/providers/700", body).status_code == 200
 
 
-def test_application_pins_the_conventions_of_its_offer():
+def test_submission_pins_currency_day_count_and_fee_conventions_of_the_offer():
     offer = eu_offer(currency="SEK", day_count="30_360", fee_financed=False)
     application = ApplicationFactory(
         consumer=UserFactory(), provider_id=700, offer_id=offer.pk, application_data=SAID, status="draft"

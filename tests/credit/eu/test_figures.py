@@ -67,7 +67,7 @@ def test_loans_are_shown_in_their_currency_and_the_readers_language():
 
 
 @pytest.mark.parametrize(("currency", "shown"), [("EUR", "11.4"), (None, "11.45")])
-def test_displayed_apr_is_rounded_only_once(currency, shown):
+def test_displayed_apr_is_rounded_once_from_the_unrounded_rate(currency, shown):
     figures, _ = cost_of(191_516, Decimal("9.9"), 12, 1_000, None, method="eu_annex_iii", today=TODAY)
     assert figures["apr_percent"] == Decimal("11.4500")  # The unrounded rate is 11.449966 %.
     loan = {"amount_cents": 191_516, "rate_percent": 9.9, "term_months": 12, "fee_cents": 1_000}
@@ -107,7 +107,7 @@ def test_line_of_credit_with_a_fee_above_the_apr_range_returns_400():
 
 
 @pytest.mark.parametrize(("cap", "status"), [(15.1, 400), (15.2, 200)])
-def test_cap_limits_the_rate_of_a_line_of_credit(cap, status):
+def test_apr_cap_limits_the_assumed_apr_of_an_approved_line_of_credit(cap, status):
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
     _, response = approved(terms, **{**LINE, "example": None, "apr_cap": cap})
     assert response.status_code == status
@@ -128,13 +128,13 @@ def first_of(path):
 
 
 @LISTS
-def test_offer_is_listed_without_an_example_if_its_rate_is_out_of_range(path):
+def test_eu_offer_is_listed_without_an_example_if_the_example_rate_is_out_of_range(path):
     eu_offer(example={**EXAMPLE, "fee_cents": 999_999})
     assert first_of(path)["representative_example"] is None
 
 
 @LISTS
-def test_lists_of_offers_show_the_warning_and_the_example(path):
+def test_lists_of_eu_offers_contain_the_warning_and_the_representative_example(path):
     eu_offer(blockscore_model_id=7)
     offer = first_of(path)
     assert offer["warning"] == WARNING
@@ -143,7 +143,7 @@ def test_lists_of_offers_show_the_warning_and_the_example(path):
     assert "automated processing" in offer["personalized"]
 
 
-def test_catalog_and_match_compare_amounts_in_one_currency():
+def test_catalog_and_offer_match_compare_amounts_only_in_the_requested_currency():
     offer, client = eu_offer(), client_of(UserFactory())
     for filters, rule in (
         ({}, None), ({"state": "CA"}, "state"), ({"amount_cents": 1_000_000}, "currency"), ({"currency": "EUR"}, None),

@@ -24,7 +24,7 @@ def application(db):
     return application
 
 
-def test_application_pinned_without_a_jurisdiction_is_accepted_under_us_law(application, client):
+def test_application_without_a_pinned_jurisdiction_can_be_accepted_under_us_law(application, client):
     api, path = client_of(application.consumer), f"/applications/{application.pk}"
     assert api.read(path).status_code == 200
     assert approve(api, application, TERMS).status_code == 200

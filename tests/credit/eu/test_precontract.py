@@ -96,7 +96,7 @@ def test_changed_terms_require_a_new_precontract_form():
 
 
 @pytest.mark.parametrize(("hours", "reminders"), [(1, 1), (25, 0)])
-def test_acceptance_within_a_day_of_the_precontract_form_creates_a_reminder(hours, reminders):
+def test_acceptance_within_a_day_of_the_precontract_form_creates_a_withdrawal_reminder(hours, reminders):
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(path_of(application)).json()
@@ -105,7 +105,7 @@ def test_acceptance_within_a_day_of_the_precontract_form_creates_a_reminder(hour
     assert Notice.objects.filter(kind="withdrawal_reminder").count() == reminders
 
 
-def test_precontract_form_opened_by_the_lender_is_not_provided():
+def test_precontract_form_opened_only_by_the_lender_is_not_recorded_as_provided():
     offer = eu_offer()
     application, _ = approved(offer=offer)
     form = client_of(offer.owner).read(path_of(application)).json()
@@ -186,7 +186,7 @@ def with_applicants(*persons):
     return application
 
 
-def test_second_borrower_reads_the_precontract_form_by_link_without_an_account(client, monkeypatch):
+def test_second_borrower_can_read_the_precontract_form_through_a_link_without_an_account(client, monkeypatch):
     application = with_applicants({"email": "ada@example.test"}, {"email": "ben@example.test", "language": "de"})
     for _repetition in range(2):
         client_of(application.consumer).read(path_of(application))
@@ -204,7 +204,7 @@ def test_second_borrower_reads_the_precontract_form_by_link_without_an_account(c
         form_of_link(path.rpartition("/")[2])
 
 
-def test_precontract_form_of_declined_approval_is_not_mailed_to_the_second_borrower():
+def test_precontract_form_of_a_declined_approval_is_not_mailed_to_the_second_borrower():
     application = with_applicants({"email": "ada@example.test"}, {"email": "ben@example.test"})
     decline(str(application.pk), actor=Actor(user=application.consumer, credential="session"), now=timezone.now())
     assert client_of(application.consumer).read(path_of(application)).status_code == 200

@@ -78,7 +78,7 @@ def test_precontract_form_states_the_end_of_validity_with_a_time_zone(language):
     assert re.search(r"29.*(0:30 CET|00:30 CET|12:30 a\.m\. CET)", validity), validity
 
 
-def test_precontract_form_states_that_a_later_start_moves_the_payment_days():
+def test_precontract_form_states_that_a_later_loan_start_changes_the_payment_dates():
     assert "a loan that starts on November 29, 2026. A later start moves them." in values_of_loan()["schedule"]
 
 
@@ -124,7 +124,7 @@ def example_of(language="en", **terms):
         return representative_example({**EU_TERMS, **terms}, today=TODAY)
 
 
-def test_example_of_a_line_of_credit_has_the_rate_of_the_form():
+def test_representative_example_of_a_line_of_credit_has_the_apr_of_the_precontract_form():
     example = example_of(term_options_months=None)
     rate, payable = cost_of_line(1_000_000, Decimal("14.2"), start=TODAY, fee=30_000)
     assert example["apr_percent"] == float(round(rate, 4))

@@ -47,7 +47,7 @@ def test_withdrawal_creates_one_anchored_record_without_personal_text(recent):
     assert "Beispiel" not in anchor.record
 
 
-def test_anchored_record_of_a_withdrawal_by_letter_has_both_times(recent):
+def test_anchored_record_of_a_withdrawal_by_letter_has_declaration_and_receipt_times(recent):
     sent_at = (timezone.now() - timedelta(days=1)).replace(microsecond=0)
     declare(client_of(lender_of_row(recent)), recent, declared_at=sent_at.isoformat(), channel="post")
     record = json.loads(anchors().get().record)
@@ -55,7 +55,7 @@ def test_anchored_record_of_a_withdrawal_by_letter_has_both_times(recent):
     assert record["received_at"] > record["declared_at"]
 
 
-def test_receipt_page_and_timeline_have_the_hash_of_the_record(recent, client):
+def test_withdrawal_receipt_page_and_timeline_show_the_hash_of_the_anchored_record(recent, client):
     declare(client_of(recent.consumer), recent)
     digest = anchors().get().record_sha256
     assert f"Record of the withdrawal, SHA-256: {digest}\n" in text_of_mails()[0].body
@@ -77,7 +77,7 @@ def test_withdrawal_without_anchoring_creates_no_anchored_record(recent, setting
     assert "SHA-256" not in text_of_mails()[0].body
 
 
-def test_database_rejects_an_anchored_withdrawal_record_without_exactly_one_subject(recent):
+def test_database_requires_exactly_one_subject_of_an_anchored_withdrawal_record(recent):
     declare(client_of(recent.consumer), recent)
     for changes in ({"withdrawal": None}, {"acceptance": recent.acceptances.get()}):
         with pytest.raises(IntegrityError), transaction.atomic():

@@ -38,7 +38,7 @@ def reminders_of(world):
     return list(Notice.objects.filter(application=world.pk, kind=WITHDRAWAL_REMINDER).order_by("id"))
 
 
-def test_withdrawal_reminder_is_created_after_1_day_and_due_after_7():
+def test_withdrawal_reminder_is_issued_after_1_day_and_due_after_7_days():
     world = accepted()
     (reminder,) = reminders_of(world)
     assert (world.day_of(reminder.look_at), world.day_of(reminder.due_at)) == (1.5, 7.5)
@@ -76,7 +76,7 @@ def test_withdrawal_of_the_agreement_cancels_the_withdrawal_reminder_of_each_bor
     assert [reminder.status for reminder in reminders_of(world)] == ["cancelled"] * 2
 
 
-def test_withdrawal_reminder_has_the_local_conclusion_day_of_the_borrower():
+def test_withdrawal_reminder_states_the_agreement_date_in_the_borrowers_time_zone():
     """The period of 14 days starts on 2 December: it is 23:30 UTC on 1 December, so 2 December in Berlin."""
     world = accepted(PERSON, start=datetime(2026, 12, 1, 11, 30, tzinfo=UTC))
     world.issue(1.6)
@@ -86,7 +86,7 @@ def test_withdrawal_reminder_has_the_local_conclusion_day_of_the_borrower():
     assert "submitted on December 1, 2026" in text
 
 
-def test_notice_has_the_local_decision_day_of_the_applicant():
+def test_notice_states_the_decision_date_in_the_applicants_time_zone():
     """The decision is at 03:00 UTC, which is the previous day in Oregon."""
     world = World(start=datetime(2028, 1, 31, 20, tzinfo=UTC))
     world.submit(0)

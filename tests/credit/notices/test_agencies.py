@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 FTC = "Federal Trade Commission, Consumer Response Center, 600 Pennsylvania Avenue NW, Washington, DC 20580"
 
 
-def test_lender_without_an_agency_has_the_default_of_the_installation(world, settings):
+def test_notice_of_a_lender_without_an_agency_contains_the_default_agency(world, settings):
     assert AGENCIES[settings.NOTICE_AGENCY] == FTC
     world.reject(5)
     named = "Agency of Guam, Hagåtña"
@@ -23,7 +23,7 @@ def test_lender_without_an_agency_has_the_default_of_the_installation(world, set
 
 
 @pytest.mark.parametrize("named", ["ftcc", "FTC", "", "cfpb\u200b"])
-def test_misspelled_code_of_the_default_agency_is_an_error_at_the_start(settings, named):
+def test_misspelled_default_agency_code_fails_the_start_check(settings, named):
     settings.NOTICE_AGENCY = named
     (error,) = check_notice_agency()
     assert error.is_serious()
@@ -47,7 +47,7 @@ SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["L
 OTHER = {"agency": "Second Bureau", "address": "2 File Street, Atlanta, GA 30374", "phone": "800-555-0101"}
 
 
-def test_counteroffer_accepts_several_reports(world):
+def test_counteroffer_notice_contains_every_consumer_report(world):
     world.counter(5, with_denial=True, consumer_report=[REPORT, OTHER])
     world.issue(6)
     assert all(name in world.notice.html for name in ("Example Bureau", "Second Bureau"))
@@ -76,7 +76,7 @@ def test_spaces_in_agency_names_are_normalized(world):
     assert "<bdi>Example Bureau</bdi><br>" in world.notice.html
 
 
-def test_denial_with_shared_bank_data_states_the_right_to_disclosure(world):
+def test_denial_notice_states_the_right_to_disclosure_if_bank_data_was_shared(world):
     """Test the rule in 15 USC 1681m(b)(1)."""
     for share, is_there in ((["bank"], True), (["identity"], False), ([], False)):
         denied = World(world.offer)

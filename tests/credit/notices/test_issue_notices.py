@@ -39,7 +39,7 @@ def test_issue_notices_with_json_prints_its_counts(world):
     assert json.loads(out.getvalue().splitlines()[-1])["ready"] == 1
 
 
-def test_notice_without_an_address_stays_due_until_an_address_exists(db):
+def test_notice_to_an_applicant_without_an_address_is_issued_once_an_address_exists(db):
     world = World(person=None)
     world.submit(0)
     world.reject(5)
@@ -51,7 +51,7 @@ def test_notice_without_an_address_stays_due_until_an_address_exists(db):
     assert (world.notice.status, world.notice.waits_for) == ("ready", "")
 
 
-def test_notice_without_a_creditor_or_their_address_stays_due_with_a_reason(world):
+def test_notice_remains_due_with_a_reason_if_the_creditor_or_its_address_is_missing(world):
     world.reject(5)
     world.offer.provider.address = ""
     world.offer.provider.save()
@@ -75,7 +75,7 @@ def test_failed_notice_does_not_stop_other_notices(world, monkeypatch):
     assert (broken.notice.waits_for, world.notice.status) == ("fault", "ready")
 
 
-def test_decision_after_a_reopening_replaces_the_undelivered_notice(world):
+def test_decision_after_a_reopening_cancels_the_undelivered_notice_of_the_earlier_decision(world):
     world.reject(5)
     world.issue(6)
     world.reopen(7)
@@ -142,7 +142,7 @@ class TestMailsAboutADecision:
         agreed.issue(6)
         assert self.mailed() == ["notice"]
 
-    def test_step_without_a_notice_of_its_own_has_a_mail(self, agreed):
+    def test_status_change_that_creates_no_notice_sends_a_mail(self, agreed):
         agreed.counter(5, until=10, with_denial=True)
         agreed.issue(6)
         agreed.mails()
@@ -163,7 +163,7 @@ class TestMailsAboutADecision:
         agreed.issue(61)
         assert self.mailed() == ["notice", "application", "notice"]
 
-    def test_mail_about_the_decision_is_sent_once_while_the_notice_waits(self, agreed):
+    def test_decision_mail_is_sent_once_while_the_notice_cannot_be_issued(self, agreed):
         agreed.reject(5)
         agreed.offer.provider.address = ""
         agreed.offer.provider.save()
@@ -172,7 +172,7 @@ class TestMailsAboutADecision:
         assert self.mailed() == ["application"]
 
     @pytest.mark.parametrize("channels", [["portal"], ["portal", "email"]])
-    def test_mail_about_the_decision_is_sent_without_consent_or_the_mail_channel(self, world, settings, channels):
+    def test_decision_mail_is_sent_if_the_notice_cannot_be_mailed(self, world, settings, channels):
         settings.NOTICE_CHANNELS = channels
         confirm(world.consumer.user, "rosa@example.org")
         if "email" not in channels:

@@ -51,7 +51,7 @@ def deny(world, day=5):
     return notices_of(world)
 
 
-def test_each_applicants_notice_has_only_their_own_report_and_language_and_the_first_the_reasons(world):
+def test_each_joint_applicant_gets_a_notice_with_only_their_own_report_and_language(world):
     first, second = deny(world)
     assert second.made_from["blocks"] == BLOCKS
     for notice, report, other in ((first, FIRST_REPORT, SECOND_REPORT), (second, SECOND_REPORT, FIRST_REPORT)):
@@ -71,7 +71,7 @@ def test_each_applicants_notice_has_only_their_own_report_and_language_and_the_f
     assert first.due_at == second.due_at
 
 
-def test_second_applicant_without_a_used_report_gets_no_separate_notice(world):
+def test_second_applicant_gets_no_separate_notice_if_no_report_about_them_was_used(world):
     for reports in (None, [FIRST_REPORT], FIRST_REPORT, {**FIRST_REPORT, "applicant": 1}):
         denied = joint(world.offer)
         denied.reject(5, consumer_report=reports)
@@ -137,7 +137,7 @@ def test_reopening_cancels_the_notices_of_both_applicants(world):
 
 
 @pytest.mark.parametrize(("with_denial", "applicants"), [(True, [None, 2]), (False, [None])])
-def test_counteroffer_requires_a_second_notice_only_with_a_denial(world, with_denial, applicants):
+def test_counteroffer_creates_a_notice_for_the_second_applicant_only_with_a_denial(world, with_denial, applicants):
     world.counter(5, with_denial=with_denial, consumer_report=[FIRST_REPORT, SECOND_REPORT])
     world.issue(6)
     rows = list(Notice.objects.exclude(kind="pricing").order_by("id"))

@@ -113,14 +113,14 @@ class TestReadNotices:
         anchor = DecisionAnchor.objects.get(notice=shown["id"])
         assert (anchor.report_type, bool(anchor.signature), anchor.opening) == ("notice", True, None)
 
-    def test_opening_a_notice_with_consent_delivers_the_notice_once(self, world, consumer):
+    def test_opening_a_notice_with_consent_records_a_single_delivery(self, world, consumer):
         world.consent(6)
         consumer.read(notice_path(world), accept="text/html")
         shown = consumer.read(notice_path(world)).json()
         assert shown["status"] == "delivered"
         assert [delivery["channel"] for delivery in shown["deliveries"]] == ["portal"]
 
-    def test_opening_a_notice_without_consent_does_not_deliver_the_notice(self, world, consumer):
+    def test_opening_a_notice_without_consent_records_no_delivery(self, world, consumer):
         """Test the rule in 12 CFR 1002.4(d)(2), 15 USC 7001(c)."""
         assert world.notice.mail is None
         for was_withdrawn in (False, True):
@@ -132,7 +132,7 @@ class TestReadNotices:
             assert (shown["status"], shown["deliveries"]) == ("ready", [])
             assert Clock.running(world.pk).count() == 1
 
-    def test_notice_read_by_a_reviewer_or_with_a_scoped_key_is_not_delivered(self, world, lender):
+    def test_notice_read_by_a_reviewer_or_with_a_scoped_key_is_not_marked_as_delivered(self, world, lender):
         assert lender.read(notice_path(world), accept="text/html").status_code == 200
         assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
         assert_error(key_of(world.consumer.user, "offers:read").read(notice_path(world)), 403, "E2005")
@@ -146,7 +146,7 @@ class TestReadNotices:
         assert_error(key_of(world.consumer.user, "applications:read").read(notice_path(world)), 403, "E2005")
         assert client_of(world.consumer.user).read(notice_path(world)).status_code == 200
 
-    def test_due_notice_has_no_content_and_returns_404_as_html(self, consumer, world):
+    def test_unissued_notice_has_no_content_and_its_html_returns_404(self, consumer, world):
         world.reopen(7)
         world.reject(8)
         assert world.notice.status == "due"
@@ -184,7 +184,9 @@ class TestReadNotices:
             assert_error(consumer.read(notice_path(world), accept="application/pdf"), 429, "E6001")
             assert consumer.read(notice_path(world), accept="text/html").status_code == 200
 
-    def test_notice_list_executes_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
+    def test_notice_list_executes_a_fixed_number_of_sql_statements(
+        self, world, consumer, django_assert_max_num_queries
+    ):
         consumer.read(path(world))
         with django_assert_max_num_queries(3) as first:
             consumer.read(path(world))
@@ -194,7 +196,9 @@ class TestReadNotices:
         with django_assert_max_num_queries(len(first)):
             assert consumer.read(path(world)).json()["total"] == 2
 
-    def test_anchored_notice_executes_no_additional_statements(self, world, consumer, django_assert_max_num_queries):
+    def test_reading_an_anchored_notice_executes_no_additional_sql_statements(
+        self, world, consumer, django_assert_max_num_queries
+    ):
         consumer.read(notice_path(world))
         with django_assert_max_num_queries(20) as first:
             assert consumer.read(notice_path(world)).json()["proof"]["opening"] is None

@@ -23,7 +23,7 @@ def _many(no_rate_limits):
     ("jurisdiction", "seed", "days"),
     quick_or_full([("us", 30, 107), ("eu", 11, 110)], [("us", 30, 125), ("eu", 31, 125)]),
 )
-def test_simulated_notices_are_on_time_despite_worker_pauses(jurisdiction, seed, days):
+def test_notices_are_issued_on_time_despite_worker_pauses_in_a_simulation(jurisdiction, seed, days):
     simulation = Simulation(offer_of(jurisdiction), seed=seed, start=START)
     wanted = int(os.environ.get("NOTICES", "0"))
     simulation.live(wanted=wanted or 300, days=400 if wanted else days)
@@ -39,7 +39,7 @@ def test_simulated_notices_are_on_time_despite_worker_pauses(jurisdiction, seed,
     assert {name: summary[name] for name in counted} == dict.fromkeys(counted, 0)
 
 
-def test_worker_reports_each_clock_that_expired_during_its_downtime():
+def test_worker_reports_each_notice_deadline_that_passed_during_its_downtime():
     offer = provider_offer()
     worlds = {number: World(offer) for number in range(8, 13)}
     for number, world in worlds.items():

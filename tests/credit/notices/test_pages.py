@@ -157,13 +157,13 @@ def test_notice_page_escapes_user_input():
     assert "<b>" not in world.notice.html
 
 
-def test_report_without_a_score_does_not_mention_a_score():
+def test_notice_about_a_report_without_a_score_does_not_mention_a_score():
     text, _ = page_of("us", "en", [(5, "reject", {"consumer_report": REPORT})])
     assert "Example Bureau" in text
     assert "score" not in text
 
 
-def test_template_folder_overrides_a_block_of_a_notice(settings, tmp_path):
+def test_custom_template_folder_overrides_a_block_of_a_notice(settings, tmp_path):
     (tmp_path / "notices").mkdir()
     (tmp_path / "notices" / "creditor.html").write_text("Counsel's words for {{ creditor.name }}.")
     settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
@@ -218,7 +218,7 @@ PAGES = sorted(
 )
 
 
-def test_templates_isolate_the_direction_of_user_input():
+def test_notice_templates_isolate_the_text_direction_of_user_input():
     for file in PAGES:
         # Titles and attributes are texts without elements.
         body = re.sub(r'\{% block (?:head_)?title %\}.*|[\w-]+="[^"<>]*"', "", file.read_text())
@@ -227,7 +227,7 @@ def test_templates_isolate_the_direction_of_user_input():
 
 
 # Names of right-to-left scripts followed by digits and brackets (CLDR, UAX 9), and words without a break.
-def test_name_in_any_direction_is_isolated_in_a_notice():
+def test_notice_isolates_the_text_direction_of_every_name():
     offer = offer_of("us")
     for name in (
         "\u0645\u062d\u0645\u062f (1)", "\u05e9\u05e8\u05d4 12", "\u0710\u071d\u0720 7", "\u0784\u07a6 3",
@@ -269,7 +269,7 @@ def test_every_text_of_a_notice_template_is_translated():
 
 
 @pytest.mark.parametrize("language", ["es", "de"])
-def test_locale_catalog_is_complete_and_compiled(language):
+def test_every_translation_catalog_is_complete_and_compiled(language):
     folder = ROOT / "locale" / language / "LC_MESSAGES"
     with (folder / "django.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)

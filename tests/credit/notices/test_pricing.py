@@ -93,7 +93,7 @@ def test_approval_outside_the_risk_based_pricing_rule_requires_no_notice(offer, 
     ("lowest", "rate", "is_best"),
     [(6.9, "6.9", True), (6.9, "6.9001", False), (6.90005, "6.9001", True), (0, "0", True), (None, "6.9", False)],
 )
-def test_best_rate_equals_the_lowest_offer_rate_to_four_decimal_places(lowest, rate, is_best):
+def test_loan_has_the_best_rate_if_four_decimal_places_equal_the_lowest_offer_rate(lowest, rate, is_best):
     assert is_best_rate({"apr_min_percent": lowest}, Decimal(rate)) is is_best
 
 
@@ -134,7 +134,7 @@ class TestScoreDisclosure:
         assert "<bdi>Example Bureau</bdi>, which is a consumer reporting agency" in notice.html
         assert "Not having a credit score can affect whether you can get a loan" in text
 
-    def test_only_an_approval_requires_a_score_rank(self):
+    def test_only_an_approval_requires_the_percentile_rank_of_a_score(self):
         world = submitted_world(risk_based_pricing="score_disclosure")
         metadata = {"terms": WORSE, "consumer_report": REPORTED}
         error = assert_error(move(client_of(world.lender.user), world, "approved", metadata=metadata), 400, "E1001")
@@ -143,7 +143,7 @@ class TestScoreDisclosure:
         assert world.notice.kind == "adverse_action"
 
     @pytest.mark.parametrize(("method", "status"), [("score_disclosure", "ready"), ("notice", "delivered")])
-    def test_opening_a_notice_page_delivers_only_notices_without_written_form(self, method, status):
+    def test_opening_a_notice_page_without_consent_delivers_only_notices_that_may_be_electronic(self, method, status):
         """Without consent, a disclosure must be in writing; a notice may be electronic (1022.73(b)(1))."""
         world = submitted_world(risk_based_pricing=method)
         notice = approve(world, RANKED)[1]
@@ -198,7 +198,7 @@ class TestAcceptance:
         world.take_up(7)
 
 
-def test_pricing_notice_does_not_stop_the_clock_and_ends_with_the_approval():
+def test_pricing_notice_does_not_stop_the_notice_clock_and_is_canceled_with_the_approval():
     world = submitted_world()
     notice = approve(world)[1]
     deliver(world, notice, 7)
@@ -215,7 +215,7 @@ def deliver(world, notice, day):
     services.record_delivery(str(world.pk), str(notice.pk), **about)
 
 
-def test_offer_with_a_contradictory_pricing_method_is_rejected():
+def test_offer_with_a_contradictory_risk_based_pricing_method_is_rejected():
     client = client_of(provider_offer().owner)
     body = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
     names = ("risk_based_pricing", "risk_based_pricing_reason")

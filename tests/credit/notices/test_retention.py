@@ -111,7 +111,7 @@ def test_litigation_hold_retains_the_statement_of_an_unanswered_review_request(w
     assert erased_statements(world, end + 4_000) == 1
 
 
-def test_retention_grounds_contain_the_end_of_each_period(world, operator):
+def test_litigation_hold_response_contains_the_end_of_each_retention_period(world, operator):
     world.reject(5)
     world.issue(6)
     score(world, 5)
@@ -124,7 +124,7 @@ def test_retention_grounds_contain_the_end_of_each_period(world, operator):
     assert (answer["on"], answer["reason"], answer["at"]) == (False, None, None)
 
 
-def test_only_operators_can_read_or_set_the_hold_of_an_application(world, operator):
+def test_only_operators_can_read_or_set_the_litigation_hold_of_an_application(world, operator):
     path = f"/applications/{world.pk}/hold"
     for actor in (world.consumer, world.lender, world.other):
         client = client_of(actor.user)

@@ -74,7 +74,7 @@ def decide(world, to, by, reason="Looked again."):
 
 
 class TestRequestedReconsideration:
-    def test_review_request_is_open_for_thirty_days(self, world):
+    def test_review_request_is_open_and_due_after_30_days(self, world):
         body = request_review(world).json()
         assert (body["status"], body["outcome"], body["statement"]) == ("open", "", SAID["statement"])
         row = ReviewRequest.objects.get()
@@ -89,7 +89,7 @@ class TestRequestedReconsideration:
             assert [row["status"] for row in page["review_requests"]] == ["open"]
         assert_error(request_review(world), 400, "E3004")
 
-    def test_withdrawal_closes_the_review_request_of_an_application_created_as_rejected(self, user, settings):
+    def test_withdrawing_an_application_created_as_rejected_closes_its_review_request(self, user, settings):
         settings.REVIEW_POLICY = "open"
         began, me = ApplicationFactory(consumer=user, status="rejected", initial_status="rejected"), client_of(user)
         assert me.send(f"/applications/{began.pk}/review-requests", SAID).status_code == 201
@@ -99,7 +99,7 @@ class TestRequestedReconsideration:
         assert ReviewRequest.objects.get().outcome == "withdrawn"
         assert not Clock.running(began.pk, Clock.KINDS).exists()
 
-    def test_only_the_consumer_can_request_a_review_of_a_decision_against_them(self, world):
+    def test_only_the_applicant_can_request_a_review_of_an_adverse_decision(self, world):
         assert_error(client_of(world.lender.user).send(path(world), SAID), 404, "E4002")
         assert_error(client_of(World(world.offer).consumer.user).send(path(world), SAID), 404, "E4002")
         world.reopen(2.5)
@@ -144,7 +144,7 @@ class TestReconsiderationOfCounteroffers:
         assert ReviewRequest.objects.get().outcome == "counteroffer"
         assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
 
-    def test_acceptance_answers_the_review_request_about_a_counteroffer_or_an_approval_for_less(self):
+    def test_accepting_a_counteroffer_or_a_reduced_approval_closes_the_review_request(self):
         world = recent()
         for step in ("approve", "counter"):
             getattr(world, step)(2)
@@ -167,7 +167,7 @@ class TestAnsweredReconsideration:
         assert not world.application.clocks.filter(kind=Clock.REVIEW, stopped_at=None).exists()
         assert Event.objects.filter(type="application.review_answered").count() == 2
 
-    def test_first_reviewer_and_consumer_cannot_decide_a_reconsideration(self, world, settings):
+    def test_original_reviewer_and_applicant_cannot_decide_a_reconsideration(self, world, settings):
         request_review(world)
         decide(world, "under_review", world.lender)
         moves = client_of(world.lender.user).read(f"/applications/{world.pk}/transitions").json()["transitions"]
@@ -192,14 +192,14 @@ class TestAnsweredReconsideration:
             assert refused.value.code == "E2010"
         decide(world, "rejected", world.other)
 
-    def test_first_reviewer_can_decide_again_without_a_review_request(self, world):
+    def test_original_reviewer_can_decide_again_without_a_review_request(self, world):
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.lender)
         assert world.application.status == "approved"
 
 
 @pytest.mark.parametrize("tries", [int(os.environ.get("REVIEW_RACES", "10"))])
-def test_concurrent_decisions_on_a_reconsideration_succeed_once_for_another_reviewer(
+def test_only_one_concurrent_decision_on_a_reconsideration_succeeds_for_another_reviewer(
     committed, needs_postgresql, tries
 ):
     offer = provider_offer()

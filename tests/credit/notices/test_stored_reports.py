@@ -62,7 +62,7 @@ def test_each_applicants_notice_contains_their_own_report(reviewers_api, applica
     assert scores in ({1: 724, 2: 611}, {None: 724, 2: 611})
 
 
-def test_report_details_next_to_a_report_id_are_rejected(reviewers_api, application, settings):
+def test_consumer_report_details_in_addition_to_a_report_id_are_rejected(reviewers_api, application, settings):
     both = {"report_ids": [ask(reviewers_api, application).json()["id"]], "consumer_report": TYPED}
     for settings.REVIEW_POLICY in ("open", "reviewed"):
         error = assert_error(reject(reviewers_api, application, **both), 400, "E1001")
@@ -79,14 +79,14 @@ def test_rejection_with_invalid_report_ids_is_rejected(reviewers_api, applicatio
     assert Application.objects.get(pk=application.pk).status == "under_review"
 
 
-def test_report_details_are_rejected_if_the_application_has_a_stored_report(reviewers_api, application, settings):
+def test_typed_report_details_are_rejected_if_the_application_has_a_stored_report(reviewers_api, application, settings):
     ask(reviewers_api, application)
     for settings.REPORTS in ("sandbox", "off"):
         error = assert_error(reject(reviewers_api, application, consumer_report=TYPED), 400, "E1001")
         assert "metadata.consumer_report" in error["message"]
 
 
-def test_report_details_are_rejected_if_a_reviewer_uses_a_report_vendor(reviewers_api, settings):
+def test_typed_report_details_are_rejected_from_reviewers_if_a_report_vendor_is_configured(reviewers_api, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     for settings.REVIEW_POLICY, settings.REPORTS, status in (
         ("open", "sandbox", 200), ("open", "package.module:Class", 200), ("reviewed", "off", 200),
@@ -98,7 +98,7 @@ def test_report_details_are_rejected_if_a_reviewer_uses_a_report_vendor(reviewer
             assert assert_error(response, 400, "E1001")["details"][0]["field"] == "metadata.consumer_report"
 
 
-def test_repeated_score_uses_the_received_report_and_the_notice_contains_the_report(api, reviewers_api, user):
+def test_second_score_uses_the_received_report_and_the_notice_cites_the_report(api, reviewers_api, user):
     offer, _ = scored_offer(definition=CARD)
     application = draft_for(offer, user, {"amount_cents": 500_000, "term_months": 12})
     persons = [{**PERSON, "legal_name": "Rosa Thinfile"}]

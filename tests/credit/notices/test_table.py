@@ -112,7 +112,7 @@ def test_notice_case_table_has_40_cases():
 
 
 @pytest.mark.parametrize("law", ["us", "eu"])
-def test_each_case_of_the_table_creates_the_required_notice_and_deadline(law):
+def test_each_case_of_the_notice_table_creates_the_required_notice_and_deadline(law):
     offer, wrong = offer_of(law), []
     for name, section, profile, steps, required in TABLE:
         if profile == law:
@@ -161,7 +161,7 @@ def test_delivered_notice_acceptance_or_withdrawal_stops_the_notice_clock():
 
 
 @pytest.mark.parametrize(("profile", "last_day"), [("us", 41), ("eu", 24)])
-def test_decision_after_a_document_request_without_notice_has_the_deadline_of_its_law(profile, last_day):
+def test_notice_deadline_of_a_decision_after_a_document_request_follows_the_jurisdiction(profile, last_day):
     """The request for documents starts a clock of 30 days. A decision in the EU is due within 3 days."""
     world = World(offer_of(profile))
     world.submit(0)
@@ -175,7 +175,7 @@ def test_decision_after_a_document_request_without_notice_has_the_deadline_of_it
     assert (clock.kind, world.day_of(clock.due_at), world.day_of(world.notice.due_at)) == ("action", last_day, last_day)
 
 
-def test_notices_list_only_the_missing_documents(world):
+def test_notice_of_incompleteness_lists_only_the_missing_documents(world):
     """12 CFR 1002.9(c)(2): a delivered notice fulfills the requirement only for the documents that it lists."""
     world.request_documents(1, "Payslip", "Lease")
     documents = world.application.requested_documents
@@ -195,7 +195,7 @@ def test_notices_list_only_the_missing_documents(world):
     assert gather(complete.notice) == "missing"
 
 
-def test_notice_without_reasons_waits_for_reasons(world, settings):
+def test_notice_without_reasons_remains_due_until_reasons_exist(world, settings):
     settings.REVIEW_POLICY = "open"
     world.move(3, "rejected")
     assert world.issue(4)["waiting"] == 1

@@ -61,7 +61,7 @@ def denial_of(world, *, agency="ftc", day=5, on="February 5, 2028"):
     return text
 
 
-def test_denial_by_score_states_at_most_four_scored_factors(settings):
+def test_denial_based_on_a_score_states_at_most_four_score_factors(settings):
     """Test the rule in 12 CFR 1002.9(b)(2), comments 2 and 4."""
     world = scored(settings, SAYS_POOR, is_reviewed=False)
     settings.DECISIONING = "automatic"
@@ -74,7 +74,7 @@ def test_denial_by_score_states_at_most_four_scored_factors(settings):
         assert words not in text.lower()
 
 
-def test_notice_may_state_a_fifth_score_factor_about_inquiries():
+def test_denial_notice_accepts_a_fifth_score_factor_only_about_inquiries():
     """Test the rule in 15 USC 1681g(f)(9)."""
     world = submitted()
     report = {**REPORT, **SCORE, "factors": [*FACTORS, "Number of inquiries"]}
@@ -97,7 +97,7 @@ def test_denial_on_two_reports_lists_both_agencies_and_scores():
         assert f"Your credit score {report['score']}" in text
 
 
-def test_rejection_after_a_referral_states_reasons_of_score_and_reviewer(settings):
+def test_notice_of_a_rejection_after_a_referral_states_reasons_of_score_and_reviewer(settings):
     """Test the rule in 12 CFR 1002.9, comment 9(b)(2)-7."""
     world = scored(settings, SAYS_SO_SO)
     of_score = world.application.decision_score.reasons[0]
@@ -149,7 +149,7 @@ def test_approval_at_the_best_rate_has_no_pricing_notice():
         ("cfpb", "Bureau of Consumer Financial Protection, 1700 G Street NW, Washington, DC 20552"),
     ],
 )
-def test_notice_contains_the_agency_of_its_creditor(agency, address):
+def test_denial_notice_contains_the_supervisory_agency_of_the_lender(agency, address):
     """Test the rule in 12 CFR 1002.9(a)(2), appendix A."""
     world = submitted()
     named = {"name": "Cedar Bank", "address": ADDRESS, "agency": agency}

@@ -36,7 +36,7 @@ def offer_for(min_age):
 
 
 class TestOffer:
-    def test_min_age_is_stored_shown_and_replaced(self, api, user):
+    def test_minimum_age_of_an_offer_is_stored_returned_and_replaced(self, api, user):
         offer = api.send("/provider-offers", {**OFFER, "min_age": 21}).json()
         assert offer["min_age"] == 21
         wanted = api.read(f"/provider-offers/{offer['id']}/requirements").json()
@@ -46,7 +46,7 @@ class TestOffer:
         assert again["min_age"] is None
         assert api.read(f"/provider-offers/{offer['id']}/requirements").json()["applicants"] is None
 
-    def test_invalid_min_age_is_rejected(self, api):
+    def test_offer_with_an_invalid_minimum_age_is_rejected(self, api):
         for value in (0, -1, 121, "18", 18.0, True, [18], 2**31):
             refused = assert_error(api.send("/provider-offers", {**OFFER, "min_age": value}), 400, "E1001")
             assert [detail["field"] for detail in refused["details"]] == ["min_age"]
@@ -73,7 +73,7 @@ class TestApplying:
         assert_error(api.send("/applications", applying(user, None, born_before(9))), 400, "E1020")
         assert api.send("/applications", applying(user, None, born_before(19))).status_code == 201
 
-    def test_date_of_birth_is_required_only_by_an_offer_with_a_min_age(self, api, user):
+    def test_date_of_birth_is_required_only_by_an_offer_with_a_minimum_age(self, api, user):
         assert api.send("/applications", applying(user, offer_for(None), None)).status_code == 201
         assert api.send("/applications", applying(user, offer_for(None))).status_code == 201
         offer = offer_for(18)
@@ -81,7 +81,7 @@ class TestApplying:
         assert refused["details"] == [{"field": "/applicants/0/date_of_birth", "message": "Is required."}]
         assert_error(api.send("/applications", applying(user, offer)), 400, "E1020")
 
-    def test_draft_below_the_minimum_age_is_stored_with_its_requirement(self, api, user):
+    def test_draft_of_an_applicant_below_the_minimum_age_is_stored_with_an_open_age_requirement(self, api, user):
         born = born_before(17)
         application = api.send("/applications", applying(user, offer_for(None), born, status="draft")).json()
         (due,) = api.read(f"/applications/{application['id']}/requirements").json()["currently_due"]
@@ -98,7 +98,7 @@ class TestApplying:
         assert api.replace(f"/applications/{application['id']}/status", body).status_code == 200
 
 
-def test_draft_page_shows_the_required_age(api, client, user):
+def test_draft_page_states_the_required_age_and_the_eligibility_date(api, client, user):
     application = api.send("/applications", applying(user, offer_for(None), born_before(17), status="draft")).json()
     client.force_login(user)
     page = client.get(f"/my/applications/{application['id']}", headers={"accept-language": "es"}).content.decode()

@@ -59,17 +59,17 @@ def pointers(answer):
     return [detail["field"] for detail in answer["details"]]
 
 
-class TestDeclaring:
+class TestSchemaOfAnOffer:
     """POST and PUT of an offer."""
 
-    def test_application_schema_is_stored_shown_and_replaced(self, api):
+    def test_application_schema_of_an_offer_is_stored_returned_and_replaced(self, api):
         created = api.send("/provider-offers", {**OFFER, **ASKS}).json()
         assert {name: created[name] for name in ASKS} == ASKS
         again = api.replace(f"/provider-offers/{created['id']}", OFFER).json()
         assert [again[name] for name in ASKS] == [None] * 3
         assert api.read(f"/provider-offers/{created['id']}").json() == again
 
-    def test_application_schema_outside_the_profile_is_rejected_with_a_pointer(self, api):
+    def test_application_schema_outside_the_supported_json_schema_subset_is_rejected_with_a_pointer(self, api):
         for pointer, schema in BAD:
             with pytest.raises(ValidationFailed) as refused:
                 profile.check(schema)
@@ -79,7 +79,7 @@ class TestDeclaring:
             assert f"/application_schema{pointer}" in pointers(answer)
         assert Offer.objects.count() == 0
 
-    def test_offer_with_an_invalid_list_of_required_names_is_rejected(self, api):
+    def test_offer_with_invalid_required_documents_or_applicant_fields_is_rejected(self, api):
         for name, at, value in (
             ("required_documents", "/1", ["Payslip", "Payslip"]),
             ("required_documents", "/1", ["Caf\u00e9", "Cafe\u0301"]),
@@ -191,7 +191,7 @@ class TestRequirementsAtSubmission:
             "currently_due": [], "application_schema": TERMS, "documents": [], "applicants": None,
         }  # fmt: skip
 
-    def test_terms_pinned_without_a_schema_require_nothing(self, api, user):
+    def test_application_with_pinned_terms_without_a_schema_has_no_requirements(self, api, user):
         old = Application.objects.create(
             consumer=user, offer_id=1, provider_id=2, status="submitted", initial_status="draft",
             offer_snapshot={"name": "x"}, created_at=timezone.now(), updated_at=timezone.now(),
@@ -278,7 +278,7 @@ def test_client_that_follows_the_requirements_submits_in_one_attempt(api, user, 
 
 
 @pytest.mark.parametrize("word", ["Café", "Ångström", "Việt Nam", "Zażółć", "가나다", "Škoda"])
-def test_choice_of_a_schema_matches_in_nfc_and_nfd(word):
+def test_schema_choice_matches_a_value_in_another_unicode_normal_form(word):
     listed, said = (unicodedata.normalize(form, word) for form in ("NFC", "NFD"))
     for choice, value in ((listed, said), (said, listed)):
         assert profile.fault({"type": "string", "enum": [choice]}, value) is None

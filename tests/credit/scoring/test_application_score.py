@@ -51,7 +51,7 @@ def test_score_response_contains_outcome_reasons_and_changes(api, user, declined
     assert api.read(path).json() == {**body, "changes": None}
 
 
-def test_score_response_uses_the_lenders_text_of_a_reason_and_the_attainable_range(api, user):
+def test_score_response_contains_the_lenders_reason_text_and_the_attainable_total_range(api, user):
     card = definition()
     card["characteristics"][0]["reason"] = {"code": "other", "text": "Too new a trade"}
     del card["range"]
@@ -78,7 +78,7 @@ def test_shadow_score_is_not_returned_as_the_application_score(api, user):
     assert api.read(f"/applications/{application.pk}/score").json()["version"] == 1
 
 
-def test_score_from_person_facts_hides_the_total_from_applicants_only(api, user):
+def test_score_that_uses_person_facts_hides_the_total_only_from_applicants(api, user):
     bins = [{"missing": True, "points": 0}, {"below": 1, "points": 77}, {"points": 31}]
     card = {
         "inputs": [{"name": "open", "from": "person.open_applications", "type": "number"}],

@@ -52,11 +52,11 @@ class TestOverrides:
             assert application.status == "under_review"
             assert decide(api, application, other, reason="Known to us").json()["status"] == other
 
-    def test_principal_reasons_suffice_as_a_reason_against_the_score(self, api, user, offer):
+    def test_principal_reasons_are_accepted_as_the_reason_for_a_decision_against_the_score(self, api, user, offer):
         shown = decide(api, in_review(api, user, offer, SAYS_GOOD), "rejected", metadata=BECAUSE).json()
         assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
 
-    def test_decision_requires_no_reason_if_it_follows_the_score_or_a_referral_or_scoring_is_off(
+    def test_decision_with_the_score_after_a_referral_or_without_scoring_requires_no_reason(
         self, api, user, offer, settings
     ):
         card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])
@@ -115,7 +115,7 @@ class TestTwoReviewers:
 
 
 class TestOverrideCounts:
-    def test_monitoring_counts_an_override_by_the_last_decision(self, api, user, offer):
+    def test_monitoring_counts_overrides_by_the_last_decision_on_each_application(self, api, user, offer):
         followed, overridden, corrected, _undecided = (in_review(api, user, offer, SAYS_POOR) for _ in range(4))
         decide(api, followed, "rejected")
         decide(api, overridden, "approved", reason="Known")
@@ -148,7 +148,7 @@ def test_decision_record_contains_the_score_and_the_hash_of_erased_facts(api, us
     }.items() <= record.items()  # fmt: skip
 
 
-def test_decision_on_an_offer_with_a_model_executes_one_more_statement(
+def test_decision_on_an_application_with_a_scoring_model_executes_one_additional_sql_statement(
     api, user, offer, no_rate_limits, django_assert_max_num_queries
 ):
     record_keys.key_at(timezone.now())  # This decision creates the first key.

@@ -40,7 +40,7 @@ def hidden(api, query=""):
     return {entry["offer_id"]: entry["rule"] for entry in listed}
 
 
-def test_catalog_hides_an_offer_only_after_a_declining_score_of_the_person(api, user, stranger, version, offer):
+def test_catalog_hides_an_offer_from_a_user_only_if_their_last_score_declined(api, user, stranger, version, offer):
     score(version, stranger)
     assert list_offers(api) == [offer.pk]
     score(version, user)
@@ -100,7 +100,7 @@ def test_catalog_uses_the_requested_segment_if_the_score_has_none(api, user, str
     assert hidden(api, "segment=other") == {prime.pk: "segment"}
 
 
-def test_catalog_page_executes_two_statements_for_any_number_of_offers_and_scores(
+def test_catalog_page_executes_two_sql_statements_for_any_number_of_offers_and_scores(
     api, user, version, no_rate_limits, django_assert_num_queries
 ):
     OfferFactory()

@@ -65,7 +65,7 @@ def small_card(chance):
             return card
 
 
-def test_certificate_of_a_random_card_equals_a_complete_enumeration():
+def test_certificate_of_a_random_scorecard_equals_the_enumeration_of_all_inputs():
     chance = Random(20261129)
     for _ in range(share_of(400)):
         card = small_card(chance)
@@ -82,7 +82,7 @@ def key_of_full(reason):
     return reason["text"] if reason["code"] == "other" else reason["code"]
 
 
-def test_certificate_counts_above_2_to_the_53_are_strings():
+def test_scorecard_certificate_serializes_counts_above_2_to_the_53_as_strings():
     bins = [{"missing": True, "points": 0}, *({"below": n, "points": n} for n in range(1, 9)), {"points": 9}]
     names = [f"f{number}" for number in range(40)]
     card = definition(
@@ -108,7 +108,7 @@ def without_reasons():
 
 @pytest.mark.django_db
 class TestPublication:
-    def test_card_that_can_decline_without_a_reason_is_not_published(self, api, user):
+    def test_scorecard_that_can_decline_without_a_reason_cannot_be_published(self, api, user):
         version = make_version(make_model(user), characteristics=without_reasons()["characteristics"])
         place = f"{VERSIONS.format(version.model_id)}/1"
         error = assert_error(api.send(f"{place}/publish", {"role": "champion"}), 400, "E1001")
@@ -149,7 +149,7 @@ class TestInstructionsForUse:
         "accuracy": "AUC 0.71",
     }  # fmt: skip
 
-    def test_version_instructions_return_the_authors_text(self, api, user):
+    def test_instructions_of_a_model_version_contain_the_authors_text(self, api, user):
         place = VERSIONS.format(make_version(make_model(user)).model_id)
         assert api.send(place, {"definition": definition(), "about": self.ABOUT}).json()["about"] == self.ABOUT
         shown = api.read(f"{place}/2/instructions").json()
@@ -157,7 +157,7 @@ class TestInstructionsForUse:
         without = api.read(f"{place}/1/instructions").json()
         assert (without["intended_use"], without["categories"]) == ("", [])
 
-    def test_malformed_version_instructions_are_rejected(self, api, user):
+    def test_malformed_instructions_of_a_model_version_are_rejected(self, api, user):
         place = VERSIONS.format(make_model(user).pk)
         for about in ([], {"categories": ["health"]}, {"limits": 1}, {"data": "a" * 4001}):
             assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
@@ -178,7 +178,7 @@ class TestVerify:
         steps = verify(json.dumps(given).encode(), KEY, [RECORD_KEYS])
         return steps[-1].name, steps[-1].state
 
-    def test_verification_fails_only_for_an_altered_missing_foreign_or_unrecorded_certificate(self):
+    def test_decision_verification_fails_for_an_altered_missing_foreign_or_unrecorded_certificate(self):
         whole = self.certified()
         assert self.steps(whole) == ("signature", "ok")
         altered = whole["certificate"].replace('"declines":', '"declines" :')

@@ -83,7 +83,7 @@ def test_report_for_an_unknown_id_fails_the_vendor_check(monkeypatch):
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_faulty_vendor_adapter_fails_the_matching_check(fault, monkeypatch):
+def test_faulty_report_vendor_adapter_fails_the_matching_check(fault, monkeypatch):
     method, change, check, message = FAULTS[fault]
     original = getattr(SandboxVendor, method)
     monkeypatch.setattr(SandboxVendor, method, lambda *arguments: change(original(*arguments)))

@@ -61,7 +61,7 @@ def read_bundle(client, application):
     return client.read(f"/applications/{application.pk}/decision-bundle")
 
 
-def test_decision_record_has_no_readable_texts_ids_or_repeated_hashes(decided, user, reviewer):
+def test_decision_record_contains_no_plaintext_no_ids_and_no_repeated_hashes(decided, user, reviewer):
     record = record_of(decided)
     assert [word for word in readable(user, reviewer) if word in record.record] == []
     assert REASON in record.openings
@@ -71,7 +71,7 @@ def test_decision_record_has_no_readable_texts_ids_or_repeated_hashes(decided, u
     assert not set(first.values()) & set(second.values())
 
 
-def test_only_applicant_and_reviewer_open_the_texts_shown_in_the_history(api, decided, user, reviewer):
+def test_only_applicant_and_reviewer_can_read_the_texts_of_a_decision_record(api, decided, user, reviewer):
     for path in ("decision-bundle", "proof"):
         assert client_of(UserFactory()).read(f"/applications/{decided.pk}/{path}").status_code == 404
     own, reviewers = read_bundle(api, decided), read_bundle(client_of(reviewer), decided)
@@ -140,7 +140,7 @@ def found_by(candidates, nonces, hashes):
     return [value for value in values for nonce in nonces if sha256(nonce + value).hexdigest() in hashes]
 
 
-def test_version_4_record_without_hashes_is_returned_and_fails_verification(api, decided, user):
+def test_decision_record_of_version_4_without_hashes_is_returned_and_fails_verification(api, decided, user):
     """Installations that followed the development version have such records."""
     row = record_of(decided)
     members = members_of({"record": row.record, "openings": row.openings})

@@ -22,7 +22,7 @@ def compared(version, *, limit=10, **changes):
     return compare(version, other, window=WINDOW, limit=limit)
 
 
-def test_version_comparison_lists_only_changed_outcomes(version):
+def test_model_version_comparison_lists_only_changed_outcomes(version):
     scored(version, GOOD)
     score = scored(version, POOR)
     assert compared(version) == {
@@ -42,7 +42,7 @@ def test_version_comparison_lists_only_changed_outcomes(version):
     ]  # fmt: skip
 
 
-def test_version_comparison_skips_and_counts_scores_without_facts(version):
+def test_model_version_comparison_skips_and_counts_scores_without_facts(version):
     erased = scored(version, GOOD)
     erase_facts(erased.user_id)
     scored(version, GOOD)
@@ -51,7 +51,7 @@ def test_version_comparison_skips_and_counts_scores_without_facts(version):
     assert compared(version, inputs=inputs) == {"pairs": 0, "table": [], "flips": [], "skipped": 2}
 
 
-def test_version_comparison_uses_the_newest_scores_up_to_the_limit(version):
+def test_model_version_comparison_uses_the_newest_scores_up_to_the_limit(version):
     for days_ago, facts in ((9, GOOD), (2, POOR), (1, POOR)):
         scored(version, facts, days_ago=days_ago)
     table = [{"outcome": "decline", "with_outcome": "decline", "count": 2}]

@@ -93,7 +93,7 @@ class TestConfirm:
         }  # fmt: skip
         assert row.confirmed_by.username == "rita"
 
-    def test_only_newest_confirmations_are_decrypted_and_unreadable_ones_are_unknown(
+    def test_only_the_newest_confirmed_value_of_a_figure_is_decrypted_and_unknown_if_unreadable(
         self, reviewers_api, sent, monkeypatch
     ):
         for pointer, value in (("/a", 1), ("/a", 2), ("/b", 3)):
@@ -112,7 +112,7 @@ class TestConfirm:
         }  # fmt: skip
         assert opened == ["/a", "/b"]
 
-    def test_newest_confirmation_of_a_figure_applies_with_its_type(self, reviewers_api, sent):
+    def test_newest_confirmed_value_of_a_figure_is_used_with_its_json_type(self, reviewers_api, sent):
         values = ("own", True, 0.25, 0)
         for value in values:
             assert confirm(reviewers_api, sent, pointer="/a b/~1€", value=value).json()["value"] == value
@@ -146,7 +146,7 @@ class TestConfirm:
         assert confirm(member_of(sent, ProviderMember.REVIEWER), sent).status_code == 201
         assert_error(confirm(member_of(sent, ProviderMember.READER), sent), 403, "E2010")
 
-    def test_only_reviewer_of_a_lender_cannot_confirm_figures_under_four_eyes(self, sent, settings):
+    def test_sole_reviewer_of_a_lender_cannot_confirm_figures_under_four_eyes(self, sent, settings):
         settings.REVIEW_POLICY = "four_eyes"
         ProviderMember.objects.exclude(user=sent.version.model.provider.owner).delete()
         owner = client_of(sent.version.model.provider.owner)
@@ -163,7 +163,7 @@ class TestConfirm:
             assert_error(confirm(reviewers_api, sent), 400, "E3004")
             assert_error(score_again(reviewers_api, sent), 400, "E3004")
 
-    def test_confirmations_are_encrypted_and_like_scores_append_only(self, reviewers_api, sent):
+    def test_confirmed_values_are_encrypted_and_confirmations_and_scores_are_append_only(self, reviewers_api, sent):
         confirm(reviewers_api, sent, value="a secret")
         with connection.cursor() as cursor:
             cursor.execute("SELECT value FROM credit_confirmation")
@@ -184,7 +184,7 @@ class TestConfirm:
 
 
 class TestFacts:
-    def test_bank_facts_are_compared_with_the_replaced_claims(self, api, user, sent):
+    def test_bank_facts_are_compared_with_the_claims_that_they_replace(self, api, user, sent):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         facts = facts_of(api, sent)
         assert facts[sourced.INCOME] == {
@@ -193,7 +193,7 @@ class TestFacts:
         }  # fmt: skip
         assert facts[sourced.SPENDING]["differs_from_claim"] is None
 
-    def test_figure_more_than_10_percent_from_its_claim_is_marked_different(self, reviewers_api, sent):
+    def test_figure_that_differs_from_its_claim_by_more_than_10_percent_is_marked(self, reviewers_api, sent):
         for value, differs in (
             (200_000, False), (220_000, False), (220_001, True), (180_000, False), (179_999, True), ("200000", True),
         ):  # fmt: skip
@@ -208,7 +208,7 @@ class TestFacts:
         for client in (api, reviewers_api):
             assert {name.partition(".")[0] for name in facts_of(client, sent)} == {"identity"}
 
-    def test_reading_facts_of_another_person_is_logged(self, api, reviewers_api, sent):
+    def test_reviewers_access_to_the_facts_of_an_application_is_logged(self, api, reviewers_api, sent):
         before = DataAccess.objects.count()
         facts_of(api, sent)
         assert DataAccess.objects.count() == before
@@ -283,7 +283,7 @@ class TestRepeatedScoring:
         settings.DECISIONING = "off"
         assert_error(score_again(reviewers_api, sent), 404, "E4013")
 
-    def test_application_with_a_confirmed_value_of_another_type_is_referred(self, reviewers_api, sent):
+    def test_application_is_referred_if_a_confirmed_value_has_the_wrong_type(self, reviewers_api, sent):
         confirm(reviewers_api, sent, value="a lot")
         assert score_again(reviewers_api, sent).json()["outcome"] == "refer"
 
@@ -304,7 +304,7 @@ class TestRepeatedScoring:
         assert [each.status for each in applications] == ["submitted", "approved"]
 
 
-class TestMarkedClaims:
+class TestSchemaFacts:
     SCHEMA = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": sourced.INCOME}}}
 
     def test_fact_is_compared_with_the_claim_marked_by_the_offers_schema(self, api, user):

@@ -86,7 +86,7 @@ class TestRequest:
         error = assert_error(api.send(f"/applications/{draft.pk}/corrections", BODY), 400, "E3020")
         assert "`draft`" in error["message"]
 
-    def test_application_without_values_does_not_blame_its_status(self, api, user):
+    def test_correction_error_of_an_application_without_values_states_that_no_value_exists(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 99, "provider_id": 1, "initial_status": "submitted"}
         created = api.send("/applications", body).json()
         error = assert_error(api.send(f"/applications/{created['id']}/corrections", BODY), 400, "E3020")
@@ -213,7 +213,7 @@ def test_correction_is_requested_on_the_page_in_major_currency_units(application
     assert browser_of(UserFactory()).post(place, typed).status_code == 404
 
 
-def test_rejected_report_of_a_wrong_value_remains_in_the_form(application, user):
+def test_correction_form_retains_its_input_after_a_validation_error(application, user):
     browser, place = browser_of(user), f"/my/applications/{application.pk}/explanation"
     typed = {"fact": INCOME, "claimed": "a <lot>", "statement": 'Typed "wrong".'}
     answer = browser.post(place, typed)

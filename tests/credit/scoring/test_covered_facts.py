@@ -70,7 +70,7 @@ def why_not(api):
     return set(first["why_not"])
 
 
-def test_match_uses_only_facts_covered_by_the_scopes_and_stores_no_score(verified_person, offer, limited):
+def test_offer_match_uses_only_facts_covered_by_the_scopes_and_stores_no_score(verified_person, offer, limited):
     for scopes, missing in (
         ([], {"balance", "checked"}), (["score:read"], {"balance", "checked"}), (["bankdata:read"], {"checked"}),
         (["identity:read"], {"balance"}), (["identity:read", "bankdata:read", "score:read"], set()),
@@ -81,7 +81,7 @@ def test_match_uses_only_facts_covered_by_the_scopes_and_stores_no_score(verifie
     assert not LastScore.objects.exists()
 
 
-def test_match_with_an_unrestricted_credential_uses_all_facts(api, verified_person, offer):
+def test_offer_match_with_an_unrestricted_credential_uses_all_facts(api, verified_person, offer):
     assert why_not(api) == why_not(ApiClient(api_key=issue(verified_person).key)) == set()
 
 

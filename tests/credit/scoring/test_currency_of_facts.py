@@ -69,7 +69,7 @@ def test_bank_facts_are_used_only_in_the_currency_of_the_offer(api, user, review
     assert ("not known: in another currency" in page) is not is_same
 
 
-def test_match_reads_bank_facts_in_the_currency_of_each_offer(api, user):
+def test_offer_match_reads_bank_facts_in_the_currency_of_each_offer(api, user):
     bank_in(user, "EUR")
     income = sourced.card()["characteristics"][0]
     card = sourced.card(

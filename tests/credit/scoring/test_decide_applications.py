@@ -123,7 +123,7 @@ class TestApplicationsForReviewers:
         assert status_of(application) == status
         assert not Proposal.objects.filter(proposed_by=None).exists()
 
-    def test_referral_or_decline_without_a_reason_or_fact_is_not_decided_automatically(self, offer, user):
+    def test_application_with_a_referral_a_missing_reason_or_a_missing_fact_is_left_to_reviewers(self, offer, user):
         card = definition(base_points=-1000)
         for characteristic in card["characteristics"]:
             characteristic["baseline"] = 0
@@ -153,7 +153,7 @@ class TestApplicationsForReviewers:
                 assert declined.status_code == 200
             self.left(application, "under_review")
 
-    def test_application_that_reviewers_work_on_is_not_decided_automatically(self, offer, settings):
+    def test_application_in_manual_review_is_not_decided_automatically(self, offer, settings):
         person = reviewer()
         reopened, client = scored(offer, SAYS_GOOD), client_of(person)
         decide()
@@ -176,7 +176,7 @@ class TestApplicationsForReviewers:
         type(person).objects.filter(pk=person.pk).update(is_active=False)
         assert decide()["approved"] == 1  # The assignee of an application is no longer active.
 
-    def test_only_an_application_changed_after_the_score_is_not_decided_automatically(self, offer):
+    def test_application_changed_after_its_score_is_not_decided_automatically(self, offer):
         application = scored(offer, SAYS_GOOD)
         client = client_of(application.consumer)
         body = {"updated_by": "me", "application_data": {**SAYS_GOOD, "amount_cents": 99_000_000}}
@@ -195,7 +195,7 @@ class TestApplicationsForReviewers:
         version.save(update_fields=["status", "role"])
         self.left(application)
 
-    def test_no_application_is_decided_automatically_without_automatic_decisioning(self, offer, settings):
+    def test_application_is_decided_automatically_only_if_automatic_decisioning_is_enabled(self, offer, settings):
         application = scored(offer, SAYS_GOOD)
         for settings.DECISIONING in ("off", "assist"):
             self.left(application)
@@ -213,7 +213,7 @@ class TestTwoReviewers:
         assert decide() == {**NOTHING, "proposed": 1}
         return application
 
-    def test_automatic_rejection_under_four_eyes_requires_one_reviewer(self, proposed):
+    def test_automatic_rejection_under_four_eyes_requires_confirmation_by_one_reviewer(self, proposed):
         name = f"model:{Score.objects.get().version.model_id}@1"
         client = client_of(reviewer())
         shown = client.read(f"/applications/{proposed.pk}").json()
@@ -234,7 +234,7 @@ class TestTwoReviewers:
         assert Proposal.objects.get().outcome == "declined"
         assert decide() == NOTHING
 
-    def test_proposal_of_a_score_is_confirmed_in_the_back_office(self, proposed):
+    def test_automatic_proposal_can_be_confirmed_in_the_back_office(self, proposed):
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(backoffice.get(page_of(proposed)))
         assert f"model:{Score.objects.get().version.model_id}@1 proposed" in page
@@ -249,7 +249,9 @@ class TestActor:
     def model(self):
         return Actor.model(str(Score.objects.get().version))
 
-    def test_model_needs_a_score_automatic_decisioning_and_an_undecided_application(self, offer, user, settings):
+    def test_model_can_decide_only_a_scored_undecided_application_under_automatic_decisioning(
+        self, offer, user, settings
+    ):
         application, model = scored(offer, SAYS_POOR), self.model()
         application.refresh_from_db()
         assert application.check_transition("under_review", model) is None
@@ -281,7 +283,7 @@ class TestActor:
         ):  # fmt: skip
             assert application.check_transition(to, self.model()) is not None, (application.status, to)
 
-    def test_unscored_decision_of_a_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
+    def test_decision_by_a_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
         settings.REVIEW_POLICY = "open"
         application = ApplicationFactory(consumer=user, status="under_review")
         assert put(api, application, "approved", updated_by="model:1@1").status_code == 200

@@ -100,7 +100,7 @@ class TestEvaluate:
             error = assert_error(api.send(path, {"facts": facts}), 400, "E1001")
             assert error["details"][0]["field"] == "facts"
 
-    def test_version_in_any_status_can_be_evaluated_by_a_member_without_storing_a_score(self, version, path):
+    def test_member_can_evaluate_a_model_version_in_any_status_without_storing_a_score(self, version, path):
         member = client_of(join(version.model.provider))
         for status in ("draft", "published", "retired"):
             ModelVersion.objects.filter(pk=version.pk).update(status=status)

@@ -29,7 +29,7 @@ def of(facts, **changes):
     (149_999, 20), (149_999.99, 20), (150_000, 70), (150_000.0, 70), (299_999, 70), (300_000, 120), (10**18, 120),
     (-5, 20), (0, 20), (1e308, 120),
 ])  # fmt: skip
-def test_value_at_a_bin_bound_is_in_the_upper_bin(income, points):
+def test_value_at_the_boundary_of_two_scorecard_bins_is_in_the_upper_bin(income, points):
     assert of({**GOOD, INCOME: income}).points[0].points == points
 
 
@@ -78,7 +78,7 @@ def test_scorecard_choices_are_compared_in_nfc(word):
         assert verify_decision.score(card, {**GOOD, HOUSING: said})[:2] == (550, "decline")
 
 
-def test_records_before_version_4_are_verified_by_the_rules_of_their_version():
+def test_decision_records_before_version_4_are_verified_by_the_rules_of_their_version():
     facts = {**GOOD, INCOME: "320000"}
     assert verify_decision.score(definition(), facts, 3)[:2] == (550, "decline")
     knockouts = [{"input": "housing", "equals": "cafe\u0301", "outcome": "decline", "reason": "residence_temporary"}]
@@ -105,7 +105,7 @@ def test_months_since_counts_complete_months_and_a_future_date_is_missing(then, 
     assert card.inputs[0].read({"application_data.job_began": then, "scored_on": now}) == months
 
 
-def test_first_matching_knockout_applies_and_missing_inputs_do_not_match():
+def test_first_matching_scorecard_knockout_applies_and_missing_inputs_never_match():
     evaluation = of({**GOOD, VERIFIED: False})
     assert (evaluation.total, evaluation.outcome, evaluation.is_knocked_out) == (740, "refer", True)
     assert evaluation.reasons == ("identity_unverifiable",)
@@ -165,7 +165,7 @@ def test_verifier_agrees_with_the_evaluator_and_disagrees_with_each_mutant(monke
             assert first_disagreement() is not None, mutant
 
 
-def test_suggested_changes_are_the_smallest_sets_with_a_better_outcome():
+def test_suggested_changes_are_the_smallest_sets_of_changes_with_a_better_outcome():
     chance, number, pairs_found = random.Random(5), 0, 0
     for _ in range(250):
         card_pair, rows = drawn(chance)

@@ -71,7 +71,7 @@ class TestExplanation:
         assert body["notice_days"] == 30
         assert body["can_do"]
 
-    def test_explanation_without_a_score_states_that_people_decided(self, api, user, reviewed):
+    def test_explanation_of_an_unscored_decision_states_that_people_decided(self, api, user, reviewed):
         application = ApplicationFactory(consumer=user, status="under_review")
         move(client_of(make_reviewer()), application, "rejected", metadata={"reasons": ["no_credit_file"]})
         body = read(api, application)
@@ -79,7 +79,7 @@ class TestExplanation:
         assert body["decided_by"] == "A reviewer of the lender decided."
         assert body["reasons"] == ["No credit file"]
 
-    def test_report_of_a_wrong_value_is_listed_while_the_application_accepts_corrections(self, api, offer, user):
+    def test_explanation_offers_to_report_a_wrong_value_while_corrections_are_accepted(self, api, offer, user):
         application = draft_for(offer, user, SAYS_SO_SO)
         submit(api, application)
         unscored = ApplicationFactory(consumer=user, status="submitted", application_data={"income": 5})
@@ -115,7 +115,7 @@ class TestExplanation:
         assert (body["inputs"], body["changes"]) == (None, None)
         assert body["score"]["total"] == Score.objects.get().total
 
-    def test_explanation_page_shows_the_explanation_in_words_of_the_language(self, offer, user, declined):
+    def test_explanation_page_is_in_plain_words_of_the_requested_language(self, offer, user, declined):
         address = f"/my/applications/{declined.pk}/explanation"
         text = unescape(re.sub("<[^>]+>", " ", browser_of(user).get(address).content.decode()))
         for words in (
@@ -171,7 +171,7 @@ def test_each_displayed_fact_has_a_title():
 
 
 class TestAutomation:
-    def test_automation_of_an_offer_is_public_and_describes_the_published_version(self, anonymous, offer):
+    def test_automation_of_an_offer_is_public_and_describes_the_published_model_version(self, anonymous, offer):
         body = anonymous.read(f"/provider-offers/{offer.pk}/automation").json()
         assert (body["automated"], body["version"]) == ("assisted", 1)
         assert {each["code"] for each in body["categories"]} == {"application_data", "identity"}
@@ -180,7 +180,7 @@ class TestAutomation:
         spanish = anonymous.read(f"/provider-offers/{offer.pk}/automation?language=es").json()
         assert spanish["reviewed_by"] == "Decide una persona. La puntuación es una propuesta para ella."
 
-    def test_automation_of_an_offer_without_a_model_is_reported_as_none(self, anonymous, offer, settings):
+    def test_offer_without_a_scoring_model_reports_no_automation(self, anonymous, offer, settings):
         plain = OfferFactory()
         body = anonymous.read(f"/provider-offers/{plain.pk}/automation").json()
         assert (body["automated"], body["model_id"], body["before"]) == ("none", None, [])
@@ -195,19 +195,19 @@ class TestAutomation:
 
 
 @pytest.mark.parametrize(("jurisdiction", "foreign"), [("us", "CCD2|GDPR|AI Act"), ("eu", "SB 26|USC|CFR")])
-def test_rights_cite_only_laws_of_the_jurisdiction(jurisdiction, foreign):
+def test_explanation_of_rights_cites_only_laws_of_the_jurisdiction(jurisdiction, foreign):
     duties = [duty for (law, _way, _outcome), duty in rights.DUTIES.items() if law == jurisdiction]
     cited = {right.law for duty in duties for right in (*duty.before, *duty.after)}
     assert [law for law in cited if re.search(foreign, law)] == []
 
 
-def test_every_combination_of_jurisdiction_process_and_outcome_has_a_duty():
+def test_every_combination_of_jurisdiction_process_and_outcome_has_a_notice_duty():
     keys = {(j, w, o) for j in JURISDICTIONS for w in rights.WAYS for o in rights.OUTCOMES}
     assert rights.DUTIES.keys() == keys
     assert all(right.law for duty in rights.DUTIES.values() for right in duty.after)
 
 
-def test_notice_days_are_those_of_the_documentation():
+def test_notice_deadlines_in_days_equal_the_documented_deadlines():
     days = {(jurisdiction, outcome): duty.days for (jurisdiction, _way, outcome), duty in rights.DUTIES.items()}
     none = dict.fromkeys([("us", "approval"), ("eu", "approval"), ("eu", "worse")])
     assert days == none | {("us", "rejection"): 30, ("us", "worse"): 30, ("eu", "rejection"): 3}

@@ -44,7 +44,7 @@ def parts_of(module):
     return {node.targets[0].id: ast.literal_eval(node.value) for node in assigned}
 
 
-def test_exported_decisions_contain_signals_without_personal_data(version, user, tmp_path):
+def test_evidence_export_contains_decision_signals_without_personal_data(version, user, tmp_path):
     folder = tmp_path / "evidence"
     counts = export(version, folder)
     (decision,) = rows(folder / "decisions.jsonl")
@@ -59,7 +59,7 @@ def test_exported_decisions_contain_signals_without_personal_data(version, user,
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_exported_rules_compute_the_total_and_the_first_reason_of_the_score(version, tmp_path):
+def test_exported_scorecard_rules_compute_the_total_and_the_first_reason_of_a_score(version, tmp_path):
     export(version, tmp_path / "evidence")
     parts = parts_of((tmp_path / "evidence/rules.py").read_text())
     score = Score.objects.get()

@@ -77,7 +77,7 @@ def test_application_data_fact_with_an_invalid_pointer_is_unknown(pointer):
 
 
 @pytest.mark.parametrize("member", [*POINTED, "income"])
-def test_fact_name_resolves_to_the_path_of_the_field(member):
+def test_name_of_an_application_data_fact_resolves_to_the_path_of_its_field(member):
     # A dotted name is a path.
     path = facts.path_of(facts.name_of(member))
     assert list(path) == (member.split(".") if member == "a.b" else [member])

@@ -73,7 +73,7 @@ def test_facts_of_a_new_account_have_empty_values(user):
     }  # fmt: skip
 
 
-def test_loading_a_fact_executes_one_statement(user, django_assert_num_queries):
+def test_loading_a_fact_executes_one_sql_statement(user, django_assert_num_queries):
     for name in NAMES:
         with django_assert_num_queries(1):
             gather([name], user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
@@ -100,7 +100,7 @@ def test_person_is_verified_until_a_later_attempt_fails(user):
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (False, None)
 
 
-def test_linked_bank_is_a_fact_of_only_the_linking_account(user, stranger):
+def test_linked_bank_fact_is_true_only_for_the_linking_account(user, stranger):
     BankItem.objects.create(
         user=user, provider="sandbox", item_id="1", access_token="secret", token_fingerprint="f", linked_at=NOW,
         updated_at=NOW,

@@ -8,7 +8,7 @@ import pytest
 from credit.scoring import definition as definitions
 
 
-def test_definition_schema_patterns_work_in_the_rust_validator():
+def test_scorecard_definition_schema_patterns_work_in_the_rust_validator():
     """Rust's regular expressions differ from Python's; the API's fuzzer uses Rust's."""
     rust = pytest.importorskip("jsonschema_rs")
     for pattern in set(re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(definitions.SCHEMA))):

@@ -48,7 +48,7 @@ def run(model, tmp_path):
     return run_on
 
 
-def test_json_definition_is_imported_unchanged_as_the_next_draft(run, model):
+def test_json_scorecard_definition_is_imported_unchanged_as_the_next_draft(run, model):
     written = json.dumps(OWN, indent=1).encode()
     digest = hashlib.sha256(canonical_json(OWN)).hexdigest()
     assert [run(written, "--note", "from the other house"), run(written)] == [
@@ -71,7 +71,7 @@ def test_scorecard_import_without_a_user_is_attributed_to_the_lenders_owner(mode
     assert model_version.made_by == model.provider.owner != model.created_by
 
 
-def test_import_options_set_the_outcomes_fact_names_and_reasons(run):
+def test_scorecard_import_options_set_outcomes_fact_names_and_reasons(run):
     document = table(*(row.replace("income", "x") for row in NUMBER))
     options = ("--outcome", "refer=20", "--outcome", "approve=50", "--from", "x=application_data.income")
     run(document, *options, "--reason", "x=income_insufficient")
@@ -89,7 +89,7 @@ def test_import_options_set_the_outcomes_fact_names_and_reasons(run):
 
 
 @pytest.mark.parametrize("style", ["detailed", "summary"])
-def test_imported_german_card_equals_optbinning_for_every_row(run, style):
+def test_imported_german_credit_scorecard_equals_optbinning_for_every_row(run, style):
     """The data's 1,000 rows, and 200 with values at a bound, missing values, and unlisted values."""
     done = run(GERMAN / f"{style}.csv", "--outcome", "approve=520", "--outcome", "refer=480")
     assert (done["characteristics"], done["total_off_by_at_most"]) == (12, "6.0")
@@ -110,7 +110,7 @@ def test_imported_german_card_equals_optbinning_for_every_row(run, style):
         assert len(set(scores)) > 80
 
 
-def test_imported_rounded_totals_are_within_the_stated_error(run):
+def test_totals_of_an_imported_rounded_scorecard_are_within_the_stated_error(run):
     done = run(GERMAN / "detailed.csv", "--outcome", "approve=520", "--round", "floor")
     assert done["total_off_by_at_most"] == "12"
     with (GERMAN / "detailed.csv").open(newline="") as file:
@@ -131,7 +131,7 @@ def table(*rows, header="Variable,Bin,Points"):
 NUMBER = ('income,"(-inf, 10.00)",1.5', 'income,"[10.00, inf)",2.5', "income,Special,0", "income,Missing,-0.5")
 
 
-def test_import_rounds_points_by_the_round_option(run):
+def test_scorecard_import_rounds_points_by_the_round_option(run):
     for rounding, points in {
         "half-even": [0, 2, 2], "half-up": [-1, 2, 3], "floor": [-1, 1, 2], "ceiling": [0, 2, 3], "down": [0, 1, 2],
     }.items():  # fmt: skip
@@ -141,7 +141,7 @@ def test_import_rounds_points_by_the_round_option(run):
         assert (kept["base_points"], kept["characteristics"][0]["baseline"]) == (-7, max(points[1:]))
 
 
-def test_import_parses_category_lists_of_older_tables(run):
+def test_scorecard_import_parses_category_lists_of_older_tables(run):
     rows = (
         """housing,"['own' ""it's"" 'a\\\\b' '\\xe9']",1""", 'housing,"[\'rent\',\n \'x\']",2', "housing,Missing,3",
     )  # fmt: skip
@@ -194,7 +194,7 @@ def rejection(run, *arguments):
 
 
 @pytest.mark.timeout(30)
-def test_import_of_a_table_without_an_exact_representation_is_rejected(run):
+def test_scorecard_import_of_a_table_without_an_exact_representation_is_rejected(run):
     errors = {case: rejection(run, content, "--outcome", "approve=2") for case, (content, _) in TABLES.items()}
     assert {case: errors[case] for case, (_, why) in TABLES.items() if why not in errors[case]} == {}
 
@@ -213,7 +213,7 @@ def test_scorecard_import_with_an_invalid_option_is_rejected(run):
     assert "has no outcomes" in rejection(run, table(*NUMBER))
 
 
-def test_import_of_a_json_definition_allows_only_the_note_option(run):
+def test_scorecard_import_of_a_json_definition_allows_only_the_note_option(run):
     for options in (
         ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
         ("--reason", "x=income_insufficient"),
@@ -221,7 +221,7 @@ def test_import_of_a_json_definition_allows_only_the_note_option(run):
         assert "allows no other option than --note" in rejection(run, json.dumps(OWN).encode(), *options)
 
 
-def test_import_of_json_that_is_not_a_definition_is_rejected(run):
+def test_scorecard_import_of_json_that_is_not_a_definition_is_rejected(run):
     for content, why in (
         (b"{", "not"), (b'{"inputs": 1, "inputs": 2}', "twice"), (b'{"a": NaN}', "NaN"), (b'{"a": "\xe9"}', "UTF-8"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "levels of nesting"), (b"{}", "/definition"),
@@ -230,7 +230,7 @@ def test_import_of_json_that_is_not_a_definition_is_rejected(run):
         assert why in rejection(run, content), content[:50]
 
 
-def test_import_reports_a_missing_file_model_or_account_in_one_sentence(run, tmp_path):
+def test_scorecard_import_reports_a_missing_file_model_or_account_in_one_sentence(run, tmp_path):
     assert "Cannot read" in rejection(run, tmp_path / "nowhere")
     assert "Cannot read" in rejection(run, tmp_path)
     with pytest.raises(CommandError, match="Account nobody not found"):
@@ -240,6 +240,6 @@ def test_import_reports_a_missing_file_model_or_account_in_one_sentence(run, tmp
         run(b"")
 
 
-def test_import_reports_all_errors_of_a_definition(run):
+def test_scorecard_import_reports_all_errors_of_a_definition(run):
     both = table(*(row.replace("income", name) for name in ("sex", "race") for row in NUMBER))
     assert rejection(run, both, "--outcome", "approve=2").count("\n") == 1

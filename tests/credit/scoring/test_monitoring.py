@@ -42,7 +42,7 @@ def decide(score, status, *, by=None, position=1, at=NOW):
 class TestIndex:
     """Test the stability index (PSI)."""
 
-    def test_stability_index_uses_one_ten_thousandth_for_an_empty_bin(self):
+    def test_stability_index_treats_an_empty_bin_as_a_share_of_one_ten_thousandth(self):
         by_hand = (EMPTY_SHARE - 0.5) * math.log(EMPTY_SHARE / 0.5) + (1 - 0.5) * math.log(1 / 0.5)
         assert psi([5, 5], [0, 7]) == pytest.approx(by_hand, abs=1e-15)
 
@@ -66,7 +66,7 @@ class TestBinsOfTotals:
         totals = random.Random(7).sample(range(1_000), 100)
         assert _counts(totals, equal_frequency_edges(totals)) == [10] * 10
 
-    def test_identical_totals_create_empty_bins_below_and_above(self):
+    def test_identical_score_totals_create_empty_bins_below_and_above(self):
         edges = equal_frequency_edges([500] * 40)
         assert _counts([500] * 40, edges) == [0, 40, 0]
         assert psi(_counts([500] * 40, edges), _counts([600] * 40, edges)) > 0.25
@@ -86,7 +86,7 @@ class TestMonitoring:
     """Test scores of a window, compared with another window."""
 
     @pytest.mark.parametrize(("facts", "low", "high"), [(GOOD, 0.0, 0.0), (POOR, 0.25, 100)])
-    def test_only_windows_with_enough_scores_and_different_facts_have_a_high_stability_index(
+    def test_stability_index_is_high_only_for_enough_scores_with_different_facts(
         self, version, monkeypatch, facts, low, high
     ):
         monkeypatch.setattr("credit.scoring.monitoring.SCORES_MIN", 10)
@@ -152,7 +152,7 @@ class TestMonitoring:
         scored(version, GOOD, days_ago=0)  # This score is at the end of the window.
         assert monitor(version)["window"]["of"] == 1
 
-    def test_monitoring_executes_the_same_statements_for_more_scores(self, version, django_assert_num_queries):
+    def test_monitoring_executes_the_same_sql_statements_for_more_scores(self, version, django_assert_num_queries):
         for _ in range(3):
             scored(version, GOOD)
         with django_assert_num_queries(5):

@@ -34,7 +34,7 @@ def match(api, **body):
     return [(int(item["id"]), item["matched"], item["why_not"]) for item in response.json()["offers"]]
 
 
-def test_offer_without_a_model_matches(api):
+def test_offer_without_a_scoring_model_always_matches(api):
     offer = OfferFactory(description="d")
     body = api.send(PATH, {}).json()
     assert (body["total"], body["has_more"]) == (1, False)
@@ -43,7 +43,7 @@ def test_offer_without_a_model_matches(api):
     assert not Score.objects.exists()
 
 
-def test_match_checks_the_state_and_the_amount(api):
+def test_offer_match_checks_the_state_and_the_amount(api):
     offer = OfferFactory(included_states=["CA"], loan_amount_max_cents=100)
     assert match(api, state="CA", amount_cents=100) == [(offer.pk, True, [])]
     assert match(api, state=None, amount_cents=None) == [(offer.pk, True, [])]
@@ -52,7 +52,7 @@ def test_match_checks_the_state_and_the_amount(api):
     ]
 
 
-def test_match_omits_inactive_offers_and_other_variants(api, version):
+def test_offer_match_omits_inactive_offers_and_other_ab_test_variants(api, version):
     OfferFactory(is_active=False)
     OfferFactory(ab_test_variant="b", ab_test_allocation=0)
     assert match(api) == []
@@ -60,7 +60,7 @@ def test_match_omits_inactive_offers_and_other_variants(api, version):
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The offer is for other customers."])
 
 
-def test_match_stores_the_last_score_without_facts(api, user, version, offer):
+def test_offer_match_stores_the_last_score_without_facts(api, user, version, offer):
     assert match(api, facts=SAID_GOOD) == [(offer.pk, True, [])]
     kept = LastScore.objects.get()
     assert (kept.model, kept.user, kept.segment) == (version.model, user, "prime")
@@ -70,7 +70,7 @@ def test_match_stores_the_last_score_without_facts(api, user, version, offer):
     assert not ScoreFacts.objects.exists()
 
 
-def test_declining_match_contains_the_score_reasons(api, stranger):
+def test_offer_match_with_a_declining_score_contains_the_score_reasons(api, stranger):
     version = make_version(make_model(stranger), role="champion", knockouts=[])
     offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     why_not = [
@@ -84,7 +84,7 @@ def test_declining_match_contains_the_score_reasons(api, stranger):
     assert api.read("/ucp/catalog/items").json()["total"] == 1
 
 
-def test_declining_match_without_a_score_reason_contains_a_general_reason(api, stranger):
+def test_offer_match_declined_without_a_score_reason_contains_a_general_reason(api, stranger):
     version = make_version(make_model(stranger), knockouts=[], base_points=0)
     # The card was published before certificates existed. The certificate now rejects such a card.
     ModelVersion.objects.filter(pk=version.pk).update(status="published", role="champion")
@@ -92,7 +92,7 @@ def test_declining_match_without_a_score_reason_contains_a_general_reason(api, s
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])
 
 
-def test_new_match_score_replaces_the_previous_last_score(api, user, version, offer):
+def test_score_of_a_new_offer_match_replaces_the_previous_last_score(api, user, version, offer):
     seen = []
     for facts in (SAID_GOOD, SAID_POOR, SAID_GOOD, SAID_GOOD):
         match(api, facts=facts)
@@ -107,7 +107,7 @@ def test_new_match_score_replaces_the_previous_last_score(api, user, version, of
     assert not LastScore.objects.exists()
 
 
-def test_match_ignores_models_without_a_champion_unknown_models_and_other_lenders_models(api, stranger, version):
+def test_offer_match_ignores_unknown_models_other_lenders_models_and_models_without_a_champion(api, stranger, version):
     drafts = [make_version(make_model(provider=version.model.provider), role=role) for role in (None, "challenger")]
     offers = [
         *(OfferFactory(provider=draft.model.provider, blockscore_model_id=draft.model_id) for draft in drafts),
@@ -117,7 +117,7 @@ def test_match_ignores_models_without_a_champion_unknown_models_and_other_lender
     assert not LastScore.objects.exists()
 
 
-def test_match_scores_only_the_offers_of_the_page(api, version, offer):
+def test_offer_match_scores_only_the_offers_of_the_page(api, version, offer):
     newer = [OfferFactory().pk for _ in range(2)][::-1]
     body = api.send(f"{PATH}?limit=2", {"facts": SAID_GOOD}).json()
     assert ([int(item["id"]) for item in body["offers"]], body["total"], body["has_more"]) == (newer, 3, True)
@@ -127,7 +127,7 @@ def test_match_scores_only_the_offers_of_the_page(api, version, offer):
     assert LastScore.objects.count() == 1
 
 
-def test_malformed_match_request_is_rejected(api):
+def test_malformed_offer_match_request_is_rejected(api):
     for name, value in (
         ("state", ""), ("state", "ca"), ("state", "ZZ"), ("state", "US-CA"), ("facts", {"identity.verified": True}),
         ("facts", {"scored_on": "2026-01-01"}), ("facts", {"x": 1}), ("facts", {"application_data.a": []}),
@@ -136,7 +136,9 @@ def test_malformed_match_request_is_rejected(api):
         assert error["details"][0]["field"] == name
 
 
-def test_match_executes_the_same_statements_for_more_offers(api, version, no_rate_limits, django_assert_num_queries):
+def test_offer_match_executes_the_same_sql_statements_for_more_offers(
+    api, version, no_rate_limits, django_assert_num_queries
+):
     OfferFactory()
     api.send(PATH, {})
     # Three statements are for the heavy-operation limit, one is for the count, and one is for the page.

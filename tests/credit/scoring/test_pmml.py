@@ -24,7 +24,7 @@ def random_cards(count, seed):
         yield pairs.with_rules(chance, card_pair)
 
 
-def test_pmml_extension_has_the_complete_definition():
+def test_pmml_extension_contains_the_complete_scorecard_definition():
     for random_card in random_cards(150, 1):
         definitions.check(random_card)
         assert extension(pmml.write(random_card, name="a < b")) == random_card

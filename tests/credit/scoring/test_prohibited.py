@@ -40,7 +40,7 @@ def test_pointer_to_an_age_is_recognized(pointer):
 
 
 @pytest.mark.parametrize("path", ALLOWED)
-def test_names_that_only_resemble_a_prohibited_ground_are_allowed(path):
+def test_field_name_that_only_resembles_a_prohibited_ground_is_allowed(path):
     assert not is_prohibited(f"application_data.{path}")
     assert not names_age(f"application_data.{path}")
 
@@ -72,7 +72,7 @@ def test_age_of_an_object_is_not_recognized_as_an_applicants_age(path):
     assert not names_age(f"application_data.{path}")
 
 
-def test_catalog_fact_is_not_matched_against_prohibited_words():
+def test_name_of_a_platform_fact_is_not_matched_against_prohibited_words():
     assert not is_prohibited("identity.verified")
     assert not names_age("account.age_days")
 

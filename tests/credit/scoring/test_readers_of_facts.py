@@ -57,7 +57,7 @@ def callers(user, application):
     }  # fmt: skip
 
 
-def test_each_caller_reads_only_the_permitted_facts_and_reports(callers, application):
+def test_each_caller_can_read_only_the_permitted_facts_and_reports(callers, application):
     first, second = (ask(callers["reviewer"], application, applicant=number).json()["id"] for number in (1, 2))
     path = f"/applications/{application.pk}"
     paths = ("/facts", "/facts?applicant=2", "/reports", f"/reports/{first}", f"/reports/{second}")

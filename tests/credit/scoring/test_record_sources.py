@@ -46,7 +46,7 @@ def steps(made):
     return {step.name: step for step in verify(json.dumps(made).encode())}
 
 
-def test_verified_card_decisions_list_every_source_and_use_no_claim():
+def test_decisions_of_a_verified_scorecard_list_every_fact_source_and_use_no_claims():
     card, chance = sourced.card(verified=True), Random(44)
     for _ in range(DECISIONS):
         facts = {**sourced.facts(chance), "scored_on": "2026-01-31"}
@@ -72,7 +72,7 @@ FACTS = {
     (lambda _, opened: opened[sourced.INCOME].update(value=320_001), "does not match its hash"),
     (lambda _, opened: opened.update({"bank.linked": opened[sourced.INCOME]}), "must be in the record"),
 ])  # fmt: skip
-def test_verification_fails_for_a_forged_fact_source_or_value(change, why):
+def test_decision_verification_fails_for_a_forged_fact_source_or_value(change, why):
     created = bundled(sourced.card(), FACTS)
     record, opened = json.loads(created["record"]), json.loads(created["facts_opening"])
     change(record["facts"], opened)
@@ -80,7 +80,7 @@ def test_verification_fails_for_a_forged_fact_source_or_value(change, why):
     assert (sources.state, why in sources.detail) == (FAIL, True), sources
 
 
-def test_record_with_a_corrected_claim_passes_verification():
+def test_decision_record_with_a_corrected_claim_passes_verification():
     created = bundled(sourced.card(), FACTS)
     record = json.loads(created["record"])
     record["facts"][0]["source"] = "corrected"
@@ -88,7 +88,7 @@ def test_record_with_a_corrected_claim_passes_verification():
     assert sources.detail == "3 facts from bank, corrected; 3 open"
 
 
-def test_verification_fails_for_a_claim_in_a_verified_cards_record():
+def test_decision_verification_fails_for_a_claim_in_the_record_of_a_verified_scorecard():
     created = bundled(sourced.card(), FACTS)
     verified = sourced.card(verified=True)
     theirs = bundled(verified, FACTS)
@@ -97,7 +97,7 @@ def test_verification_fails_for_a_claim_in_a_verified_cards_record():
     assert (sources.state, "reads no claims" in sources.detail) == (FAIL, True), sources
 
 
-def test_one_fact_of_a_record_can_be_disclosed_separately():
+def test_single_fact_of_a_decision_record_can_be_disclosed_separately():
     created = bundled(sourced.card(), FACTS)
     alone = {sourced.INCOME: json.loads(created["facts_opening"])[sourced.INCOME]}
     result = steps({**created, "facts": None, "nonce": None, "facts_opening": text(alone)})

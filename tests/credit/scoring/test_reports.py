@@ -126,7 +126,7 @@ class TestRequest:
         assert report["summary"]["score"]["value"] == 724
         assert facts(reviewers_api, application)["report.score"] == 724
 
-    def test_family_name_selects_the_report_result_and_an_event_that_contains_only_ids(self, reviewers_api):
+    def test_sandbox_family_name_selects_the_report_result_and_an_event_with_only_ids(self, reviewers_api):
         now = timezone.now()
         lender = ProviderFactory(pk="700", created_at=now)
         for name, http, status, types in RESULTS:
@@ -226,7 +226,7 @@ class TestRequest:
         assert follow_sharing(now=timezone.now()) == {"sharing_ended": 1}
         assert Consent.objects.get(pk=income["id"]).ended_at is not None
 
-    def test_changed_applicant_does_not_get_the_report_of_the_previous_one(self, reviewers_api, user):
+    def test_report_of_the_previous_applicant_is_not_reused_for_a_changed_applicant(self, reviewers_api, user):
         application = under_review(user, "Slow")
         ask(reviewers_api, application)
         body = {"updated_by": str(user.pk), "applicants": [{**PERSON, "legal_name": "Rosa Thinfile"}]}
@@ -236,7 +236,7 @@ class TestRequest:
 
 
 class TestReaders:
-    def test_raw_report_is_returned_only_alone_and_the_page_shows_only_the_applicants_own_report(
+    def test_raw_report_is_returned_to_reviewers_and_applicants_see_only_their_own_report(
         self, api, user, reviewers_api, application
     ):
         reports = [ask(reviewers_api, application, applicant=number).json() for number in (1, 2)]
@@ -265,7 +265,7 @@ class TestReaders:
             assert client_of(user).replace(f"/applications/{application.pk}", body).status_code == 200
             assert names & facts(reviewers_api, application).keys() == expected
 
-    def test_facts_about_the_second_applicant_are_those_of_their_report(self, reviewers_api, application):
+    def test_facts_about_the_second_applicant_come_from_the_second_applicants_report(self, reviewers_api, application):
         ask(reviewers_api, application, applicant=2)
         assert facts(reviewers_api, application) == {}
         path = f"/applications/{application.pk}/facts?applicant=2"
@@ -297,7 +297,7 @@ class TestUnknownOutcomes:
         collect(now=timezone.now() + timedelta(minutes=60))
         assert (Report.objects.get().status, len(vendor.sold)) == ("received", 1)
 
-    def test_only_a_definite_rejection_of_a_repeated_request_fails_the_report(
+    def test_report_with_an_unknown_outcome_fails_only_after_a_definite_vendor_rejection(
         self, reviewers_api, vendor, application, monkeypatch
     ):
         monkeypatch.setattr(vendor, "is_dead_before_sale", True)
@@ -383,7 +383,7 @@ def test_erasure_deletes_the_content_of_the_report(reviewers_api, application):
 
 
 @pytest.mark.parametrize("field", [column.name for column in fields(VendorReport)])
-def test_altered_report_of_a_vendor_fails_or_waits_and_is_no_500(
+def test_vendor_report_with_a_hostile_value_never_causes_a_server_error(
     settings, monkeypatch, application, reviewers_api, field
 ):
     settings.REPORTS = f"{__name__}:AlteredVendor"

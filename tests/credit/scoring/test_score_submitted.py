@@ -59,7 +59,7 @@ def test_submission_creates_shadow_scores_of_challengers(api, user):
     assert ScoreFacts.objects.count() == 2
 
 
-def test_submission_is_scored_only_by_a_champion_of_the_lender_if_decisioning_is_on(api, user, settings):
+def test_submission_is_scored_only_with_decisioning_and_a_champion_of_the_same_lender(api, user, settings):
     offer, version = scored_offer()
     others = ({"role": "challenger"}, {"status": "draft"}, {"status": "retired"})
     offers = [scored_offer(**options)[0] for options in others]
@@ -164,7 +164,7 @@ def statements_of(api, application):
     return [query["sql"] for query in captured.captured_queries]
 
 
-def test_submission_without_a_model_executes_no_additional_statement(api, user, settings):
+def test_submission_without_a_scoring_model_executes_no_additional_sql_statement(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     listed = OfferFactory()
     counts = {}
@@ -176,7 +176,7 @@ def test_submission_without_a_model_executes_no_additional_statement(api, user, 
     assert counts["assist", "unlisted"] == counts["off", "unlisted"]
 
 
-def test_submission_with_a_model_executes_three_statements_and_two_per_version(api, user, settings):
+def test_submission_with_a_scoring_model_executes_three_sql_statements_and_two_per_version(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     plain = len(statements_of(api, draft_for(OfferFactory(), user)))
     offer, version = scored_offer()

@@ -56,10 +56,10 @@ class TestFirstOf:
         ({sourced.INCOME: 0, sourced.CLAIMED: 400_000}, 20),
         ({}, 0),
     ])  # fmt: skip
-    def test_first_of_input_uses_the_first_present_fact(self, facts, points):
+    def test_scorecard_input_of_kind_first_of_uses_the_first_present_fact(self, facts, points):
         assert evaluate(Card.of(sourced.card()), facts).points[0].points == points
 
-    def test_first_of_input_ignores_a_claim_after_a_present_bank_fact(self):
+    def test_scorecard_input_of_kind_first_of_ignores_a_claim_after_a_present_bank_fact(self):
         card = Card.of(sourced.card())
         behind = {sourced.INCOME: 400_000, sourced.CLAIMED: "a lot"}
         assert evaluate(card, behind).unreadable == ()
@@ -75,7 +75,7 @@ class TestFirstOf:
         ({"first_of": [sourced.INCOME, sourced.CLAIMED], "from": sourced.INCOME, "type": "number"}, "/inputs/0",
          "exactly one"),
     ])  # fmt: skip
-    def test_invalid_first_of_input_is_rejected_with_its_pointer(self, input, pointer, message):  # noqa: A002
+    def test_invalid_scorecard_input_of_kind_first_of_is_rejected_with_its_pointer(self, input, pointer, message):  # noqa: A002
         wrong = sourced.card()
         wrong["inputs"][0] = {"name": "income", **input}
         at, why = refusals(wrong)[0]
@@ -96,7 +96,7 @@ class TestReasonAboutAReport:
         card["knockouts"] = [{"input": "debts", "from": 9, "outcome": "decline", "reason": "inquiries_recent"}]
         return card
 
-    def test_only_inputs_that_read_only_reports_can_have_the_reason_inquiries_recent(self):
+    def test_scorecard_reason_inquiries_recent_is_allowed_only_for_inputs_from_reports(self):
         for source in ({"from": self.INQUIRIES}, {"first_of": [self.INQUIRIES, "report.delinquencies_24_months"]}):
             check(self.card(**source))
         claim = "application_data.inquiries"
@@ -106,16 +106,16 @@ class TestReasonAboutAReport:
 
 
 class TestVerifiedFacts:
-    def test_verified_card_treats_claims_as_missing(self, api, user):
+    def test_verified_scorecard_treats_claims_as_missing(self, api, user):
         score = submitted(api, user, CLAIMS, card={"verified": True})
         assert score.missing == ["income", "use of income", "debts"]
         assert set(ScoreFacts.objects.get().values()) == {"scored_on", sourced.INCOME, sourced.SPENDING}
 
-    def test_submission_to_a_verified_card_accepts_unreadable_claims(self, api, user):
+    def test_submission_to_a_verified_scorecard_accepts_unreadable_claims(self, api, user):
         odd = {**CLAIMS, "monthly_debt_cents": "none"}
         assert submitted(api, user, odd, card={"verified": True}).outcome == "decline"
 
-    def test_decision_of_a_verified_card_does_not_depend_on_claims(self, api, user):
+    def test_decision_of_a_verified_scorecard_does_not_depend_on_claims(self, api, user):
         chance, results = Random(20261128), set()
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         values = (None, True, -1, 0, 10**12, 1.5, "", "many", [], {"deep": 1})
@@ -126,7 +126,7 @@ class TestVerifiedFacts:
         assert len(results) == 1, results
         assert results.pop()[:2] == (700, "refer")
 
-    def test_total_of_a_verified_card_does_not_depend_on_claims(self):
+    def test_total_of_a_verified_scorecard_does_not_depend_on_claims(self):
         chance, card = Random(5), Card.of(sourced.card(verified=True))
         for _ in range(2_000):
             facts = sourced.facts(chance)
@@ -164,7 +164,7 @@ class TestSources:
         store_score(version, facts, evaluate(version.card, facts), **kept)
         assert api.read(f"/applications/{application.pk}/score").json()["facts"] is None
 
-    def test_loading_all_bank_facts_executes_two_statements(self, user, django_assert_num_queries):
+    def test_loading_all_bank_facts_executes_two_sql_statements(self, user, django_assert_num_queries):
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         names = [sourced.INCOME, sourced.SPENDING, "bank.as_of", "bank.lowest_balance_cents"]
         with django_assert_num_queries(2):
@@ -177,13 +177,13 @@ class TestWarnings:
         path = f"/scoring/models/{version.model_id}/versions/{version.number}/publish"
         return api.send(path, {"role": "champion"}).json()["warnings"]
 
-    def test_publication_warns_of_inputs_that_only_the_applicant_supplies(self, api, user):
+    def test_scorecard_publication_warns_of_inputs_that_only_the_applicant_supplies(self, api, user):
         debts = "Only the applicant supplies debts: "
         assert self.publish(api, user) == [f"{debts}nothing verifies it."]
         missing = "it is always missing, because the card is verified."
         assert self.publish(api, user, verified=True) == [f"{debts}{missing}"]
 
-    def test_publication_warns_if_no_input_is_verified_or_about_income_and_debts(self, api, user):
+    def test_scorecard_publication_warns_if_no_input_is_verified_or_covers_income_and_debts(self, api, user):
         for fact, warned in {
             "report.delinquencies_24_months": [_NO_BUDGET, _UNHANDLED],
             "applications.in_90_days": [_NO_BUDGET, "No input is verified"],

@@ -27,7 +27,7 @@ GARBAGE = [
 
 
 @pytest.mark.parametrize("content", GARBAGE, ids=range(len(GARBAGE)))
-def test_verification_of_invalid_content_fails_without_an_exception(content):
+def test_verification_of_an_invalid_decision_bundle_fails_without_an_exception(content):
     assert steps_of(content)[-1].state == FAIL
 
 
@@ -38,7 +38,7 @@ _JSON = st.recursive(
 
 
 @given(card=_JSON, facts=_JSON, path=st.lists(st.sampled_from([*definition(), "bins", 0, 1, "input"]), max_size=3))
-def test_verification_of_an_invalid_card_or_facts_fails_with_any_hash(card, facts, path):
+def test_decision_bundle_with_an_invalid_scorecard_or_facts_fails_verification(card, facts, path):
     broken = definition()
     place = broken
     for name in path:
@@ -60,13 +60,13 @@ def test_verification_of_an_invalid_card_or_facts_fails_with_any_hash(card, fact
     | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
 ))  # fmt: skip
-def test_verifier_serializes_json_like_the_platform(document):
+def test_decision_verifier_serializes_json_like_the_platform(document):
     written = canonical_json(document).decode()
     assert jcs(parse(written)) == written
 
 
 @given(seed=st.binary(min_size=32, max_size=32), message=st.binary(max_size=80), bit=st.integers(0, 511))
-def test_ed25519_agrees_with_the_cryptography_library(seed, message, bit):
+def test_ed25519_of_the_verifier_equals_the_cryptography_library(seed, message, bit):
     key = Ed25519PrivateKey.from_private_bytes(seed)
     public, signature = key.public_key().public_bytes_raw(), key.sign(message)
     assert ed25519(public, message, signature)
@@ -78,7 +78,7 @@ def test_ed25519_agrees_with_the_cryptography_library(seed, message, bit):
     assert not ed25519(public, message, bytes(changed))
 
 
-def test_ed25519_passes_the_test_vectors_of_rfc_8032():
+def test_ed25519_of_the_verifier_passes_the_test_vectors_of_rfc_8032():
     # RFC 8032, section 7.1, tests 1 to 3.
     for public, message, signature in (
         (
@@ -100,7 +100,7 @@ def test_ed25519_passes_the_test_vectors_of_rfc_8032():
         assert ed25519(bytes.fromhex(public), bytes.fromhex(message), bytes.fromhex(signature))
 
 
-def test_ed25519_rejects_a_scalar_beyond_the_group_order():
+def test_ed25519_of_the_verifier_rejects_a_scalar_beyond_the_group_order():
     # The same signature with the group order added: malleability (RFC 8032, section 5.1.7).
     signature = SIGNER.private_key.sign(b"message")
     factor = int.from_bytes(signature[32:], "little") + verify_decision.ORDER

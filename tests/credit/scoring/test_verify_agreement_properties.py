@@ -63,7 +63,7 @@ def test_decision_bundle_of_a_random_card_passes_verification(random):
 
 
 @pytest.mark.parametrize(("small", "is_below"), [(-1e-20, True), (1e-20, False), (-1e-300, False)])
-def test_evaluator_and_verifier_compute_sums_with_50_digits(small, is_below):
+def test_evaluator_and_verifier_compute_scorecard_sums_with_50_digits(small, is_below):
     bins = [{"missing": True, "points": 1}, {"below": 10**12, "points": 2}, {"points": 3}]
     card = definition(
         inputs=[{"name": "sum", "sum": ["application_data.large", "application_data.small"]}],
@@ -76,7 +76,7 @@ def test_evaluator_and_verifier_compute_sums_with_50_digits(small, is_below):
     assert ours[0] == (2 if is_below else 3)
 
 
-def test_random_scorecards_cover_every_outcome_and_most_reasons():
+def test_random_test_scorecards_cover_every_outcome_and_most_reasons():
     random, outcomes, reasons, knocked = Random(7), set(), set(), 0
     for _ in range(500):
         card, (facts, *_) = drawn(random)
@@ -91,7 +91,7 @@ def test_random_scorecards_cover_every_outcome_and_most_reasons():
 
 @given(random=st.integers(0, 2**64).map(Random))
 @examples(500)
-def test_verified_card_results_do_not_depend_on_claims(random):
+def test_results_of_a_verified_scorecard_do_not_depend_on_claims(random):
     card, rows = drawn(random)
     card = parse(canonical_json({**card, "verified": True}).decode().replace("application_data", "confirmed"))
     for facts in rows[:4]:

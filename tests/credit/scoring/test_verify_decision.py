@@ -67,7 +67,7 @@ class TestValidBundles:
                 anchored = {**valid_bundle, "proof_file": proof_of(valid_bundle["record"], index=index, size=size)}
                 assert states(anchored)["inclusion"] == OK, (size, index)
 
-    def test_verification_with_a_ledger_key_fails_for_an_unanchored_bundle(self):
+    def test_verification_of_an_unanchored_decision_bundle_with_a_ledger_key_fails(self):
         waiting = bundle(proven=False)
         result = states(waiting, None)
         assert [name for name in NAMES if result[name] == SKIPPED] == ["proof", "inclusion", "commitment", "signature"]
@@ -101,13 +101,13 @@ class TestValidBundles:
         (lambda: unopened("reasons"), ["decision"]),
         (lambda: unopened("score"), ["total", "outcome", "reasons", "decision"]),
     ])  # fmt: skip
-    def test_verifier_skips_steps_that_require_an_erased_or_unopened_value(self, change, skipped):
+    def test_verifier_skips_steps_that_require_an_erased_or_undisclosed_value(self, change, skipped):
         steps = steps_of(change())
         assert [step.name for step in steps if step.state != OK] == skipped
         assert all(step.state == SKIPPED for step in steps if step.name in skipped)
         assert outcome_of(steps) == "verified"
 
-    def test_verifier_lists_the_unopened_values_of_a_record(self):
+    def test_verifier_lists_the_undisclosed_values_of_a_decision_record(self):
         assert steps_of(unopened("score"))[NAMES.index("openings")].detail.endswith("closed: score")
 
     def test_decision_without_a_score_passes_verification(self):
@@ -359,7 +359,7 @@ def test_tampered_decision_bundle_fails_at_the_expected_step(step, tamper):
     assert [item.name for item in steps] == NAMES[: len(steps)]
 
 
-def test_at_least_30_tamperings_cover_every_verification_step():
+def test_tampering_cases_cover_every_verification_step():
     assert len(TAMPERINGS) >= 30
     assert {step for step, _ in TAMPERINGS.values()} == set(NAMES)
 
@@ -368,6 +368,6 @@ def test_at_least_30_tamperings_cover_every_verification_step():
     "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey, "é" + KEY,
     f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
 ])  # fmt: skip
-def test_verification_with_an_invalid_or_foreign_ledger_key_fails(key):
+def test_decision_verification_with_an_invalid_or_foreign_ledger_key_fails(key):
     step = steps_of(bundle(), key)[-1]
     assert (step.name, step.state) == ("signature", FAIL)

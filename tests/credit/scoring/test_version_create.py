@@ -37,7 +37,7 @@ class TestCreate:
         }  # fmt: skip
         assert api.read(f"{path}/1").json() == body
 
-    def test_input_with_a_pointer_is_accepted_if_the_pointer_is_valid(self, api, path):
+    def test_scorecard_input_with_a_json_pointer_is_accepted_only_if_the_pointer_is_valid(self, api, path):
         card = definition()
         for number, name in enumerate(('#/a b/~1€"', "#/i\\j", "#/revenu mensuel net", "#/\u6708\u53ce"), start=1):
             card["inputs"][2]["from"] = f"application_data{name}"
@@ -91,7 +91,7 @@ class TestCreate:
         card["knockouts"] = []
         assert api.send(path, {"definition": card}).status_code == 201
 
-    def test_version_request_with_too_many_fields_is_rejected(self, api, path):
+    def test_model_version_request_with_too_many_fields_is_rejected(self, api, path):
         assert_error(api.send(path, {"definition": [0] * 50_001}), 400, "E1002")
         assert_error(api.send(path, {"definition": [0] * 49_000}), 400, "E1001")
 
@@ -126,7 +126,7 @@ class TestRetrieve:
         assert_error(api.read(f"{path}/2", accept="application/xml"), 404, "E4011")
 
 
-def test_database_rejects_changes_of_a_versions_definition(model):
+def test_database_rejects_changes_of_a_model_version_definition(model):
     version = make_version(model)
     for change in ({"number": 9}, {"definition": {}}, {"definition_sha256": "0" * 64}):
         with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():

@@ -26,14 +26,14 @@ def version(user):
 
 @pytest.mark.django_db
 class TestPublish:
-    def test_published_version_becomes_the_champion(self, api, user, version):
+    def test_published_model_version_becomes_the_champion(self, api, user, version):
         body = api.send(at(version, "publish"), {"role": "champion"}).json()
         assert (body["status"], body["role"], body["published_by"]) == ("published", "champion", str(user.pk))
         assert body["published_at"]
         assert "definition" not in body
         assert state(version) == ("published", "champion")
 
-    def test_publication_warns_of_inputs_that_an_offer_does_not_require(self, api, version):
+    def test_scorecard_publication_warns_of_inputs_that_an_offer_does_not_require(self, api, version):
         fields = {name: {"type": "integer"} for name in ("monthly_income_cents", "monthly_debt_cents")}
         asks = {"type": "object", "properties": fields, "required": ["monthly_income_cents"]}
         about = {"provider": version.model.provider, "blockscore_model_id": version.model_id}
@@ -59,12 +59,14 @@ class TestPublish:
         assert all(warning.startswith(f"Offer {named} does not require application_data.") for warning in warnings)
         assert not any("monthly_income_cents" in warning for warning in warnings)
 
-    def test_retired_version_cannot_be_published(self, api, version):
+    def test_retired_model_version_cannot_be_published(self, api, version):
         api.send(at(version, "retire"))
         error = assert_error(api.send(at(version, "publish"), {"role": "champion"}), 400, "E3014")
         assert error["details"] == {"from": "retired", "to": "published", "allowed": []}
 
-    def test_member_or_staff_without_a_second_factor_cannot_publish_or_retire_a_version(self, api, version, settings):
+    def test_member_or_staff_without_a_second_factor_cannot_publish_or_retire_a_model_version(
+        self, api, version, settings
+    ):
         settings.BACKOFFICE_SECOND_FACTOR = True
         for client in (api, client_of(join(version.model.provider, is_staff=True))):
             assert_error(client.send(at(version, "publish"), {"role": "champion"}), 403, "E2012")
@@ -73,7 +75,7 @@ class TestPublish:
 
 
 @pytest.mark.django_db
-def test_retiring_a_version_is_idempotent(api, user):
+def test_retiring_a_model_version_is_idempotent(api, user):
     for role in (None, "champion", "challenger"):
         version = make_version(make_model(user), role=role)
         for _ in range(2):
@@ -99,7 +101,7 @@ class TestRaces:
             assert make(member).read("/auth/me").status_code == 200
         return make
 
-    def test_concurrent_publications_leave_a_single_champion(self, client):
+    def test_concurrent_publications_of_model_versions_leave_a_single_champion(self, client):
         def publish(member, version):
             return client(member).send(at(version, "publish"), {"role": "champion"})
 
@@ -113,7 +115,7 @@ class TestRaces:
             assert published.filter(role="champion").count() == 1
             assert published.exclude(role="champion").exclude(role="challenger").count() == 0
 
-    def test_concurrent_publish_and_retire_leave_a_consistent_version_status(self, client):
+    def test_concurrent_publish_and_retire_leave_a_consistent_model_version_status(self, client):
         for _ in range(20):
             version = make_version(self.model)
             published, retired = run_concurrently(
@@ -128,7 +130,7 @@ class TestRaces:
                 assert_error(published, 400, "E3014")
             assert state(version) == ("retired", "")
 
-    def test_concurrently_created_versions_have_different_numbers(self, client):
+    def test_concurrently_created_model_versions_have_different_numbers(self, client):
         path = f"/scoring/models/{self.model.pk}/versions"
         answers = run_concurrently(*[lambda: client().send(path, {"definition": DEFINITION}) for _ in range(8)])
         assert sorted(answer.json()["number"] for answer in answers) == list(range(1, 9))

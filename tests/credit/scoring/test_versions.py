@@ -39,7 +39,7 @@ def test_model_version_stores_its_definition_and_hash_and_the_next_number(user):
     assert (version.status, version.role, version.made_by) == ("draft", "", user)
 
 
-def test_new_champion_turns_the_previous_champion_into_a_challenger(user):
+def test_new_champion_version_turns_the_previous_champion_into_a_challenger(user):
     model = make_model(user)
     first, second = make_version(model, role="champion"), make_version(model, base_points=510)
     publish(second, "champion", user)
@@ -49,7 +49,7 @@ def test_new_champion_turns_the_previous_champion_into_a_challenger(user):
     assert roles(model) == [("published", "champion"), ("published", "challenger")]
 
 
-def test_only_publishing_a_version_again_in_another_role_changes_it(user):
+def test_published_model_version_changes_only_if_published_again_in_another_role(user):
     model = make_model(user)
     version = make_version(model, role="champion")
     before = (Event.objects.count(), DecisionAnchor.objects.count())
@@ -61,7 +61,7 @@ def test_only_publishing_a_version_again_in_another_role_changes_it(user):
     assert list(live_versions(model.pk, model.provider_id)) == []
 
 
-def test_rejected_publication_does_not_replace_the_champion(user):
+def test_rejected_model_version_publication_does_not_replace_the_champion(user):
     model = make_model(user)
     make_version(model, role="champion")
     retired = make_version(model)
@@ -76,7 +76,7 @@ class TestFourEyes:
     def _four_eyes(self, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_author_of_a_version_cannot_publish_it_or_make_it_champion(self, user):
+    def test_author_cannot_publish_their_own_model_version_or_make_it_champion(self, user):
         model = make_model(user)
         version = make_version(model)
         for role in ("champion", "challenger"):
@@ -86,7 +86,7 @@ class TestFourEyes:
         with pytest.raises(ReviewerRequired):
             publish(version, "champion", user)
 
-    def test_author_of_the_champion_can_publish_another_authors_version(self, user):
+    def test_author_of_the_champion_can_publish_another_authors_model_version(self, user):
         model = make_model(user)
         colleague = join(model.provider)
         first, second = make_version(model), make_version(model, by=colleague)
@@ -112,7 +112,7 @@ def test_lenders_owner_gets_events_about_model_versions(user):
     ]
 
 
-def test_only_publishing_a_version_creates_a_record_if_anchoring_is_on(user, settings):
+def test_only_the_publication_of_a_model_version_creates_a_record_to_anchor(user, settings):
     model = make_model(user)
     version, member = make_version(model), join(model.provider)
     assert not DecisionAnchor.objects.exists()

@@ -229,7 +229,7 @@ def test_failing_scorecard_leaves_the_application_to_reviewers(user, monkeypatch
     assert not Report.objects.filter(score_waits=True).exists()
 
 
-def test_offer_stores_the_kinds_of_requested_reports(api, user):
+def test_offer_accepts_only_known_kinds_of_requested_reports(api, user):
     offer = api.send("/provider-offers", {**OFFER, "reports": ["credit", "income"]}).json()
     assert offer["reports"] == ["credit", "income"]
     for wrong in (["gossip"], ["credit", "credit"], "credit", ["credit", "income", "credit"]):

@@ -38,7 +38,7 @@ def test_scorecard_bins_are_described_in_words(bins, named):
     ({"from": "bank.months_covered"}, "below 30 months"),
     ({"from": "application_data.days_text", "type": "text"}, "below 30"),
 ])  # fmt: skip
-def test_bins_of_a_scorecard_have_the_unit_of_their_input(given, said):
+def test_words_for_scorecard_bins_contain_the_unit_of_their_input(given, said):
     writers = words.writers_of({"inputs": [{"name": "x", **given}]})
     assert words.bins_in_words([{"below": 30}, {}], writers["x"])[0] == said
 
@@ -101,7 +101,7 @@ def test_scorecard_outcomes_and_segments_are_described_with_totals():
     assert words.bands_in_words([("refer", None)]) == [("refer", "every total")]
 
 
-def test_attainable_scorecard_totals_stay_within_the_range():
+def test_attainable_scorecard_totals_are_within_the_declared_range():
     assert Card.of(definition()).attainable == (520, 740)
     assert Card.of(definition(range=[530, 700])).attainable == (530, 700)
     without = definition()
@@ -145,7 +145,7 @@ class TestDifferences:
         assert [line.text for line in difference.after if line.differs] == ["below 1,500: 25 points"]
         assert len(difference.before) == len(difference.after) == 7
 
-    def test_difference_of_an_added_or_removed_characteristic_has_one_side(self):
+    def test_difference_of_an_added_or_removed_characteristic_shows_only_one_version(self):
         before = definition()
         removed = before["characteristics"].pop()
         (added,) = words.differences(before, definition())

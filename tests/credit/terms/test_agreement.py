@@ -76,14 +76,14 @@ def test_agreement_omits_a_lender_created_after_the_application(agreed, offer):
     assert read(client_of(agreed.consumer), agreed).json()["lender"] == {"provider_id": offer.provider_id, "name": ""}
 
 
-def test_agreement_page_names_the_borrower_who_accepted_and_the_reference(agreed):
+def test_agreement_page_shows_the_accepting_borrower_and_the_reference(agreed):
     page = agreement_page(None, agreement_of(agreed)).content.decode()
     assert f"<td><bdi>{PERSON['legal_name']}</bdi>, " in page
     assert reference_of(agreed.pk) in page
     assert page.index('href="#main"') < page.index('<main id="main"')
 
 
-def test_agreement_page_names_the_day_of_the_acceptance_once_in_every_time_zone(agreed):
+def test_agreement_page_shows_its_dates_in_utc_for_readers_in_other_time_zones(agreed):
     agreement = agreement_of(agreed)
     day = agreed.loan_terms.as_of
     agreement.acceptance.accepted_at = datetime.combine(day, time(7, 53), tzinfo=UTC)
@@ -127,7 +127,7 @@ def agreed_in_us(person=RESIDENT, **terms):
     return accepted(offer, applicants=Applicants.of([person]))
 
 
-def test_us_agreement_keeps_both_parties_with_addresses_and_the_lenders_terms():
+def test_us_agreement_retains_its_parties_and_terms_after_a_change_of_the_lender():
     application = agreed_in_us()
     consumer = client_of(application.consumer)
     shown = read(consumer, application).json()
@@ -154,13 +154,13 @@ def test_us_agreement_is_in_the_borrowers_language_except_for_the_lenders_text()
         assert text in page
 
 
-def test_agreement_without_applicants_names_the_accounts_person(offer):
+def test_agreement_of_an_application_without_applicants_shows_the_name_of_the_account(offer):
     application = accepted(offer, consumer=UserFactory(first_name="Dana", last_name="Example"))
     page = read(client_of(application.consumer), application, accept="text/html").content.decode()
     assert '<bdi class="lines">Dana Example</bdi>' in page
 
 
-def test_older_us_agreement_has_no_items_and_the_same_hash(monkeypatch):
+def test_us_agreement_stored_without_items_has_an_unchanged_hash(monkeypatch):
     monkeypatch.setattr(acceptance, "members_of", lambda *_about: None)
     application = agreed_in_us()
     consumer = client_of(application.consumer)
@@ -187,7 +187,7 @@ def test_agreement_of_a_line_of_credit_has_no_payments_and_states_that_no_terms_
         assert text in page
 
 
-def test_data_copy_of_a_borrower_contains_the_agreement_page(agreed):
+def test_data_export_of_a_borrower_contains_the_agreement_page(agreed):
     ((name, page, _label),) = rendered_agreements(agreed.consumer_id)
     assert name == f"agreements/{agreed.pk}.html"
     assert PERSON["legal_name"] in page.decode()

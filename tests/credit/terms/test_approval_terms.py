@@ -88,7 +88,7 @@ class TestApprovalTerms:
         assert approve(judge, applied(offer, **other), {**GIVEN, "rate_percent": 99.5}).status_code == 200
         assert_error(approve(judge, applied(offer, **other), {"amount_cents": 5}), 400, "E1018")
 
-    def test_single_rate_of_an_offer_allows_rounding_to_cents(self):
+    def test_approval_at_the_single_rate_of_an_offer_is_accepted_despite_rounding_to_cents(self):
         offer = listed(apr_min_percent=9.9, apr_max_percent=9.9, loan_amount_min_cents=None)
         for cents in (12_345, 54_321, 99_999):
             assert approve(lender_of(offer), applied(offer), {"amount_cents": cents}).status_code == 200
@@ -113,7 +113,7 @@ class TestApprovalTerms:
 
 
 class TestRejectedTerms:
-    def test_approval_terms_outside_the_offer_are_rejected_with_the_bound(self, offer):
+    def test_approval_terms_outside_the_offer_are_rejected_with_the_exceeded_limit(self, offer):
         application = applied(offer)
         for terms, member, bound in (
             ({"amount_cents": 99_999}, "amount_cents", 100_000),
@@ -139,7 +139,7 @@ class TestRejectedTerms:
         assert_error(approve(lender_of(offer), applied(offer, status="submitted"), wrong), 400, "E3001")
         assert not LoanTerms.objects.exists()
 
-    def test_first_period_that_raises_the_apr_above_the_limit_is_rejected(self):
+    def test_short_first_period_that_raises_the_apr_above_the_maximum_is_rejected(self):
         """From 31 January, two payments at 17.5 %, the first after ten days, have an APR of 18.4 % by Appendix J."""
         application = applied(listed(term_options_months=[2]))
         loan = Loan(1_000_000, Decimal("17.5"), 2, first_payment_on=date(2026, 2, 10))
@@ -149,7 +149,7 @@ class TestRejectedTerms:
             [detail] = refusal.value.details
             assert (detail["field"], detail["bound"]) == ("metadata.terms.first_payment_on", 17.5)
 
-    def test_highest_rate_is_accepted_if_only_rounding_exceeds_the_limit(self):
+    def test_approval_at_the_highest_rate_is_accepted_if_only_rounding_raises_the_apr(self):
         now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         application = applied(listed(term_options_months=[12, 600], loan_amount_min_cents=1))
         cases = product((1, 999, 1_000_000), (None, 20, 45, 90), (12,))
@@ -159,7 +159,7 @@ class TestRejectedTerms:
             assert compute(application, loan, kind="approval", now=now).rate_percent == Decimal("17.5")
 
     @pytest.mark.usefixtures("reviewed")
-    def test_approval_requires_terms_that_cannot_be_derived(self, offer):
+    def test_approval_requires_each_term_that_application_and_offer_do_not_determine(self, offer):
         for data in (None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}):
             assert_error(approve(lender_of(offer), applied(offer, data=data)), 400, "E1018")
         Offer.objects.filter(pk=offer.pk).update(apr_min_percent=None, apr_max_percent=None)
@@ -220,7 +220,7 @@ class TestAcceptance:
         assert (taken["terms"], taken["acceptable"]) == (shown["terms"], False)
         assert Acceptance.objects.get().loan_terms == LoanTerms.objects.get()
 
-    def test_loan_terms_cannot_be_accepted_with_the_hash_of_the_offer(self, offer):
+    def test_loan_terms_cannot_be_accepted_with_the_hash_of_the_offer_terms(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, {})
         offers = application.terms_sha256
@@ -240,7 +240,7 @@ class TestAcceptance:
             assert Acceptance.objects.get().loan_terms.as_of.isoformat() == after.as_of
             assert acceptance_after(application, days=days).as_of == after.as_of
 
-    def test_fixed_first_payment_date_changes_the_terms_on_a_later_day(self, offer):
+    def test_acceptance_on_a_later_day_changes_the_terms_if_the_first_payment_date_is_fixed(self, offer):
         application = applied(offer)
         first = (timezone.now() + timedelta(days=60)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})

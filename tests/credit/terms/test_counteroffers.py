@@ -74,7 +74,7 @@ class TestNewCounteroffers:
         assert not Counteroffer.objects.exists()
         assert not LoanTerms.objects.exists()
 
-    def test_counteroffer_deadline_after_the_first_payment_date_starts_is_rejected(self, application, lender):
+    def test_counteroffer_that_expires_after_its_first_payment_date_is_rejected(self, application, lender):
         """After the start of that day, the terms can't be accepted."""
         terms = {**LESS, "first_payment_on": in_days(10)[:10]}
         body = assert_error(counter(lender, application, terms, days=11), 400, "E1001")
@@ -101,7 +101,7 @@ class TestNewCounteroffers:
         assert counter(lender, application, {"term_months": 12}).status_code == 201
         assert [one["status"] for one in lender.read(path(application)).json()] == ["open", "withdrawn"]
 
-    def test_counteroffer_requires_terms_that_cannot_be_derived(self, offer, lender):
+    def test_counteroffer_requires_each_term_that_application_and_offer_do_not_determine(self, offer, lender):
         assert_error(counter(lender, applied(offer, data=None), {"amount_cents": 500_000}), 400, "E1018")
         assert counter(lender, applied(offer, data=None), {**LESS, "term_months": 12}).status_code == 201
 
@@ -177,7 +177,9 @@ class TestAcceptance:
         assert application.status == "under_review"
         assert counter(lender, application).status_code == 201
 
-    def test_open_counteroffer_of_version_1_0_expires_without_a_rejection(self, application, lender):
+    def test_expired_counteroffer_on_data_changed_by_version_1_0_does_not_reject_the_application(
+        self, application, lender
+    ):
         counter(lender, application, days=3)
         Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 2})
         assert expire(days=4) == 0
@@ -208,7 +210,7 @@ class TestEndedCounteroffers:
         assert_error(lender.remove(path(application, made["id"])), 400, "E3004")
         assert_error(accept_terms(consumer, application, made["terms_sha256"]), 400, "E3011")
 
-    def test_counteroffer_on_data_that_version_1_0_changed_cannot_be_accepted(self, application, lender, consumer):
+    def test_counteroffer_on_data_changed_by_version_1_0_cannot_be_accepted(self, application, lender, consumer):
         made = counter(lender, application).json()
         Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 1})
         assert acceptance_of(consumer, application)["acceptable"] is False
@@ -259,7 +261,7 @@ class TestTwoReviewers:
     def _policy(self, reviewed, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_second_reviewer_confirms_the_counteroffer_that_the_first_proposes(self, application, consumer):
+    def test_second_reviewer_can_confirm_a_proposed_counteroffer(self, application, consumer):
         proposer = reviewer()
         first, second = client_of(proposer), client_of(reviewer())
         until = in_days(14)

@@ -52,7 +52,7 @@ def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
     assert "10,769.17" in page
 
 
-def test_approval_form_shows_the_cost_of_the_requested_or_entered_loan_without_deciding(console, application):
+def test_approval_form_previews_the_cost_of_the_requested_or_entered_loan(console, application):
     address = move_of(application, "approved")
     page = console.get(address)
     form = page.context["form"].initial
@@ -151,7 +151,7 @@ def test_reviewer_can_create_view_and_withdraw_a_counteroffer(console, applicati
     assert expire() == 0
 
 
-def test_case_with_an_open_counteroffer_waits_for_the_applicant(console, application):
+def test_case_page_states_that_an_open_counteroffer_waits_for_the_applicant(console, application):
     Application.objects.update(submitted_at=timezone.now() - timedelta(days=40))
     send_form(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     queue = reverse("admin:credit_application_changelist")
@@ -170,7 +170,7 @@ def test_case_with_an_open_counteroffer_waits_for_the_applicant(console, applica
     assert len(names) == len(set(names))
 
 
-def test_support_sees_an_open_counteroffer_without_amounts_or_the_button_to_withdraw_it(console, application):
+def test_support_sees_an_open_counteroffer_without_amounts_and_without_a_withdraw_button(console, application):
     send_form(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     support = backoffice_client(staff_of("Support"))
     arguments = [application.pk, Counteroffer.objects.get().pk]
@@ -204,7 +204,7 @@ def test_counteroffer_form_keeps_its_values_if_the_last_day_is_out_of_range(cons
     assert not Counteroffer.objects.exists()
 
 
-def test_rejected_decision_of_a_colleague_shows_who_decided_and_keeps_the_typed_reason(console, application):
+def test_decision_after_a_colleagues_decision_shows_who_decided_and_retains_the_typed_reason(console, application):
     address = move_of(application, "approved")
     fields = {"seen": seen_value(console.get(address)), "reason": "Income confirmed."}
     colleague = staff_of("Reviewer", username="ruth")
@@ -217,7 +217,7 @@ def test_rejected_decision_of_a_colleague_shows_who_decided_and_keeps_the_typed_
 REQUESTED = {"amount": "10,000", "rate_percent": "6.9", "term_months": "24"}
 
 
-def test_counteroffer_form_states_the_requested_loan_and_has_no_figures(console, application):
+def test_counteroffer_form_shows_the_requested_loan_next_to_empty_fields(console, application):
     page = console.get(move_of(application, "counteroffer"))
     assert not {*REQUESTED} & {*page.context["form"].initial}
     assert page.context["figures"] == []
@@ -226,7 +226,7 @@ def test_counteroffer_form_states_the_requested_loan_and_has_no_figures(console,
         assert f"If empty: {text}" in text_of(page)
 
 
-def test_counteroffer_without_a_changed_figure_or_a_known_amount_is_rejected_at_the_amount(console, offer):
+def test_counteroffer_form_without_a_changed_figure_or_an_amount_shows_an_error_at_the_amount(console, offer):
     application = applied(offer)
     for figures in ({}, REQUESTED, {"amount": "10000"}, {"fee": "0"}, {"first_payment_on": until(40)}):
         fields = {**figures, **BECAUSE, "expires_on": until()}
@@ -240,7 +240,7 @@ def test_counteroffer_without_a_changed_figure_or_a_known_amount_is_rejected_at_
     assert not Counteroffer.objects.exists()
 
 
-def test_counteroffer_with_a_single_changed_figure_keeps_the_other_figures(console, offer):
+def test_counteroffer_with_a_single_changed_figure_retains_the_other_requested_figures(console, offer):
     for figures, expected in (
         ({"amount": "8000"}, (800_000, 6.9, 24, 0)), ({"rate_percent": "7"}, (1_000_000, 7, 24, 0)),
         ({"term_months": "12"}, (1_000_000, 6.9, 12, 0)), ({"fee": "50"}, (1_000_000, 6.9, 24, 5_000)),
@@ -251,7 +251,7 @@ def test_counteroffer_with_a_single_changed_figure_keeps_the_other_figures(conso
         assert (terms["amount_cents"], terms["rate_percent"], terms["term_months"], terms["fee_cents"]) == expected
 
 
-class TestAgainstTheScore:
+class TestDecisionAgainstTheScore:
     @pytest.fixture
     def scored(self, db):
         version = version_of(model_of())
@@ -286,7 +286,7 @@ class TestAgainstTheScore:
         assert accept_terms(client_of(scored.consumer), scored).status_code == 200
 
 
-def test_application_page_hides_the_decision_clock_after_the_acceptance(console, application):
+def test_application_page_hides_the_decision_deadline_after_the_acceptance(console, application):
     send_form(console, move_of(application, "approved"))
     assert LoanTerms.objects.get().amount_cents == 1_000_000  # Empty fields have the requested figures.
     assert "0 min of 30 days" in text_of(console.get(page_of(application)))

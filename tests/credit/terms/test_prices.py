@@ -37,7 +37,7 @@ def priced(prices):
 
 
 class TestDeclaredPrices:
-    def test_price_has_the_highest_threshold_that_the_total_reaches(self):
+    def test_scorecard_price_belongs_to_the_highest_threshold_that_the_total_reaches(self):
         check(priced(PRICES))
         card = Card.of(priced(PRICES))
         assert [price and str(price.rate_percent) for price in map(card.price_of, (700, 580, 579, 499))] == [
@@ -95,7 +95,7 @@ class TestAutomatic:
         assert {step.name: step.state for step in verify(json.dumps(bundle).encode())}["decision"] == OK
         assert json.loads(DecisionAnchor.objects.get().record)["automated"] is True
 
-    def test_application_without_a_valid_price_is_left_to_reviewers(self):
+    def test_application_without_a_valid_scored_price_is_left_to_reviewers(self):
         for prices in (
             None, [{"from_total": 10_000, "rate_percent": 8}], [{"from_total": 0, "rate_percent": 4}],
             [{"from_total": 0, "rate_percent": 8, "amount_max_cents": 499_999}],
