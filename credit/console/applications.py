@@ -80,7 +80,7 @@ class ApplicationAdmin(
     DecisionWords, ApplicationExport, ReopeningConsole, ReconsiderationConsole, LoanConsole, TwoReviewers, FactsConsole,
     Checklist, HoldConsole, ReviewAdmin,
 ):  # fmt: skip
-    """The admin of applications. A decision is bound to the data that the reviewer saw."""
+    """The admin of applications. A decision fails if the application changed after the reviewer opened the page."""
 
     machine = states.MACHINE
     transition_labels = {
@@ -176,7 +176,7 @@ class ApplicationAdmin(
         return super().search_by_name(term) if end is None else Application.has_reference(end)
 
     def search_by_person(self, request: HttpRequest, term: str) -> Q:
-        """Return the condition for applications of this person. A broker's account has those of many people."""
+        """Return the condition for applications of the applicants or accounts with this name or contact data."""
         found, has_more = find_applications(term, request.user)
         if has_more:
             text = f"The list has only the newest {FOUND_MAX} matches. Search for the whole name to find others."
@@ -197,7 +197,7 @@ class ApplicationAdmin(
         else:
             matching_rows, has_duplicates = super().get_search_results(request, queryset, search_term)
             is_amount = PLAIN_AMOUNT.fullmatch(term) and may(request.user, VIEW)
-            # A plain number is first an id, a phone number, or a user name.
+            # A plain number is only treated as an amount if it matches no id, phone number, or user name.
             if is_amount and not matching_rows.exists():
                 return queryset.filter(queues.of_amount(int(term))), False
             return matching_rows, has_duplicates
@@ -205,10 +205,7 @@ class ApplicationAdmin(
 
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Any) -> SafeString | str:
-        """Display the application's age with the next deadline, which is that of the decision or of the expiry.
-
-        An application with an open counteroffer waits for the applicant, so it has the time left to accept.
-        """
+        """Display the age and the deadline of the decision or the expiry, or the time left to accept a counteroffer."""
         now = timezone.now()
         if until := getattr(record, "waiting", NOT_WAITING).until:
             return format_html('<span class="clock">{} left to accept</span>', duration(until - now))
@@ -290,7 +287,7 @@ class ApplicationAdmin(
         record.waiting = queues.Waiting(bool(proposal and not proposal["is_void"]), loan["until"] if loan else None)
         answers = {button.name for button in page.get("reconsideration", {}).get("answers", ())}
         actions = [button for button in page["actions"] if button.name not in answers]
-        # A case with an open proposal or counteroffer waits for another party, so its decisions are in the menu.
+        # If the case waits for another reviewer or the applicant, the menu contains the decisions.
         waiting = [*self.proposal_buttons(page), *self.counteroffer_buttons(page, loan)]
         return {
             **page,
@@ -300,7 +297,7 @@ class ApplicationAdmin(
             "lead": self.amount(record),
             "status": self.status_chip(record),
             "age": self.age(record),
-            # The toolbar displays the amount.
+            # The toolbar displays a valid amount.
             "numbers": [row for row in numbers_of(record) if row["name"] != "Amount" or row["wrong"]],
             "stated": stated_of(record),
             "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
@@ -354,7 +351,7 @@ class ApplicationAdmin(
         return get_user_model()._default_manager.filter(is_active=True, pk__in=members.values("user"))
 
     def seen_state(self, record: Application) -> str:
-        """Return the state to which a decision is bound. It includes the application's data."""
+        """Return the state that must not change between the display of the page and the decision."""
         return record.reviewed_state
 
     def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:

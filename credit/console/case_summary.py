@@ -245,7 +245,7 @@ def stated_of(application: Any) -> list[tuple[str, Any]]:
 
 
 def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> Any:
-    """Format a value for display. A value whose type differs from the schema's type is spelled."""
+    """Format a value for display. If its type differs from the schema's type, return it as text."""
     if value is None:
         return NOTHING
     if isinstance(value, str) or profile.fault({"type": member["type"]}, value) is not None:

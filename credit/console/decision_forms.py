@@ -55,12 +55,11 @@ WITHOUT_REPORT = (
 class ApplicationTransitionForm(TransitionForm):
     """The form of a transition. The reviewer can insert reply templates into its text fields.
 
-    If the applicant reads another language than that of the offer, the form has the language of the text.
-
-    Under a score that proposes another decision, the form requires an internal reason.
+    If the applicant's language differs from the offer's language, the form has a field for the language of the text. If
+    the score proposes another decision, the form requires an internal reason.
     """
 
-    # The uses of the reply templates for the reason, besides the reasons for every decision.
+    # The reason field offers the reply templates with this use, and the templates for all transitions.
     reason_use: ClassVar[str] = ReplyTemplate.REASON
 
     def __init__(self, *args: Any, to: str, **options: Any) -> None:
@@ -85,7 +84,7 @@ class ApplicationTransitionForm(TransitionForm):
         self.offer_templates({ReplyTemplate.REASON, self.reason_use}, "reason", label="Common reason")
 
     def offer_templates(self, uses: Collection[str], field: str, *, label: str) -> None:
-        """Add a choice of the templates for these uses, whose text the reviewer can insert into `field`."""
+        """Add a select of the templates with these uses. The reviewer can insert a template's text into `field`."""
         offered = [template for template in self.templates if template.use in uses]
         if offered:
             texts = {str(template.pk): template.text for template in offered}
@@ -98,7 +97,7 @@ class ApplicationTransitionForm(TransitionForm):
             )
 
     def insert_templates(self) -> None:
-        """Insert the texts of the chosen templates into the sent data. The page then shows them, and stores nothing."""
+        """Insert the texts of the selected templates into the submitted data. The page then shows the form again."""
         widgets = {name: field.widget for name, field in self.fields.items()}
         selects = {name: widget for name, widget in widgets.items() if isinstance(widget, TemplateSelect)}
         data: Any = self.data
@@ -113,7 +112,7 @@ class ApplicationTransitionForm(TransitionForm):
             data[name] = ""
 
     def add_score_reason(self) -> None:
-        """Require an internal reason against the score's proposal, before the reason that the applicant reads."""
+        """Add the required internal reason against the score's proposal above the reason for the applicant."""
         names = [*self.fields]
         self.fields["score_reason"] = _internal_reason()
         self.order_fields([*names[: names.index("reason")], "score_reason"])
@@ -123,7 +122,7 @@ class ApplicationTransitionForm(TransitionForm):
         return str(self.cleaned_data.get("score_reason", ""))
 
     def members(self) -> dict[str, Any]:
-        """Return the members of the transition's metadata, without the selected reports."""
+        """Return the transition's metadata without the selected reports and the language."""
         return {}
 
     def metadata(self) -> Any:
@@ -292,7 +291,7 @@ class ApprovalForm(LoanForm):
 
 
 class CounterofferForm(LoanForm, ReasonsForm):
-    """A counteroffer has only principal reasons. Its text field is the internal reason against the score's proposal."""
+    """The form of a counteroffer. Its text field is the internal reason against the score's proposal."""
 
     def add_fields(self) -> None:
         super().add_fields()
@@ -333,7 +332,7 @@ class CounterofferForm(LoanForm, ReasonsForm):
         return cleaned
 
     def terms(self) -> dict[str, Any]:
-        """Return the submitted terms. The figures that the counteroffer doesn't change are those of the request."""
+        """Return the submitted terms. Unchanged figures come from the request."""
         return {**(self.initial.get("requested") or {}), **super().terms()}
 
     def changes_request(self) -> bool:

@@ -63,7 +63,7 @@ class DecisionWords(ReviewAdmin):
         return lines
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
-        """Warn above the form of a decision against the score."""
+        """Add a warning above the form of a decision that differs from the score's proposal."""
         return {**super().beside_form(record, form), "warning": _override(record, form.to)}
 
     def label_of(self, to: str, record: Application | None = None) -> str:
@@ -73,7 +73,7 @@ class DecisionWords(ReviewAdmin):
 
 
 def _override(record: Application, to: str) -> str:
-    """Return a sentence about a decision against the score, or an empty text."""
+    """Return the warning about a decision that differs from the score's proposal, or ""."""
     score = record.decision_score if record.goes_against_score(to) else None
     if score is None:
         return ""
@@ -85,7 +85,7 @@ def _override(record: Application, to: str) -> str:
 
 
 def reasons_without_value(score: Score) -> list[Reason]:
-    """Return the reasons of a score that come only from missing values, which can be untrue for the applicant."""
+    """Return the reasons of a score that come only from missing values. They can be untrue for the applicant."""
     card = score.version.card
     rows = zip(card.characteristics, score.points, strict=True)
     losses = {

@@ -81,7 +81,7 @@ class Checklist(ReviewAdmin):
         return [{"name": "Documents", "value": value}] if lines else []
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
-        """Mark a document (POST: `status`, `reason`). Paper requires a reason, which becomes a note on the case."""
+        """Set the status of a document (POST). A document on paper requires a reason, which also becomes a note."""
         if request.method == "POST":
             status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
             chosen = request.POST.get("language", "")
@@ -128,7 +128,7 @@ class Checklist(ReviewAdmin):
 
 
 def _check_evidence(record: Application, document_id: UUID, status: str, reason: str) -> None:
-    """Raise ValidationFailed for an acceptance without a file or paper, and for paper without a reason."""
+    """Raise ValidationFailed if an accepted document has no file, or a document on paper has no reason."""
     if status == RequestedDocument.RECEIVED and not reason:
         raise ValidationFailed("Enter how you received the document on paper.")
     document = record.requested_documents.filter(pk=document_id).first()
@@ -139,7 +139,7 @@ def _check_evidence(record: Application, document_id: UUID, status: str, reason:
 
 
 def checklist_of(record: Any) -> list[RequestedDocument]:
-    """Return the checklist with files and uploaders, cached on `record`. A masked record masks the checklist."""
+    """Return the checklist with files and uploaders, cached on `record`. If the record is masked, mask the texts."""
     files = Prefetch("requested_documents__files", DocumentFile.objects.select_related("principal"))
     prefetch_related_objects([record], "requested_documents", files)
     documents = list(record.requested_documents.all())

@@ -72,7 +72,7 @@ _HOLD = RecordAction(
 
 
 class HoldConsole(RetainedFiles):
-    """Display a litigation hold to viewers with the permission for holds. A lender's members lack this permission."""
+    """Display a litigation hold to viewers with the permission for holds, which a lender's members lack."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         page = super().page_of(request, record)

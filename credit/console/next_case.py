@@ -22,8 +22,6 @@ from credit.models import Application
 
 
 class NextCase(ReviewAdmin):
-    """Assign the oldest case to a reviewer, and open the next case after a decision."""
-
     def get_urls(self) -> list[Any]:
         oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
         return [oldest, *super().get_urls()]
@@ -71,7 +69,7 @@ class NextCase(ReviewAdmin):
             side = "" if console is None else str(provider_id)
             named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
             Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
-            # If two reviewers open the next case at the same time, the second reviewer gets the case after this case.
+            # If a concurrent request has just assigned this case to another reviewer, try the next case.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
                 self.start_review(request, pk)
                 if still_open:

@@ -50,7 +50,7 @@ LATE, OVER = timedelta(days=10), timedelta(days=2)
 
 
 def days_left(due_at: datetime, *, now: datetime) -> SafeString:
-    """Display the remaining time of a clock, in yellow from 10 days on, in red from 2 days on."""
+    """Display the remaining time of a clock: yellow for at most 10 days, red for at most 2 days."""
     left = due_at - now
     tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
     text = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
@@ -222,7 +222,7 @@ class NoticeAdmin(OfApplication):
         return grid((words(row.channel), moment(row.at), details(evidence)) for row, evidence in rows)
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Display the notice as the applicant sees it, next to its source data. A masked record masks both."""
+        """Display the notice as the applicant sees it, next to its source data. A masked record hides both."""
         if getattr(record, "is_masked", False):
             return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
         shown = _inner(record.html) if record.html else "The notice is not created yet, or its retention has ended."
@@ -272,8 +272,8 @@ class ReviewRequestAdmin(WithCase):
         return {**page, "notices": [*page["notices"], who]}
 
     def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:  # noqa: ARG002
-        """Add the earlier decision to an answered request. The case itself has it while the request is open."""
-        if record.answered_at is None:  # the page has its own field with the statement
+        """Add the earlier decision to an answered request. While the request is open, `rows` has the decision."""
+        if record.answered_at is None:  # another field of the page has the statement
             return [row for row in rows if row["name"] != STATEMENT]
         cases = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application))
         return [*rows, *cases.earlier_decision(case, record)]

@@ -112,7 +112,7 @@ class OfferAdmin(NamedRecords):
         return super().actions_of(request, record)
 
     def page_of(self, request: HttpRequest, record: Offer) -> dict[str, Any]:
-        """Add the reason why an owner of the lender has no buttons for a colleague's offer."""
+        """Add the reason why an owner of the lender can't change a colleague's offer."""
         page = super().page_of(request, record)
         console = console_of(request.user)
         if console is None or not console.owns(record.provider_id) or record.owner_id == request.user.pk:

@@ -23,7 +23,7 @@ from credit.models import Applicant, Application
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 
 FOUND_MAX = 50
-# With more matches, reading in order until enough rows match is faster than sorting all matches.
+# Above this number of matches, a scan in ID order that stops early is faster than sorting all matches.
 _COMMON = 8_000
 _APPLICATIONS_SHOWN = 50
 _TABLE_ROWS = 20
@@ -46,8 +46,8 @@ def _matching(typed: str, viewer: Any) -> QuerySet[Application]:
     if named is None or not may(viewer, "credit.view_application"):
         return Application.objects.none()
     applications = narrowed(Application.objects.filter(named).order_by(), viewer)
-    # PostgreSQL underestimates the cost of comparing names. To avoid sorting a few applications, it would read many. No
-    # index has the order of `created_at`, so this order forces the sort.
+    # PostgreSQL underestimates the cost of comparing names, so it would scan many rows to avoid a small sort. No index
+    # has the order of `created_at`, so this order forces the sort.
     return applications.order_by("-pk" if _estimated(applications) > _COMMON else "-created_at")
 
 
@@ -85,7 +85,7 @@ class ApplicantAdmin(ReadOnlyAdmin):
     is_about_people = True
 
     def title_of_list(self, request: HttpRequest) -> str:
-        """Return the title. For staff, "People" is the list of all accounts."""
+        """Return the title. It differs for staff, because their list "People" has all accounts."""
         return "Applicants" if console_of(request.user) is None else "People"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Applicant]:

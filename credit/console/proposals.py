@@ -46,8 +46,6 @@ class ReturnForm(SeenForm):
 
 
 class TwoReviewers(NextCase):
-    """Four-eyes approval on an application's page: a reviewer proposes, and another reviewer confirms."""
-
     def get_urls(self) -> list[Any]:
         return [
             self.review_path("proposal/<uuid:proposal_id>/<slug:verb>/", self.proposal_view, "proposal"),
@@ -89,7 +87,7 @@ class TwoReviewers(NextCase):
         decide(record, to, actor=actor, changed_by=by, now=now, reason=reason, metadata=metadata)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        """Make or propose a decision. The page of a proposal is the only place to confirm it."""
+        """Make or propose a decision. Only the page of a proposal can confirm it."""
         if not takes_two(form.to):
             return super().decide_locked(request, record, form)
         if pending_decision(record) is not None:

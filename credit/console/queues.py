@@ -36,7 +36,7 @@ REVIEW_DAYS = 30
 # A request for documents does not stop the deadline.
 UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)
 _LIST = "/admin/credit/application/"
-# The list has these texts next to the status of an application that waits for another party.
+# The list shows these texts next to the status of an application that waits for a second reviewer or the applicant.
 PROPOSED_CHIP, COUNTEROFFER_CHIP = "proposal waits", "counteroffer open"
 # This maps a tone to the statuses that it colors, including statuses of related records.
 TONES = {
@@ -210,7 +210,7 @@ def of_amount(units: int) -> Q:
 
 
 def _by_places(condition: Callable[[int], Q]) -> Q:
-    """Combine the conditions of all currencies. `condition` returns that of a currency's number of decimals."""
+    """Combine the conditions of all currencies. `condition` gets a currency's number of decimals."""
     other_places = with_other_places()
     selected = ~in_currencies(*chain.from_iterable(other_places.values())) & condition(2)
     for places, codes in other_places.items():

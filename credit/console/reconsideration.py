@@ -69,7 +69,7 @@ class ReconsiderationConsole(ReviewAdmin):
         return refusal
 
     def button_label(self, to: str, record: Any) -> str:
-        """Name the decision that upholds the earlier decision on the page that confirms it."""
+        """Return a label with "Uphold" for the decision that equals the earlier decision."""
         label = super().button_label(to, record)
         is_answer = to in _UPHOLD and record.status not in states.DECIDED and record.open_review_request is not None
         if not is_answer or _decided_before(record) != to:
@@ -83,7 +83,7 @@ class ReconsiderationConsole(ReviewAdmin):
         return lines
 
     def earlier_decision(self, record: Application, asked: ReviewRequest) -> list[dict[str, Any]]:
-        """Return rows about the decision that the applicant wants reconsidered. A masked record masks its texts."""
+        """Return rows about the decision to reconsider. If the record is masked, mask the texts."""
         is_masked = getattr(record, "is_masked", False)
         return [
             {"name": name, "value": mask(value) if is_masked and name != DECISION else value}
@@ -92,7 +92,7 @@ class ReconsiderationConsole(ReviewAdmin):
         ]
 
     def who_answers(self, request: HttpRequest, asked: ReviewRequest) -> str:
-        """Return a sentence with the reviewers who must not answer, because they took part in a decision before."""
+        """Return a sentence with the reviewers who must not answer, because they took part in the earlier decision."""
         excluded = asked.participant_ids()
         people = get_user_model()._default_manager.filter(pk__in=excluded).exclude(pk=asked.application.consumer_id)
         names = list(people.order_by("username").values_list("username", flat=True))
@@ -125,7 +125,7 @@ def _decided_before(record: Application) -> str | None:
 
 
 def _earlier(record: Application, before: datetime) -> Iterator[tuple[str, Any]]:
-    """Yield the names and values of the last decision or counteroffer, which can be of an import without a history."""
+    """Yield the names and values of the last decision or counteroffer. An imported decision has no history."""
     move = record.history.filter(status__in=states.DECIDED, changed_at__lte=before).order_by("-position").first()
     offered = record.counteroffers.filter(offered_at__lte=before).order_by("-id").first()
     if offered is not None and (move is None or offered.offered_at > move.changed_at):

@@ -1,4 +1,4 @@
-"""Start and return applications to review: assign the case, and wait for the requested documents."""
+"""Start, reopen, and continue reviews: assign the case, and wait for the requested documents."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -26,7 +26,7 @@ class ReopeningConsole(ReviewAdmin):
     """
 
     def bar_of(self, record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
-        """Make *Return to review* a plain button while a requested document has no file."""
+        """Show *Return to review* as a plain button while a requested document has no file."""
         actions, rare = super().bar_of(record, transitions)
         if record.status == states.PENDING_DOCUMENTS and missing_documents(record):
             actions = [replace(button, is_plain=button.name == states.UNDER_REVIEW) for button in actions]
@@ -46,14 +46,14 @@ class ReopeningConsole(ReviewAdmin):
         return [*super().effects_for(request, record, to), text]
 
     def is_assigned_at(self, request: HttpRequest, record: Application, to: str) -> bool:
-        """Check whether a transition starts the work of the viewer on a record."""
+        """Check whether a transition assigns the record to the viewer, who starts or reopens the review."""
         if to != states.UNDER_REVIEW or record.status not in {states.SUBMITTED, *states.DECIDED}:
             return False
         asked = record.open_review_request
         return asked is None or asked.refusal_for(self.actor_of(request)) is None
 
     def other_assignee(self, request: HttpRequest, record: Application) -> Any:
-        """Return the other reviewer to whom the record is assigned on the viewer's side, or None."""
+        """Return another assignee of the record on the viewer's side (the platform or the lender), or None."""
         side = self.side_of(request, record)
         work = Assignment.in_force(self.review_permission, **named(record), provider=side).exclude(
             assignee=cast("Any", request.user)

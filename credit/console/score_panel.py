@@ -33,14 +33,14 @@ class Scale:
         """Return the horizontal position of points, in percent of the width."""
         return 100 * (points - self.lowest) / ((self.highest - self.lowest) or 1)
 
-    def bar(self, points: float, mark: float) -> dict[str, str]:
-        """Return the context of `backoffice/bar.html`, with a bar from zero to `points` and a line at `mark`."""
+    def bar(self, points: float, baseline: float) -> dict[str, str]:
+        """Return the context of `backoffice/bar.html`, with a bar from zero to `points` and a line at `baseline`."""
         zero, end = self.place(0), self.place(points)
         return {
-            "tone": "good" if points >= mark else "ask",
+            "tone": "good" if points >= baseline else "ask",
             "x": f"{min(zero, end):.2f}",
             "width": f"{abs(end - zero):.2f}",
-            "mark": f"{self.place(mark):.2f}",
+            "mark": f"{self.place(baseline):.2f}",
         }
 
 

@@ -19,12 +19,12 @@ Definition = Mapping[str, Any]
 Writer = Callable[[Any], str]
 
 _DECIMALS_SHOWN = 6
-# Facts at a path of the application's data end with their source.
+# The text of a fact at a path of the application's data ends with the fact's source.
 _CLAIMS = {"application_data": " as claimed", "confirmed": " as confirmed"}
 _AMOUNT = "an amount in the application's currency"
 _TYPES = {"boolean": "yes or no", "number": "a number", "text": "a text"}
-# The unit of a path of the application's data is the first or the last word of its name. The months of
-# `inquiries_6_months` are a period.
+# The unit of a value is the first or the last word of its name, as in `months_employed`. In `inquiries_6_months`, the
+# months are a period.
 _UNIT_IN_NAME = re.compile(
     r"(?<![A-Za-z0-9_])(?:days|months)(?=_[^./]*$)|(?<=[A-Za-z]_)(?:days|months)$|(?<=_)(?:cents|percent)$"
 )
@@ -34,7 +34,7 @@ PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none: a review
 
 
 def verdict_of(outcome: str) -> str:
-    """Return an outcome with the word of the reviewers' button: `decline` is "reject"."""
+    """Return the reviewers' word for an outcome: "reject" for `decline`."""
     return "reject" if outcome == DECLINE else outcome
 
 

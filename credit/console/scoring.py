@@ -246,7 +246,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
 
 
 def try_result(version: ModelVersion, application: Application) -> dict[str, Any]:
-    """Compute a version's result for the current data of an application. Nothing is stored."""
+    """Compute a version's result for an application's current data, without storing the result."""
     card = version.card
     facts = gather(card.facts, now=timezone.now(), **about_application(application))
     evaluation = evaluate(card, facts)
@@ -287,7 +287,7 @@ def _champion_of(version: ModelVersion) -> ModelVersion | None:
 
 
 def _seen(version: ModelVersion) -> str:
-    """Return the state to which a confirmation is bound: the version's status, and the model's champion."""
+    """Return the state that must not change before the confirmation: the version's status, and the champion."""
     champion = _champion_of(version)
     return f"{version.status}:{version.moves}:{champion and champion.number}"
 

@@ -154,7 +154,7 @@ class ProviderAdmin(NamedRecords):
         return format_html('<img class="lender-logo" src="{}" alt="Logo">', record.logo_path)
 
     def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
-        """Return the actions of the lender's owners. Only staff can add accounts, and superusers can only do that."""
+        """Return the actions of owners. Staff who are owners or superusers can also add accounts."""
         is_owner = role_of(record, request.user) == ProviderMember.OWNER
         may_add = console_of(request.user) is None and may_change_members(request, record)
         actions = super().actions_of(request, record)
@@ -186,7 +186,7 @@ class ProviderAdmin(NamedRecords):
         }
 
     def _invitations(self, record: Provider) -> list[tuple[Invitation, str]]:
-        """Return the pending invitations with their roles. The role `member` of an invitation means `reviewer`."""
+        """Return the pending invitations with their roles. Version 1.0 stored the role `reviewer` as `member`."""
         return [
             (invitation, ProviderMember.REVIEWER if invitation.role == "member" else invitation.role)
             for invitation in _waiting(record)[:ROWS_MAX]

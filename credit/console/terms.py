@@ -86,7 +86,7 @@ class LoanConsole(WithdrawalConsole):
                 figures, is_wrong = set_errors(form, refusal), form.is_bound
         if not is_wrong:
             return {**beside, **preview(form, figures, LOAN_FIELDS, "Show terms")}
-        # The costs before the change stay in sight while a figure is invalid.
+        # While a figure is invalid, the page shows the costs of the initial terms.
         with suppress(ApiError):
             figures = _cost_of(record, form.to, terms_of(form.initial, record.shown_currency))
         shown = preview(form, figures, LOAN_FIELDS, "Show terms")
