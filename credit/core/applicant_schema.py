@@ -19,8 +19,8 @@ LANGUAGE = (
 )
 LANGUAGE_MAX_LENGTH = 35
 
-# The schema requires the fields ALWAYS for every applicant. A submission requires the fields DUE, and an offer can also
-# require the fields REQUIRABLE. The schema requires a city in every country, because some clients ignore conditions.
+# Every applicant requires the fields ALWAYS. A submission requires the fields DUE, and an offer can require REQUIRABLE.
+# The schema requires a city in every country, because some clients ignore conditions.
 ALWAYS = ("legal_name", "address.line1", "address.city", "address.country")
 DUE = ("legal_name", "address.line1", "address.city", "address.postal_code", "address.country")
 REQUIRABLE = ("legal_name", "email", "phone", "date_of_birth", "address", "address.region", "language")

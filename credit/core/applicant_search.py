@@ -1,9 +1,9 @@
 """Search for applicants, who are stored encrypted, by name, email address, or phone number.
 
-Each application has a blind index of keyed digests. The index covers the words of each name, each email address, and
-each phone number with and without its country code, and without a digit that only calls from abroad need. It covers no
-other part of a number. Without the key, a digest does not reveal its text. Equal names have equal digests, so a stolen
-dump shows which applications share a name.
+Each application has a blind index of keyed digests: of each word of a name, each email address, and the forms of each
+phone number. A number is found with and without its country code, and without a digit that only calls from abroad need.
+Without the key, a digest does not reveal its text. Equal names have equal digests, so a stolen dump shows which
+applications share a name.
 """
 
 import re
@@ -63,7 +63,7 @@ def applicant_filter(typed: str) -> Q | None:
     if _PHONE.fullmatch(plain):
         digits = re.sub("[^0-9]", "", plain.replace("(0)", ""))
         prefixes = [] if plain.startswith("+") else [prefix for prefix in _DIALED_FIRST if digits.startswith(prefix)]
-        # 011 can also be 0 and an area code, as in Leeds (0113) and Buenos Aires (011).
+        # 011 can also be the 0 before an area code, as in Leeds (0113) and Buenos Aires (011).
         numbers = [digits.removeprefix(prefix) for prefix in prefixes or [""]]
         filters = [_has(f"phone:{number}") for number in numbers if len(number) >= _PHONE_DIGITS_MIN]
         return reduce(or_, filters) if filters else None

@@ -1,7 +1,7 @@
 """The one or two applicants of an application, stored as a single encrypted value with the nonce of their hash.
 
-Erasing the value also erases the nonce. The hash remains in the application and in anchored records, but its input can
-no longer be guessed.
+Erasing the value also erases the nonce. The hash remains in the application and in anchored records. Without the nonce,
+its input can't be guessed.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The annual percentage rate of a loan with a single payout, under US and EU law.
 
-Under both laws, the payments, discounted to the first day at this rate, equal the amount financed. The laws differ in
-how to count time, and in how to discount a part of a period. Amounts are integer cents, and rates are decimals.
+At this rate, the present value of the payments on the first day equals the amount financed. The laws count time, and
+discount a part of a period, differently. Amounts are integer cents, and rates are decimals.
 """
 
 from calendar import monthrange

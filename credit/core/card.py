@@ -15,7 +15,7 @@ from unicodedata import normalize
 
 from config.core.json_text import day_of
 
-# This fact is the day on which the score is computed, such as `2026-01-31`. `months_since` counts up to this day.
+# This fact is the day of the score, such as `2026-01-31`. `months_since` counts up to this day.
 SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 _CLAIMED = re.compile(r"application_data[.#]")

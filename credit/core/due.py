@@ -43,7 +43,7 @@ OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply t
 
 @dataclass(frozen=True, slots=True)
 class RequiredDocument:
-    """A document that an offer requires, and the document's entry on the application's checklist, if any."""
+    """A document that an offer requires, and its entry on the application's checklist, if any."""
 
     name: str
     document_id: str | None = None
@@ -64,7 +64,7 @@ class OfferRequirements:
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "OfferRequirements":
         """Return the requirements of an offer's terms.
 
-        Terms that were pinned before offers had requirements lack these keys, and require nothing.
+        Terms that were pinned before offers had requirements require nothing.
         """
         offered = terms or {}
         min_age = offered.get("min_age")

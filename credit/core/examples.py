@@ -35,7 +35,7 @@ def _is_line(terms: Mapping[str, Any]) -> bool:
     return not terms.get("term_options_months")
 
 
-# The cache is useful, because lists repeat the same examples, and each rate takes milliseconds to compute.
+# Lists repeat the same examples, and each rate takes milliseconds to compute.
 @lru_cache(maxsize=1024)
 def _example_cost(
     amount_cents: int, rate: Decimal, months: int, fee_cents: int, method: str, today: date

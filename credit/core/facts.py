@@ -4,8 +4,8 @@ To compute a score, the platform reads facts from its own tables, without calls 
 `application_data` need no declaration. Their names are paths, such as `application_data.monthly_income_cents`, or JSON
 pointers (RFC 6901), such as `application_data#/monthly income`. Each value has a source and a date.
 
-A score can reveal its input: with narrow bins, a lender's card can determine a balance to the cent. So each fact
-declares a scope. Callers of `read_facts` pass a predicate of readable facts, and all other facts are missing.
+A score can reveal its input. For example, narrow bins can determine a balance to the cent. So each fact declares a
+scope. Callers of `read_facts` pass a predicate of readable facts, and all other facts are missing.
 """
 
 import re
@@ -158,7 +158,7 @@ def type_of(name: str) -> str | None:
 
 
 def path_of(name: str) -> Sequence[str]:
-    """Return the path below `application_data` in the name of a claimed or confirmed value; other names have none.
+    """Return the path below `application_data` in the name of a claimed or confirmed value. For others, it is empty.
 
     A pointer must not contain control characters or characters that change the direction of text.
     """
@@ -256,8 +256,8 @@ def values_of(known: Mapping[str, Known], *, now: datetime) -> dict[str, Any]:
 def _at(data: Any, path: Sequence[str]) -> Any:
     """Return the number, string, or boolean at a path below `application_data`, or None if the value is missing.
 
-    A number in the path is a zero-based list index. For a list or an object at the path, the function returns an empty
-    list or object: the value is not missing, but no input can read it.
+    A number in the path is a zero-based list index. A list or an object at the path becomes an empty list or object,
+    which is not missing, but which no input can read.
     """
     for part in path:
         if isinstance(data, Mapping):

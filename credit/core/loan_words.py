@@ -108,7 +108,7 @@ def display(name: str, value: Any, currency: str | None = None) -> str:
 
 
 def two_places(percent: Any) -> Decimal:
-    """Return a percentage with two decimal places, or with more if it has more. US pages show 6.90%, as for APRs."""
+    """Return a percentage with at least two decimal places."""
     number = Decimal(str(percent))
     rounded = number.quantize(HUNDREDTH, ROUND_HALF_UP)
     return rounded if rounded == number else number
@@ -121,8 +121,8 @@ def months_in_words(months: int) -> str:
 def duration_in_words(months: int | None, schedule: Sequence[Instalment], *, start: date) -> str:
     """Format the duration of a loan that starts on `start`. `months` is None for a line of credit.
 
-    The text has the number of months only if the loan ends exactly then. A first payment on another day moves the end,
-    and small loans can end earlier.
+    The text has the number of months only if the last payment is exactly then. With another day of the first payment,
+    the loan ends on another day. Small loans can end earlier.
     """
     if months is None:
         return gettext("Open-end")

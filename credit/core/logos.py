@@ -23,7 +23,7 @@ PNG, SVG = "image/png", "image/svg+xml"
 # These limits apply to an SVG whose references are replaced with their targets.
 _ELEMENTS_MAX, _DEPTH_MAX = 10_000, 50
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# These PNG chunks affect how the pixels look. All other chunks, such as texts and times, are removed.
+# These PNG chunks affect the pixels. All other chunks, such as texts and times, are removed.
 _KEPT = {b"IHDR", b"PLTE", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs", b"IDAT", b"IEND"}
 _ANIMATED = {b"acTL", b"fcTL", b"fdAT"}
 # This maps a PNG color type to its number of channels.

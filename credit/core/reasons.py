@@ -98,7 +98,7 @@ Reason = str | dict[str, str]
 def reasons_of(metadata: Any) -> list[Reason]:
     """Return the principal reasons in `metadata.reasons`, most important first.
 
-    If a text refers only to a score or a standard, the result is empty, as for other reasons that are not valid.
+    If a reason is invalid, such as a text that refers only to a score or a standard, the result is empty.
     """
     reasons = named_reasons(metadata)
     return (

@@ -1,8 +1,8 @@
 """The rights of an applicant after a decision with a score, as texts that legal counsel can replace.
 
-For each jurisdiction, way of deciding, and outcome, there is a `Duty`. `us` applies Colorado's SB 26-189 to applicants
-of all states. An ECOA notice (12 CFR 1002.9) can replace the statement that SB 26-189 requires. `eu` is Directive (EU)
-2023/2225 (CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
+DUTIES has a `Duty` for each jurisdiction, degree of automation, and outcome. `us` is Colorado's SB 26-189, which the
+platform applies to all states. An ECOA notice (12 CFR 1002.9) can replace the statement that SB 26-189 requires. `eu`
+is Directive (EU) 2023/2225 (CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
 """
 
 from collections.abc import Iterator
@@ -98,7 +98,7 @@ DUTIES: dict[tuple[str, str, str], Duty] = dict(_duties())
 
 
 def way_of(move: Any, score: Any) -> str:
-    """Return the way of a decision: NONE without a score, ALONE for a model, ASSISTED for a person with a score."""
+    """Return NONE without a score, ALONE for a model's decision, or ASSISTED for a person's decision with a score."""
     if score is None:
         return NONE
     is_alone = move is not None and move.principal_id is None and move.credential.startswith("model:")

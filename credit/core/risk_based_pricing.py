@@ -1,7 +1,7 @@
 """The notices that an offer requires if its prices depend on consumer reports (12 CFR 1022.70-75).
 
-An applicant receives a *risk-based pricing notice* if, because of a report, their terms are worse than the offer's best
-terms (1022.72). Instead, an offer can disclose the score to every applicant (1022.74(e), or (f) without a score).
+If a report makes an applicant's terms worse than the offer's best terms, the applicant receives a *risk-based pricing
+notice* (1022.72). An offer can instead disclose the score to every applicant (1022.74(e), or (f) without a score).
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The statuses of an application in words: its status, the next step, and who takes it."""
+"""The status of an application in words, its next step, and the party that must act."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ YOU, LENDER, REVIEWER = _("You"), _("The lender"), _("A reviewer who had no part
 
 @dataclass(frozen=True)
 class Standing:
-    """The texts of a status. `who` takes the next step, and is None if the application has ended."""
+    """The texts of a status. `who` is the party that must act, or None if the application has ended."""
 
     words: Any
     next: Any

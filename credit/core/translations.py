@@ -21,7 +21,7 @@ from credit.core.errors import refusal_of
 from credit.core.eu_credit import TERMS_TEXT_MAX_LENGTH, TEXT_MAX_LENGTH, applies
 from credit.core.profile import DESCRIPTION_MAX_LENGTH, TITLE_MAX_LENGTH, Refusal, members_of
 
-# The language of an offer that names none.
+# The language of an offer without a `language`.
 DEFAULT = LANGUAGES[0]
 NAME_MAX_LENGTH = 255
 OFFER_DESCRIPTION_MAX_LENGTH = 2_000
@@ -60,7 +60,7 @@ def active_language() -> str:
 def originals_of(terms: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return the texts that a translation into `language` can contain, as `Original`, with its structure.
 
-    In the offer's own language, these are only the words for the choices, because the schema has only their values.
+    In the offer's own language, only choices have translations, because the schema has only their values.
     """
     schema = terms.get("application_schema") or {}
     members = {name: _originals_of_member(member) for name, member in members_of(schema).items()}
@@ -243,12 +243,12 @@ def free_text(text: str, terms: Mapping[str, Any] | None, metadata: Any = None) 
 
 
 def languages_of(texts: Iterable[str]) -> dict[str, str]:
-    """Return the languages of the texts of a lender, by text, to store them with the texts."""
+    """Return the language of each lender's text, for storage with the texts."""
     return {str(text): text.lang for text in texts if isinstance(text, Text)}
 
 
 def with_languages(texts: Iterable[str], content: Mapping[str, Any]) -> list[str]:
-    """Return stored texts with the languages that were stored with them, which older content does not have."""
+    """Add the stored languages to stored texts. Older content has no languages."""
     languages = content.get("languages", {})
     return [Text.of(text, languages[text]) if text in languages else text for text in texts]
 
@@ -266,7 +266,7 @@ def worded(text: str) -> str:
 
 
 def marked(text: Any) -> str | SafeString:
-    """Return a text as HTML. A text in another language than the page has its language as `lang`."""
+    """Return a text as HTML, with `lang` if its language differs from the page's language."""
     if lang := other_language(text):
         return format_html('<span lang="{}">{}</span>', lang, text)
     shown: str = text
@@ -274,16 +274,13 @@ def marked(text: Any) -> str | SafeString:
 
 
 def other_language(text: Any) -> str:
-    """Return the language of a text, or "" if it is the page's or unknown."""
+    """Return the language of a text, or "" if the language is unknown or the page's language."""
     lang: str = getattr(text, "lang", "")
     return "" if lang.lower().partition("-")[0] == active_language() else lang
 
 
 def marked_lines(text: str, terms: Mapping[str, Any] | None) -> SafeString:
-    """Return an item of an agreement or of an information form as HTML, which can contain texts of the offer.
-
-    Lines of the offer's texts in another language than the page have their language as `lang`.
-    """
+    """Return a text with several lines as HTML, with `lang` for the offer's lines in another language."""
     read = in_language(terms or {})
     texts = filter(None, (read.get("terms_text"), *(read.get("texts") or {}).values()))
     lines = {line: Text.of(line, text.lang) for text in texts for line in text.splitlines()}

@@ -68,7 +68,7 @@ def _day_in(zones: list[ZoneInfo], moment: datetime) -> date:
 
 
 def _end_of(last: date, zones: list[ZoneInfo], country: str) -> datetime:
-    """Return the end of the last day in the westernmost zone. If that is no working day, use the next working day.
+    """Return the end of the last day in the westernmost zone. A non-working day is replaced by the next working day.
 
     The rule is Regulation (EEC) 1182/71, Art. 3(4).
     """
