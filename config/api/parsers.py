@@ -6,18 +6,6 @@ from config.core.errors import UnsupportedMediaType
 from config.core.json_bodies import BODY_MAX_BYTES, MEMBERS_MAX, parse_json, read_body
 
 
-def check_media_type(meta: Any) -> None:
-    if meta.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in {"", "identity"}:
-        raise UnsupportedMediaType
-    media_type, _, parameters = meta.get("CONTENT_TYPE", "").partition(";")
-    if media_type.strip().lower() != "application/json":
-        raise UnsupportedMediaType
-    for parameter in filter(None, (part.strip() for part in parameters.split(";"))):
-        name, _, value = parameter.partition("=")
-        if name.strip().lower() == "charset" and value.strip().strip('"').lower() not in {"utf-8", "utf8"}:
-            raise UnsupportedMediaType
-
-
 class StrictJSONParser(BaseParser):
     """A strict JSON parser. An endpoint with different limits uses a subclass."""
 
@@ -27,6 +15,9 @@ class StrictJSONParser(BaseParser):
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
         request = parser_context["request"]
-        if request.META.get("CONTENT_TYPE") != self.media_type or "HTTP_CONTENT_ENCODING" in request.META:
-            check_media_type(request.META)
+        encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
+        charset = request.content_params.get("charset", "utf-8").lower()
+        is_utf8 = charset in {"utf-8", "utf8"} and encoding in {"", "identity"}
+        if not is_utf8 or request._request.content_type != self.media_type:
+            raise UnsupportedMediaType
         return parse_json(read_body(request, limit=self.max_bytes), members_max=self.members_max)
