@@ -1,5 +1,6 @@
 """Admins of the back office's own models: accesses, failed items, log entries, assignments, mentions, and templates."""
 
+from contextlib import suppress
 from functools import cache
 from typing import Any, ClassVar
 
@@ -39,40 +40,31 @@ class RecordNamedAdmin(ReadOnlyAdmin):
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         return self.fields or self.list_display
 
-    def find_addresses(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Set the URL of each row's record. The URL is empty if the viewer may not open the record's page."""
-        for row in rows:
-            kind, record_id = self.named_by(row)
-            app_label, _, model = kind.partition(".")
-            row.address = ""
-            if record_id and may(request.user, f"{app_label}.view_{model}"):
-                try:
-                    row.address = change_address(f"{app_label}_{model}", record_id)
-                except NoReverseMatch:
-                    continue
+    def describe_records(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Set the title and the URL of each row's record, with at most one query for each kind of record.
 
-    def find_titles(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Set the title of each row's record, with at most one query for each kind of record."""
-        ids_by_kind: dict[str, set[str]] = {}
-        for row in rows:
-            kind, record_id = self.named_by(row)
-            ids_by_kind.setdefault(kind, set()).add(record_id)
-        admins = {kind: self.admin_of(kind) for kind in ids_by_kind}
+        The URL is empty if the viewer may not open the record's page.
+        """
+        names = [self.named_by(row) for row in rows]
+        admins = {kind: self.admin_of(kind) for kind, _ in names}
         titles: dict[tuple[str, str], str] = {}
-        for kind, ids in ids_by_kind.items():
-            model_admin = admins[kind]
-            if model_admin is not None and ids != {""}:
+        for kind, model_admin in admins.items():
+            ids = {record_id for of_kind, record_id in names if of_kind == kind and record_id}
+            if model_admin is not None and ids:
                 read = model_admin.names_of if self.shows_names else model_admin.titles_of
-                titles |= {(kind, pk): title for pk, title in read(request, ids - {""}).items()}
-        for row in rows:
-            kind, record_id = self.named_by(row)
-            model_admin = admins[kind]
+                titles |= {(kind, pk): title for pk, title in read(request, ids).items()}
+        for row, (kind, record_id) in zip(rows, names, strict=True):
+            app_label, _, model = kind.partition(".")
+            model_admin, row.address = admins[kind], ""
             if model_admin is None:
-                row.record_title = f"{kind.partition('.')[2] or kind} {record_id}".strip()
+                row.record_title = f"{model or kind} {record_id}".strip()
             elif record_id:
                 row.record_title = f"{model_admin.kind} {titles.get((kind, record_id)) or record_id}"
             else:
                 row.record_title = f"list: {model_admin.title_of_list(request)}"
+            if record_id and may(request.user, f"{app_label}.view_{model}"):
+                with suppress(NoReverseMatch):
+                    row.address = change_address(f"{app_label}_{model}", record_id)
 
     def admin_of(self, kind: str) -> ReadOnlyAdmin | None:
         try:
@@ -83,14 +75,12 @@ class RecordNamedAdmin(ReadOnlyAdmin):
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)
-        self.find_addresses(request, rows)
-        self.find_titles(request, rows)
+        self.describe_records(request, rows)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         row = super().get_object(request, object_id, from_field)
         if row is not None and not hasattr(row, "record_title"):
-            self.find_addresses(request, [row])
-            self.find_titles(request, [row])
+            self.describe_records(request, [row])
         return row
 
     @admin.display(description="record")
