@@ -9,7 +9,7 @@ which these admins never save.
 
 import re
 from copy import copy
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
 from django.http import HttpRequest
@@ -26,6 +26,7 @@ from config.core.search_words import folded
 
 MASK = "•••"
 UNMASKED_SECONDS = 600
+PRESENT_FOR = timedelta(minutes=5)  # a viewer counts as present for this time after opening a page
 _NUMBERED = re.compile(r"[a-z]+:[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}")  # this matches `user:42` or a record's id
 _SESSION_KEY = "backoffice.unmasked"
 
@@ -54,7 +55,8 @@ def logged_query(request: HttpRequest) -> str:
 
 def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
     """Return the names of users who recently opened a record's page, if the viewer may see these names."""
-    recent = narrowed(DataAccess.recent_readings(kind=kind, record_id=record_id, now=now), viewer)
+    pages = DataAccess.objects.filter(kind=kind, record_id=record_id, action=DataAccess.PAGE)
+    recent = narrowed(pages.filter(at__gte=now - PRESENT_FOR), viewer)
     return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
 
 

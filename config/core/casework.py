@@ -4,7 +4,7 @@ These models reference records of all apps by kind (`credit.application`) and ID
 these models, so this module is in the core. The tables belong to the app `backoffice`.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -17,8 +17,6 @@ from config.core.context import request_id
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.registration import declared
-
-PRESENT_FOR = timedelta(minutes=5)  # a viewer counts as present for this time after opening a page
 
 
 def named(record: models.Model) -> dict[str, Any]:
@@ -92,11 +90,6 @@ class DataAccess(RecordNamed):
             entity=audit.entity(kind, row.record_id),
             unmapped={name: value for name, value in about.items() if value},
         )
-
-    @classmethod
-    def recent_readings(cls, *, kind: str, record_id: str, now: datetime) -> models.QuerySet["DataAccess"]:
-        """Select the accesses to a record's page within the last PRESENT_FOR."""
-        return cls.objects.filter(kind=kind, record_id=record_id, action=cls.PAGE, at__gte=now - PRESENT_FOR)
 
 
 class Assignment(RecordNamed):
