@@ -292,7 +292,10 @@ def _wrong_for_both() -> Iterator[str]:
 
 
 def _wrong_for_the_platform() -> Iterator[str]:
-    if not settings.SANDBOX and not settings.ALLOW_SANDBOX and (simulated := [*_simulated()]):
+    vendors = ("CARD_PROCESSOR", "OPEN_BANKING", "CUSTODY", "REPORTS")
+    simulated = [name for name in vendors if getattr(settings, name) == "sandbox"]
+    simulated += [] if settings.SETTLEMENT_RPC_URL else ["SETTLEMENT_RPC_URL (unset)"]
+    if simulated and not settings.SANDBOX and not settings.ALLOW_SANDBOX:
         yield f"{', '.join(simulated)}: vendors are simulated; set real ones, or ALLOW_SANDBOX=1"
     if settings.REVIEW_POLICY == "open":
         yield "REVIEW_POLICY=open lets applicants approve themselves: set it to reviewed or four_eyes"
@@ -300,16 +303,6 @@ def _wrong_for_the_platform() -> Iterator[str]:
         yield "BACKOFFICE_SECOND_FACTOR=0 allows staff to log in with only a password: unset it"
     if settings.ANCHOR_DECISIONS and not settings.LEDGER_CLIENT_KEY:
         yield "ANCHOR_DECISIONS requires LEDGER_CLIENT_KEY"
-
-
-def _simulated() -> Iterator[str]:
-    yield from (
-        name
-        for name in ("CARD_PROCESSOR", "OPEN_BANKING", "CUSTODY", "REPORTS")
-        if getattr(settings, name) == "sandbox"
-    )
-    if not settings.SETTLEMENT_RPC_URL:
-        yield "SETTLEMENT_RPC_URL (unset)"
 
 
 for _check in (check_migrations, check_database_role, check_session_timeouts, check_clock, check_redis):
