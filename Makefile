@@ -126,7 +126,7 @@ $(DOCS_STAMP): requirements-docs.txt $(STAMP)
 	@touch $@
 
 # The old files are served until all new files exist.
-$(DOCS)/index.html: $(DOCS_STAMP) $(wildcard docs/* docs/*/* *.md config/docs/source.py */errors.py */events.py */core/errors.py */core/events.py */core/errors/* tests/openapi.json)
+$(DOCS)/index.html: $(DOCS_STAMP) $(wildcard docs/* docs/*/* *.md config/docs/source.py config/docs/fixes.json */errors.py */events.py */core/errors.py */core/events.py */core/errors/* tests/openapi.json)
 	@echo "Building the documentation into $(DOCS) …"
 	@rm -rf $(DOCS)-build && mkdir -p $(DOCS)-build
 	@VAR_DIR=$(DOCS)-build $(BIN)/python -m config.docs.source $(DOCS)-build/source

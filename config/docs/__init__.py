@@ -2,5 +2,4 @@
 
 `source` writes the input of Sphinx: the pages, and a page for each error code. `make docs` builds the files. `views`
 and `urls` serve them.
-`views` and `urls` serve.
 """
