@@ -23,7 +23,7 @@ _decides_all = partial(
 
 
 class StagingViewSet(ApiViewSet):
-    """Items that their owner approves or rejects."""
+    """Staged items that the owner approves or rejects."""
 
     @endpoint(access=FIRST_PARTY, page=serializers.ItemQuery, answer=serializers.ItemPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[StagedItem]:

@@ -34,8 +34,8 @@ class EventAgainSerializer(serializers.ResponseSerializer):
 
 
 class SandboxEventViewSet(SandboxViewSet):
-    """Operations for tests by one developer: repeated events, outcomes of verifications, bank log-ins, and the clock.
-    Production does not have them.
+    """Operations for tests: send an event again, complete a verification, require a bank log-in, and advance the clock.
+    Production does not have these operations.
     """
 
     @endpoint(

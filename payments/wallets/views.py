@@ -19,7 +19,7 @@ _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class WalletViewSet(CardFreeViewSet):
-    """Crypto wallets: references without proof of control, and custodial wallets."""
+    """Crypto wallets: custodial wallets, and addresses whose control the account has not proved."""
 
     tag = "wallet"
 

@@ -73,8 +73,8 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 class ApplicationViewSet(ApiViewSet):
     """Credit applications: drafts, decisions, acceptance, documents, history, and inclusion proofs.
 
-    Under `REVIEW_POLICY=open`, every account that can read an application can decide it and change its status, except a
-    lender's readers.
+    Under `REVIEW_POLICY=open`, every account that can read an application can decide it and change its status. Only
+    members with the role `reader` can't.
     """
 
     tag = "applications"

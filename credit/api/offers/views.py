@@ -137,7 +137,8 @@ class ProviderViewSet(ApiViewSet):
     """Lenders: their inbox, members, notices, decisions, and application links.
 
     With `BACKOFFICE_SECOND_FACTOR`, the default in production, members need a second factor to act on behalf of a
-    lender (403 `E2012`). Accounts with a second factor always need it.
+    lender. Members whose account has a second factor always need it. Without the second factor, the API returns 403
+    `E2012`.
     """
 
     tag = "providers"
