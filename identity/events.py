@@ -8,7 +8,7 @@ FAMILIES = (
         object_of(
             verification_id=said(UUID, "The verification's id."),
             status=said(TEXT, "The verification's status at the time of the event."),
-            attempt=said(INT64, "The position of the verification among those of the account, from 1."),
+            attempt=said(INT64, "The number of the verification among the account's verifications, from 1."),
         ),
         {
             "created": "An identity verification was created.",

@@ -25,7 +25,9 @@ OUTCOMES = {machine.VERIFIED: Progress.PASSED, machine.FAILED: Progress.FAILED, 
 class OutcomeRequestSerializer(serializers.RequestSerializer):
     """The outcome of a verification."""
 
-    outcome = serializers.OneOfField(tuple(OUTCOMES), help_text="The outcome, or a review by a person.")
+    outcome = serializers.OneOfField(
+        tuple(OUTCOMES), help_text="The outcome. `pending_review` means a review by a person."
+    )
 
 
 class LoginRequiredPageSerializer(serializers.ResponseSerializer):
@@ -46,7 +48,7 @@ class SandboxIdentityViewSet(SandboxViewSet):
     def play_outcome(self, request: ApiRequest, verification_id: str, body: dict[str, Any]) -> KycVerification:
         """Complete an open verification.
 
-        The result is the same as on the page at its `hosted_url`.
+        The result is the same as on the verification's page (`hosted_url`).
         """
         now, outcome = timezone.now(), body["outcome"]
         own = KycVerification.objects.filter(user=request.user, provider=Sandbox.name)

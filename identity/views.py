@@ -43,10 +43,12 @@ class AuthViewSet(ApiViewSet):
         """Exchange a user name and password for tokens.
 
         An account with a second factor requires `otp`: the current code of an authenticator app, or a recovery code.
-        Each code works once. A wrong user name, password, or `otp`, and a missing `otp`, return the same 401.
+        Each code works once. The API returns the same 401 for a wrong user name, a wrong password, a wrong `otp`, and a
+        missing `otp`.
 
-        The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also returns
-        429 after 100 failures from all addresses within 1 hour. A correct `otp` passes the second limit.
+        The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also returns 429
+        after 100 failures from all addresses within 1 hour. The second limit does not apply to a request with a correct
+        `otp`.
 
         Staff who use single sign-on send only a one-time `code` from `/account/`. Their tokens expire with the session.
         """
@@ -74,8 +76,8 @@ class AuthViewSet(ApiViewSet):
         """Exchange a refresh token for new tokens.
 
         A refresh token works once. A second use revokes all tokens of the log-in. A retry with the same Idempotency-Key
-        returns the same tokens for 5 minutes, or until the new refresh token is used. After that, it counts as a second
-        use.
+        returns the same tokens for 5 minutes, or until the new refresh token is used. After that, the retry counts as a
+        second use.
         """
         now, answer = timezone.now(), TokenSerializer
         token = tokens.find_refresh_token(body["refresh_token"], client=None, now=now)
@@ -122,11 +124,12 @@ class AuthViewSet(ApiViewSet):
     def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:
         """Collect a rotated API key.
 
-        Use it after an operator has rotated your key. Only this response, and a retry with its Idempotency-Key, contain
-        the new value and secret.
+        Call this operation after an operator has rotated your key. Only this response contains the new key and its
+        secret. A retry with the same Idempotency-Key returns them again.
 
-        The event `api_key.rotated` has the id. The old key is valid for the grace period after this call, but not past
-        its own expiry. For a second call without the first call's Idempotency-Key, the API returns 404.
+        The event `api_key.rotated` contains the `key_id` in `api_key_id`. The old key stays valid for the grace period
+        after this call, or until its own expiry if that is earlier. If you call the operation again without the same
+        Idempotency-Key, the API returns 404.
         """
         return collect_api_key(actor_of(request), identifier=key_id, now=timezone.now())
 

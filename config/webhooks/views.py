@@ -41,8 +41,8 @@ class WebhookEndpointViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Endpoint:
         """Create a webhook endpoint.
 
-        Only this response, and a retry with its Idempotency-Key, contain the secret. The endpoint receives the events
-        that happen from now on. An account has at most 16 endpoints.
+        Only this response contains the secret. A retry with the same Idempotency-Key returns the secret again. The
+        endpoint receives the events that happen from now on. An account has at most 16 endpoints.
         """
         made_by = {"account_id": request.user.pk, "client_id": request.auth.client_id or ""}
         return endpoints.create_endpoint(**made_by, now=timezone.now(), **body)
@@ -91,7 +91,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def rotate(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Rotate the secret of an endpoint.
 
-        Only this response, and a retry with its Idempotency-Key, contain the new secret.
+        Only this response contains the new secret. A retry with the same Idempotency-Key returns the secret again.
 
         During the grace period, `webhook-signature` has a signature of each secret. `X-Service-Signature` uses the new
         secret after the first successful test, or after the grace period.

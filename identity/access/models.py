@@ -234,7 +234,7 @@ class ApiKey(models.Model):
     created_at = models.DateTimeField(help_text="When the key was created (UTC).")
     expires_at = models.DateTimeField(help_text="When the key expires (UTC).")
     revoked_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the key was revoked (UTC); null when it was not."
+        null=True, blank=True, help_text="When the key was revoked (UTC); null if it is not revoked."
     )
     suspended_at = models.DateTimeField(
         null=True, blank=True, help_text="When a password reset by mail suspended it; null after confirmation."
@@ -252,7 +252,7 @@ class ApiKey(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="replaced_by",
-        help_text="The key that this one replaces; null if none.",
+        help_text="The id of the key that this key replaces; null if it replaces none.",
     )
     collect_grace_days = models.PositiveSmallIntegerField(
         null=True,

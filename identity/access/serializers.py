@@ -14,8 +14,8 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     name = serializers.NameField(
         max_length=NAME_MAX_LENGTH,
-        help_text="Your description of the purpose. It must not look like the name of another of your keys that is "
-        "neither expired, revoked, nor rotated.",
+        help_text="Your description of the purpose. The name must not look like the name of another key of yours, "
+        "unless that key is expired, revoked, or rotated.",
     )
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
@@ -44,7 +44,9 @@ class ApiKeySerializer(serializers.ModelResponseSerializer):
 
     scopes = serializers.ListField(child=serializers.TextField(), allow_null=True)
     state = serializers.OneOfField(
-        KEY_STATES, help_text="`to_collect`: collect the new key. `suspended`: confirm it at `/developers/keys`."
+        KEY_STATES,
+        help_text="The state of the key. `to_collect`: collect the new key. `suspended`: confirm the key at "
+        "`/developers/keys`.",
     )
 
     class Meta:
@@ -54,8 +56,8 @@ class ApiKeySerializer(serializers.ModelResponseSerializer):
         ]  # fmt: skip
         extra_kwargs = {
             "last_used_at": {
-                "help_text": "When the key was last used (UTC), up to about 1 minute too early; null if it was never "
-                "used."
+                "help_text": "When the key was last used (UTC). The value can be up to about 1 minute too early. Null "
+                "if the key was never used."
             },
             "replaces": {"source": "replaces_id"},
         }
@@ -79,10 +81,10 @@ class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
     replaces = serializers.TextField(
         source="record.replaces_id",
         allow_null=True,
-        help_text="The id of the key that this one replaces; null if none.",
+        help_text="The id of the key that this key replaces; null if it replaces none.",
     )
     old_expires_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the replaced key expires (UTC); null if none."
+        allow_null=True, help_text="When the replaced key expires (UTC); null if no key is replaced."
     )
 
 

@@ -39,9 +39,9 @@ class ApiKeyViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> IssuedKey:
         """Create an API key.
 
-        Only this response, and a retry with its Idempotency-Key, contain the key and its secret. If the account has a
-        second factor, you must have logged in with it. If the account has 20 keys that are neither expired nor revoked,
-        the API returns 400 `E1001`.
+        Only this response contains the key and its secret. A retry with the same Idempotency-Key returns them again. If
+        the account has a second factor, you must have logged in with it. If the account has 20 keys that are neither
+        expired nor revoked, the API returns 400 `E1001`.
         """
         return keys.create_own_key(actor_of(request), **body, now=timezone.now())
 
@@ -55,11 +55,11 @@ class ApiKeyViewSet(ApiViewSet):
     def rotate(self, request: ApiRequest, key_id: str, body: dict[str, Any]) -> IssuedKey:
         """Rotate an API key.
 
-        The new key has the same name and scopes, and is valid for 90 days. Only this response, and a retry with its
-        Idempotency-Key, contain its values.
+        The new key has the same name and scopes, and is valid for 90 days. Only this response contains the new key and
+        its secret. A retry with the same Idempotency-Key returns them again.
 
-        The old key is valid for another `grace_days`, but not past its own expiry. Until it expires, both keys count
-        toward the limit of 20.
+        The old key stays valid for `grace_days` days, or until its own expiry if that is earlier. Until it expires,
+        both keys count toward the limit of 20.
         """
         return keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
 
@@ -67,6 +67,6 @@ class ApiKeyViewSet(ApiViewSet):
     def revoke(self, request: ApiRequest, key_id: str) -> None:
         """Revoke an API key.
 
-        The API rejects requests with the key within 5 seconds. Idempotent.
+        The revocation takes effect within 5 seconds. Idempotent.
         """
         keys.revoke_own_key(actor_of(request), key_id, now=timezone.now())

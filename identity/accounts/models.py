@@ -24,11 +24,14 @@ class Invitation(models.Model):
         max_length=255,
         blank=True,
         default="",
-        help_text="The id of the lender, for its members' roles: `owner`, `reviewer`, `reader`, and `member`. Empty "
-        "for other roles.",
+        help_text="The id of the lender if the role is `owner`, `reviewer`, `reader`, or `member`. Empty for other "
+        "roles.",
     )
     group = models.CharField(
-        max_length=150, blank=True, default="", help_text="The group of `staff`; empty for other roles."
+        max_length=150,
+        blank=True,
+        default="",
+        help_text="The group that an account with the role `staff` joins. Empty for other roles.",
     )
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="invitations", db_index=False

@@ -91,9 +91,9 @@ class AccountConsentViewSet(ApiViewSet):
 
         The effect depends on `kind`. For an app, the API revokes its tokens and disables its webhook endpoints. For a
         bank, the API unlinks the bank and removes it at the vendor. For electronic notices, the lender delivers later
-        notices by post or by its own channel, except risk-based pricing notices. For data shared with a lender, the API
-        stops the sharing. If you end a consent to a credit report, the lender can't request this report for the
-        application with `written_instructions` again. The data of earlier decisions remain. Idempotent.
+        notices by post or by its own channel. Risk-based pricing notices can still be electronic. For data shared with
+        a lender, the API stops the sharing. For a credit report, the lender can't request this report again for the
+        application with the purpose `written_instructions`. The data of earlier decisions stay stored. Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 
@@ -108,9 +108,9 @@ class AccountErasureViewSet(ApiViewSet):
     def create(self, request: ApiRequest, **account: str) -> Erasure:
         """Request the erasure of your account.
 
-        The erasure starts after 14 days, and is due within 30 days of the request. A later obstacle delays it. You can
-        cancel it before it starts. If the account has a second factor, you must have logged in with it. A second
-        request returns the first erasure, unless you canceled it.
+        The erasure starts after 14 days, and is due within 30 days of the request. If an obstacle arises later, it
+        delays the erasure. You can cancel the erasure before it starts. If the account has a second factor, you must
+        have logged in with it. A second request returns the first erasure, unless you canceled it.
 
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists the `reason` of each
         obstacle. `until` is the next deadline of an open application, or null if there is none.
@@ -155,8 +155,8 @@ class ManagedErasureViewSet(AccountErasureViewSet):
         AccountErasureViewSet.retrieve,
         """Get the erasure of a customer's account.
 
-        You can also get it after the erasure is completed. If none is requested, `status` is `none`. If the customer
-        has claimed the account, the API returns 400 `E3004`. Apps get 403 `E2005`.
+        You can also get a completed erasure. If none is requested, `status` is `none`. If the customer has claimed the
+        account, the API returns 400 `E3004`. Apps get 403 `E2005`.
         """,
     )
     destroy = _for_customers(

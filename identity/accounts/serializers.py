@@ -28,11 +28,13 @@ class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     provider_id = serializers.PrintableIdField(
         min_length=0,
         default="",
-        help_text="The id of the lender. Required for its members' roles: `owner`, `reviewer`, `reader`, and `member`. "
-        "Empty for other roles.",
+        help_text="The id of the lender. Required if the role is `owner`, `reviewer`, `reader`, or `member`. Empty for "
+        "other roles.",
     )
     group = serializers.PrintableIdField(
-        min_length=0, default="", help_text="The group of invited `staff`. Empty for other roles."
+        min_length=0,
+        default="",
+        help_text="The group that an account with the role `staff` joins. Empty for other roles.",
     )
 
 
@@ -40,7 +42,9 @@ class AccountInvitationSerializer(serializers.ModelResponseSerializer):
     """An invitation that the caller has sent."""
 
     role = RoleField()
-    state = serializers.OneOfField(STATES, help_text="The link works once, while the invitation is `waiting`.")
+    state = serializers.OneOfField(
+        STATES, help_text="The state of the invitation. The link works once, while the state is `waiting`."
+    )
 
     class Meta:
         model = Invitation
@@ -121,7 +125,8 @@ class ExportSerializer(serializers.ModelResponseSerializer):
 
     download_url = serializers.TextField(
         allow_null=True,
-        help_text="The URL of the ZIP file, for the same credentials. Null unless the export is `ready`.",
+        help_text="The URL of the zip, which requires the same credentials as this operation. Null unless the export "
+        "is `ready`.",
     )
 
     class Meta:
@@ -156,9 +161,9 @@ class AccountConsentSerializer(serializers.ModelResponseSerializer):
 
     name = serializers.TextField(
         allow_null=True,
-        help_text="The display name of the app, the bank, or the lender; null for notices, for an unlinked bank that "
-        "the vendor removed, and if it is not known. If the vendor has no name of the bank, the name of an approved "
-        "account.",
+        help_text="The display name of the app, the bank, or the lender. If the vendor has no name for the bank, the "
+        "name of an approved account. Null for electronic notices, for an unlinked bank that the vendor removed, and "
+        "if no name is known.",
     )
     application_reference = serializers.TextField(
         allow_null=True,
@@ -200,8 +205,8 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     )
     kept = KeptRowsSerializer(
         many=True,
-        help_text="The retained rows for each ground; before the erasure, the rows that it would retain now. Empty "
-        "with `none`.",
+        help_text="The retained rows for each ground. Before the erasure, the rows that an erasure would retain now. "
+        "Empty if `status` is `none`.",
     )
 
     class Meta:

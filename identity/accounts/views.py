@@ -48,8 +48,8 @@ class AccountInvitationViewSet(ApiViewSet):
         If the account has a second factor, you must have logged in with it. Owners of a lender invite its members.
         Accounts that can change users invite staff. Other invitations require the permission to invite. The response is
         the same for known and unknown addresses. Your account can send 100 mails per hour to addresses that it enters.
-        After that, the API returns 429 `E6001` with `Retry-After`. An address gets at most 10 mails per hour. The API
-        sends no further mail to it, without an error.
+        After that, the API returns 429 `E6001` with `Retry-After`. An address gets at most 10 mails per hour. After
+        that, the API sends no mail to this address, and returns no error.
         """
         return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
 
@@ -57,7 +57,7 @@ class AccountInvitationViewSet(ApiViewSet):
     def revoke(self, request: ApiRequest, invitation_id: str) -> None:
         """Revoke an invitation.
 
-        Its link becomes invalid. A closed invitation doesn't change.
+        The link of the invitation becomes invalid. If the invitation is already closed, the request changes nothing.
         """
         own = invitations.invitations_of(request.user)
         invitation = get_by_uuid(own, invitation_id, NotFound("Invitation not found."))
@@ -92,12 +92,12 @@ class ManagedAccountViewSet(ApiViewSet):
         If an account with this `external_id` exists, the API returns it with 200. If your access to it has ended, the
         API returns 403 `E2013`.
 
-        Requires the permission of the group `Partner`, to which an invitation or a superuser adds an account. If the
-        request has `email`, the API sends the customer a link to claim the account. Until the customer claims it, a
-        repeated request sends a new link if the last link has expired or went to another address. Your account can send
-        100 mails per hour to addresses that it enters. After that, the API returns 429 `E6001` with `Retry-After`, and
-        creates no account. An address gets at most 10 mails per hour. The API sends no further mail to it, without an
-        error.
+        Requires the permission of the group `Partner`. An invitation or a superuser adds an account to this group. If
+        the request has `email`, the API sends the customer a link to claim the account. Until the customer claims the
+        account, a repeated request sends a new link in two cases: the last link has expired, or it went to another
+        address. Your account can send 100 mails per hour to addresses that it enters. After that, the API returns 429
+        `E6001` with `Retry-After`, and creates no account. An address gets at most 10 mails per hour. After that, the
+        API sends no mail to this address, and returns no error.
         """
         account, is_new = managed.make_account(actor_of(request), **body, now=timezone.now())
         return account if is_new else Response(serializers.ManagedAccountSerializer.represent(account))
@@ -131,8 +131,8 @@ class ManagedAccountViewSet(ApiViewSet):
 
         The token acts on behalf of the customer for 15 minutes.
 
-        The token has your id in `act` (RFC 8693, section 4.1). Entries of the audit log about its changes record
-        you. The token can't decide, pay, or create another token. Apps can't create such tokens.
+        The token has your id in `act` (RFC 8693, section 4.1). For each change with the token, the audit log records
+        you. The token can't decide, pay, or create another token. Apps can't create these tokens.
         """
         if request.auth.delegated:
             raise InsufficientScope("Apps can't create tokens on behalf of a partner's customer.")

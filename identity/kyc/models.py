@@ -37,7 +37,7 @@ class KycVerification(StatefulModel):
         help_text="The account that is verified.",
     )
     attempt = models.PositiveIntegerField(
-        help_text="The position of the verification among those of the account, from 1."
+        help_text="The number of the verification among the account's verifications, from 1."
     )
     previous_attempt = models.ForeignKey("self", null=True, on_delete=models.PROTECT, related_name="+", db_index=False)
     status = models.CharField(
@@ -61,8 +61,8 @@ class KycVerification(StatefulModel):
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
     last_error: Any = JsonTextField(
         null=True,
-        help_text="Why the verification failed, ended, or was revoked: code, message, steps; null if none. If it "
-        "expired before a review, the expiry remains here.",
+        help_text="Why the verification failed, ended, or was revoked. Null if there is no error. If the verification "
+        "expired before a review, the field still contains the expiry.",
     )
     expires_at = models.DateTimeField(
         help_text="By when the applicant must start on the vendor's page (UTC). After that, the verification expires."

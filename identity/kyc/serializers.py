@@ -32,7 +32,7 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
     redirect_uri = serializers.TextField(
         max_length=ADDRESS_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The address to which the sandbox's page links at the end. Plaid ignores the address.",
+        help_text="The URL that the sandbox's page links to at the end. Plaid ignores the URL.",
     )
     template_id = serializers.IdField(**serializers.NULLABLE, help_text="The vendor's template of the steps.")
 

@@ -30,8 +30,8 @@ class OAuthClientRequestSerializer(serializers.RequestSerializer):
     )
     public = serializers.FlagField(
         default=False,
-        help_text="Whether the client has no secret, such as a mobile app or a web page. It then authenticates "
-        "with PKCE.",
+        help_text="True for a client that can't store a secret, such as a mobile app or a web page. The client then "
+        "has no secret, and authenticates with PKCE.",
     )
 
 
@@ -54,7 +54,7 @@ class OAuthClientSerializer(serializers.ModelResponseSerializer):
         source="addresses", child=serializers.TextField(), help_text="The redirect URIs of the client."
     )
     scopes = serializers.ListField(child=serializers.TextField())
-    public = serializers.FlagField(source="is_public", help_text="Whether the client has no secret.")
+    public = serializers.FlagField(source="is_public", help_text="True if the client has no secret.")
 
     class Meta:
         model = OAuthClient
@@ -92,7 +92,7 @@ class GrantRequestSerializer(serializers.RequestSerializer):
         max_length=255, required=False, help_text="The grant: `authorization_code` or `refresh_token`."
     )
     code = serializers.TextField(
-        max_length=512, required=False, help_text="The authorization code from the app's redirect address."
+        max_length=512, required=False, help_text="The authorization code that the app's redirect URI received."
     )
     redirect_uri = serializers.TextField(
         max_length=2048, required=False, help_text="The redirect URI of the authorization request."

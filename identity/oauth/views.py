@@ -97,8 +97,8 @@ class OAuthViewSet(ApiViewSet):
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """Revoke an access or refresh token.
 
-        All tokens of the same authorization become invalid. An unknown token or an expired access token has no effect
-        (RFC 7009).
+        All tokens of the same authorization become invalid. If the token is unknown, or is an expired access token, the
+        request changes nothing (RFC 7009).
         """
         self._process(_REVOCATION.create_revocation_response, request, body)
         return {}
@@ -138,7 +138,7 @@ class MetadataViewSet(ApiViewSet):
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Get the metadata of the authorization server.
 
-        The document has the form of RFC 8414.
+        The document follows RFC 8414.
         """
         methods = ["client_secret_post", "client_secret_basic", "none"]
         content = {
@@ -185,8 +185,8 @@ class OAuthClientViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> OAuthClient:
         """Register an OAuth client.
 
-        Only this response, and a retry with its Idempotency-Key, contain the secret. If the account has a second
-        factor, you must have logged in with it. An account has at most 20 clients.
+        Only this response contains the secret. A retry with the same Idempotency-Key returns the secret again. If the
+        account has a second factor, you must have logged in with it. An account has at most 20 clients.
         """
         return clients.create_own_client(actor_of(request), **body, now=timezone.now())
 
@@ -216,8 +216,8 @@ class OAuthClientViewSet(ApiViewSet):
     def rotate_secret(self, request: ApiRequest, client_id: str) -> OAuthClient:
         """Rotate the secret of a client.
 
-        Only this response, and a retry with its Idempotency-Key, contain the new secret. The old secret becomes invalid
-        immediately. If the account has a second factor, you must have logged in with it.
+        Only this response contains the new secret. A retry with the same Idempotency-Key returns the secret again. The
+        old secret becomes invalid immediately. If the account has a second factor, you must have logged in with it.
         """
         return clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
 

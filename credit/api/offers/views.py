@@ -162,8 +162,8 @@ class ProviderViewSet(ApiViewSet):
 
         The API assigns the `id`.
 
-        Requires the permission of the group `Lender`, to which an invitation or a superuser adds an account. If the
-        account has a second factor, the credential must have it. With `BACKOFFICE_SECOND_FACTOR`, the default in
+        Requires the permission of the group `Lender`. An invitation or a superuser adds an account to this group. If
+        the account has a second factor, the credential must have it. With `BACKOFFICE_SECOND_FACTOR`, the default in
         production, staff need a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
