@@ -28,9 +28,9 @@ _LOAN: dict[str, Schema] = {
     "amount_cents": _of(
         _INTEGER,
         "The amount of the loan, or the limit of a line of credit. Null only in an offer's information form that "
-        "assumes a ceiling.",
+        "assumes a limit of the credit.",
     ),
-    "rate_percent": _of("number", "The note rate a year, in percent."),
+    "rate_percent": _of("number", "The note rate per year, in percent."),
     "term_months": _of(_INTEGER, f"The number of monthly payments. {_NOT_OF_LINE}"),
     "fee_cents": _of("integer", "The fee. 0 if there is none."),
     "first_payment_on": _of(_TEXT, "The date of the first payment. Null if it depends on the start.", format="date"),
@@ -41,7 +41,9 @@ _LOAN_REQUEST: dict[str, Schema] = {
         _INTEGER, "The amount of the loan, or the limit of a line of credit. Default: the amount of the application."
     ),
     "rate_percent": _of(
-        _NUMBER, "The note rate a year, in percent. Default: the offer's lowest rate, or its highest without a lowest."
+        _NUMBER,
+        "The note rate per year, in percent. Default: the offer's lowest rate, or its highest rate if it has no lowest "
+        "rate.",
     ),
     "term_months": _of(
         _INTEGER, "The number of monthly payments. Default: the term of the application, or null for a line of credit."

@@ -42,7 +42,7 @@ FAMILIES = (
             "counteroffer_declined": "The applicant declined a counteroffer.",
             "counteroffer_expired": "A counteroffer expired without an acceptance. A rejection follows.",
             "review_requested": "The applicant requested reconsideration.",
-            "review_answered": "A request for reconsideration was closed by a decision or another end.",
+            "review_answered": "A decision or another event closed a request for reconsideration.",
             "correction_requested": "The applicant reported a wrong value.",
             "correction_answered": "A reviewer answered the report of a wrong value.",
         },

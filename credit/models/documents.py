@@ -41,8 +41,8 @@ class RequestedDocument(models.Model):
     requested_at = models.DateTimeField(help_text="When the document was last requested (UTC).")
     received_at = models.DateTimeField(
         null=True,
-        help_text="When the document was received (UTC): its first file since the request, or a reviewer's mark. Null "
-        "before then.",
+        help_text="When the first file was uploaded after the request, or when a reviewer marked the document as "
+        "received (UTC). Null before then.",
     )
     accepted_at = models.DateTimeField(
         null=True, help_text="When a reviewer accepted the document (UTC). Null before then."

@@ -161,7 +161,7 @@ class Notice(lifecycle.StatefulModel):
         max_length=64,
         blank=True,
         default="",
-        help_text="The SHA-256 of the page of record in UTF-8, in hex. Empty until the notice is created.",
+        help_text="The SHA-256 of the notice's HTML page in UTF-8, in hex. Empty until the notice is created.",
     )
     mail = models.ForeignKey(
         "mail.OutgoingMail", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
@@ -424,7 +424,8 @@ class ReviewRequest(models.Model):
         max_length=32,
         blank=True,
         default="",
-        help_text="The status of the application that closed the request, or `counteroffer`. Empty while it is open.",
+        help_text="The application's status that closed the request, or `counteroffer`. Empty while the request is "
+        "open.",
     )
 
     class Meta:

@@ -44,7 +44,7 @@ class Proposal(ClosableModel):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     proposed_as = models.CharField(max_length=80, blank=True, help_text="The credential, where no person proposed.")
-    proposed_at = models.DateTimeField(help_text="When it was proposed (UTC).")
+    proposed_at = models.DateTimeField(help_text="When the decision was proposed (UTC).")
 
     class Meta(ClosableModel.Meta):
         constraints = [

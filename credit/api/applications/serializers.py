@@ -95,8 +95,8 @@ class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
     """Changes of an application. Absent fields stay unchanged."""
 
     updated_by = serializers.IdField(
-        help_text="The author of the change, in your words. For a change of the data or the applicants, the API stores "
-        "it, and separately the authenticated account."
+        help_text="The author of the change, in your words. If the data or the applicants change, the API stores this "
+        "value. It stores the authenticated account separately."
     )
     application_data = ApplicationDataField(allow_null=True, required=False)
     applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants. Null removes them.")
@@ -121,8 +121,8 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
         **serializers.NULLABLE,
         shape=shapes.METADATA,
         help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "
-        "rejection, the `terms` of an approved loan, and the `report_ids` of the used reports. `consumer_report` has "
-        "reports that are not stored. Null if none.",
+        "rejection, the `terms` of an approved loan, and the `report_ids` of the used reports. `consumer_report` "
+        "contains reports that the platform does not store. Null if none.",
     )
 
 
@@ -284,7 +284,7 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
         child=serializers.TextField(),
         required=False,
         help_text="A warning if the score's outcome is `refer`, and the rejection contains none of the score's "
-        "reasons. Only in the response to a reviewer's status change, and only with a warning.",
+        "reasons. Only the response to a reviewer's status change can have this field. Absent if there is no warning.",
     )
 
     class Meta(ApplicationSerializer.Meta):

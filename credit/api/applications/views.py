@@ -102,7 +102,7 @@ class ApplicationViewSet(ApiViewSet):
         """Apply to an offer.
 
         If the operator does not require listed offers, the API also accepts the id of an unlisted offer. `share`
-        determines which data about bank accounts and identity the lender and the score get.
+        determines which bank and identity data the lender and the score can use.
         """
         require_self(request, body.pop("consumer_id"), member="consumer_id")
         _require_share(request, body)
@@ -114,7 +114,8 @@ class ApplicationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> Application | Response:
         """Get an application.
 
-        Reviewers and the lender's members also get the decision that waits for a second reviewer.
+        For reviewers and members of the lender, the response also contains the proposed decision that waits for a
+        second reviewer.
         """
         identifier = parse_uuid(application_id)
         own = _read_own(application_id=identifier, consumer_id=request.user.pk) if identifier else None
@@ -145,8 +146,8 @@ class ApplicationViewSet(ApiViewSet):
     def history(self, request: ApiRequest, application_id: str) -> Response:
         """List the status transitions of an application.
 
-        The list contains the first 1,000 transitions, oldest first, without the creation. If the API omits
-        transitions, the response has the header `X-Truncated`.
+        The list contains the first 1,000 transitions, oldest first. The creation of the application is not a
+        transition. If the API omits transitions, the response has the header `X-Truncated`.
         """
         application = _load(request, application_id)
         moves = list(application.history.defer("metadata")[: HISTORY_MAX + 1])
@@ -172,16 +173,16 @@ class ApplicationViewSet(ApiViewSet):
         reopening of an accepted application also requires a `reason`.
 
         Under `four_eyes`, two reviewers approve or reject. The first request leaves the status unchanged, and the
-        response contains `pending_decision`. The same request by a second reviewer, on unchanged data and the same
-        score, decides.
+        response contains `pending_decision`. When a second reviewer sends the same request, the decision takes effect.
+        The data and the score must not have changed.
 
         An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
-        first_payment_on}. A missing amount or term comes from `application_data`. A missing rate is the lowest or only
-        rate of the offer at the submission. All values must be within the limits of that offer. An offer without
-        `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, and for an
-        unlisted offer, an approval without `terms` has no loan.
+        first_payment_on}. If the amount or the term is missing, the API uses the value of `application_data`. If the
+        rate is missing, the API uses the lowest or only rate of the offer at the submission. All values must be within
+        the limits of that offer. An offer without `term_options_months` is a line of credit, and the amount is its
+        limit. Under the policy `open`, and for an unlisted offer, an approval without `terms` has no loan.
 
-        If the score referred the application and a reviewer's rejection has none of the score's reasons, the response
+        If the score's outcome is `refer` and a reviewer's rejection has none of the score's reasons, the response
         contains `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.
         """
         to, actor, now = body["status"], actor_of(request), timezone.now()
@@ -238,8 +239,8 @@ class ApplicationViewSet(ApiViewSet):
 
         The response also has the deadline, and the time of the acceptance.
 
-        The `terms` of a loan contain its cost. While a loan can be accepted, it is the cost of a loan that starts
-        today. After the acceptance, it is the cost of the accepted loan.
+        The `terms` of a loan contain its cost. While the loan can be accepted, its cost is computed for a start today.
+        After the acceptance, it is the cost of the accepted loan.
         """
         return acceptance.describe(_load(request, application_id), now=timezone.now())
 
@@ -270,9 +271,9 @@ class ApplicationViewSet(ApiViewSet):
         The top level of the response contains the newest decision record. `decisions` contains the record of each
         approval, each rejection, and each reopening of a decided application, oldest first.
 
-        `record` is the string whose SHA-256 the ledger anchors. Until then, `status` is `pending`. If a record has a
-        score, the operation also requires `score:read`. Decisions have records only if the operator has set
-        `ANCHOR_DECISIONS`. Without a record, the API returns 404.
+        `record` is the string whose SHA-256 the ledger anchors. Until the record is anchored, `status` is `pending`. If
+        a record has a score, the operation also requires `score:read`. Decisions have records only if the operator has
+        set `ANCHOR_DECISIONS`. Without a record, the API returns 404.
         """
         application = _load(request, application_id)
         decided = anchoring.decisions_about(application)

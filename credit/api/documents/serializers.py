@@ -25,8 +25,8 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
     )
     reason = serializers.TextField(
         **serializers.NULLABLE,
-        help_text="The message to the applicant above the checklist, stored as the status change's reason. Ignored if "
-        "the application is already `pending_documents`. Null if none.",
+        help_text="The message that the applicant reads above the checklist. The API stores it as the reason of the "
+        "status change. Ignored if the application is already `pending_documents`. Null if none.",
     )
 
 

@@ -60,7 +60,7 @@ class DocumentViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List the documents on an application's checklist.
 
-        Each document has its files.
+        The response contains the files of each document.
         """
         return _checklist(load_for(application_id, actor_of(request)))
 
@@ -119,9 +119,9 @@ class DocumentViewSet(ApiViewSet):
 
         Only the applicant can upload. A file is a PDF, JPEG, or PNG of at most 10 MiB.
 
-        The content determines the type. A document accepts ten files after each request for it. It accepts none once a
-        reviewer has accepted it, and none once the application is decided, withdrawn, or expired. Files can't be
-        changed or withdrawn.
+        The API detects the type from the content. After each request for a document, the document accepts ten files.
+        Once a reviewer has accepted the document, it accepts no more files. Once the application is decided, withdrawn,
+        or expired, no document accepts files. Files can't be changed or withdrawn.
         """
         stored = None if key is None else key.stored()
         if stored is not None:
@@ -140,9 +140,10 @@ class DocumentViewSet(ApiViewSet):
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
         """Download a file.
 
-        The content type is that of the file. If `Accept` prefers `application/octet-stream`, the API returns that type.
+        The response has the content type of the file. If `Accept` prefers `application/octet-stream`, the response has
+        this type instead.
 
-        If you download another person's file, the access log of personal data records it.
+        If you download another person's file, the access log of personal data records the download.
         """
         file = load_file(application_id, document_id, file_id, actor_of(request))
         response = answer_with(file, as_attachment=True)

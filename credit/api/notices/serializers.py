@@ -49,7 +49,8 @@ class NoticeSerializer(NoticeRowSerializer):
         help_text="The content of the notice. Null until it is created, and after its retention period.",
     )
     html = serializers.TextField(
-        allow_null=True, help_text="The page of record. Null until it is created, and after its retention period."
+        allow_null=True,
+        help_text="The notice as an HTML page. Null until the notice is created, and after its retention period.",
     )
     deliveries = NoticeDeliverySerializer(
         many=True,
@@ -71,7 +72,8 @@ class NoticesPageSerializer(serializers.PageSerializer):
     """A page of notices."""
 
     notices = NoticeRowSerializer(
-        many=True, help_text="The notices: of an application newest first, of a lender ordered by `due_at`."
+        many=True,
+        help_text="The notices. An application's notices are ordered newest first, and a lender's notices by `due_at`.",
     )
 
 
@@ -159,7 +161,8 @@ class HoldSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="When the hold was last changed (UTC). Null if there was no change."
     )
     grounds = GroundSerializer(
-        many=True, help_text="The laws that require the retention of the records, even if their period has ended."
+        many=True,
+        help_text="The laws that require the retention of the records. Laws whose period has ended are included.",
     )
 
 

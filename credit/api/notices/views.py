@@ -46,16 +46,16 @@ class NoticeViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Get a notice.
 
-        With `Accept: text/html`, the API returns the page of record. With `Accept: application/pdf`, it returns the
-        page as a PDF, if the operator has installed weasyprint.
+        With `Accept: text/html`, the API returns the notice as an HTML page. With `Accept: application/pdf`, it returns
+        the page as a PDF, if the operator has installed weasyprint.
 
-        If a notice is only for another applicant (`applicant`), the account that applies can't get it. The lender's
-        members and reviewers can get it. The lender must deliver it.
+        If a notice is only for another applicant (`applicant`), only the lender's members and reviewers can get it. The
+        lender must deliver this notice.
 
-        `sha256` is the hash of the page. The notice's record in `proof` contains this hash. If the applicant has
-        consented to electronic notices, a created notice counts as delivered (`portal`) when they first get it with an
-        unrestricted credential. The operator must have enabled this channel (`NOTICE_CHANNELS`). A risk-based pricing
-        notice needs no consent. A notice with a credit score also requires `score:read`.
+        `sha256` is the hash of the page. The notice's record in `proof` contains this hash. When the applicant first
+        gets a created notice with an unrestricted credential, the notice counts as delivered (`portal`). The applicant
+        must have consented to electronic notices, and the operator must have enabled this channel (`NOTICE_CHANNELS`).
+        A risk-based pricing notice needs no consent. A notice with a credit score also requires `score:read`.
         """
         actor = actor_of(request)
         notice = services.load_notice(application_id, notice_id, actor)
@@ -127,12 +127,12 @@ class ReviewRequestViewSet(ApiViewSet):
         """Request reconsideration of a decision.
 
         Only the applicant can request reconsideration. The application must have a rejection, an open counteroffer, or
-        an approval on worse terms that is not accepted. For an offer with `jurisdiction` `eu`, each unaccepted approval
-        with a score also qualifies. Otherwise, and while a request is open, the API returns 400 `E3004`.
+        an unaccepted approval on worse terms. For an offer with `jurisdiction` `eu`, each unaccepted approval with a
+        score also qualifies. If the application does not qualify, or a request is open, the API returns 400 `E3004`.
 
-        A reviewer who had no part in an earlier decision or counteroffer must answer by `due_at`, 30 days after the
-        request. The next decision or counteroffer closes the request, and so does an acceptance, a withdrawal, or an
-        expiry.
+        A reviewer must answer by `due_at`, 30 days after the request. This reviewer must not have taken part in an
+        earlier decision or counteroffer. A decision, a counteroffer, an acceptance, a withdrawal, or an expiry closes
+        the request.
         """
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -154,8 +154,8 @@ class HoldViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Start or end a litigation hold.
 
-        During a hold, `prune` and erasures don't delete the application's records. The API stores each change with
-        its reason. Requires the permission of the group `Operations`.
+        During a hold, `prune` and erasures don't delete the application's records. The API stores each change of the
+        hold with its reason. Requires the permission of the group `Operations`.
         """
         return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())
 

@@ -74,8 +74,8 @@ class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     )  # fmt: skip
     reused = serializers.FlagField(
         source="is_reused",
-        help_text="Whether the request returned an earlier report of the same kind, purpose, and applicant that has "
-        "not expired. Only true in the response to a request.",
+        help_text="True if the request returned an earlier, unexpired report of the same kind, purpose, and applicant. "
+        "Otherwise false.",
     )
     summary = SummarySerializer(
         source="parsed_summary",

@@ -28,8 +28,12 @@ class ReportViewSet(ApiViewSet):
         application = load_for(application_id, actor_of(request))
         return reports_for(application, request.user)
 
-    @also_answers(200, ReportSerializer, "A received report of the same kind, purpose, and applicant has not expired.")
-    @also_answers(202, ReportSerializer, "The vendor processes the request, or its response is not known yet.")
+    @also_answers(
+        200,
+        ReportSerializer,
+        "An unexpired report of the same kind, purpose, and applicant exists. The API returns it.",
+    )
+    @also_answers(202, ReportSerializer, "The vendor is processing the request, or has not responded yet.")
     @endpoint(
         access=FIRST_PARTY,
         body=ReportRequestSerializer,
@@ -59,7 +63,7 @@ class ReportViewSet(ApiViewSet):
         """Get a report about an applicant.
 
         Reviewers also get the vendor's response (`raw`). If you get a report about another person, the access log of
-        personal data records it.
+        personal data records the access.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         report = get_by_uuid(reports_for(application, request.user), report_id, errors.ReportNotFound)

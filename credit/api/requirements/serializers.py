@@ -71,8 +71,8 @@ class DueSerializer(serializers.ResponseSerializer):
     """A missing or invalid value."""
 
     pointer = serializers.TextField(
-        help_text="The JSON pointer into the application: `/application_data`, or below it, `/applicants`, or "
-        "`/documents`. It is `/offer_id` if the offer has ended."
+        help_text="The JSON pointer to the value in the application: `/applicants`, `/documents`, `/application_data`, "
+        "or a pointer below `/application_data`. If the offer has ended, it is `/offer_id`."
     )
     title = serializers.TextField(help_text="The label of the field, or the title of the document.")
     type = serializers.TextField(help_text="The JSON type of the value, or `document`.")

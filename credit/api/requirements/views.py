@@ -21,8 +21,8 @@ class ApplicationRequirementViewSet(ApiViewSet):
         The response has all requirements of the offer, and the items that the application lacks.
 
         A draft has the requirements of the offer's current version. A submitted application has the requirements of the
-        version at its submission. If the applicant gets a draft's requirements, the API adds the required documents to
-        its checklist, which accepts files.
+        version at its submission. When the applicant gets the requirements of a draft, the API adds the required
+        documents to the draft's checklist. The applicant can then upload files for these documents.
         """
         application = load_for(application_id, actor_of(request))
         is_own = application.consumer_id == request.user.pk

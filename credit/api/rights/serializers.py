@@ -14,7 +14,9 @@ class LanguageQuery(serializers.QuerySerializer):
     """The language of the response."""
 
     language = serializers.OneOfField(
-        LANGUAGES, default=None, help_text="The language of the texts. Default: the applicant's, or `en`."
+        LANGUAGES,
+        default=None,
+        help_text="The language of the texts. Default: the applicant's language, otherwise `en`.",
     )
 
 
@@ -120,7 +122,9 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
         help_text="The points. Null for an input without points, and if the score used `person.…` facts.",
     )
     baseline = serializers.Int64Field(
-        allow_null=True, help_text="The baseline. Fewer points are a reason. Null if `points` is null."
+        allow_null=True,
+        help_text="The baseline of the points. An input with fewer points is a reason for a lower score. Null if "
+        "`points` is null.",
     )
     text = serializers.TextField(help_text="A sentence about the points. Empty if `points` is null.")
 
@@ -138,8 +142,9 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     outcome = serializers.OneOfField(
         rights.OUTCOMES,
         allow_null=True,
-        help_text="`rejection`, `approval`, or `worse`: an approval of a smaller amount or a shorter term than "
-        "requested, or with a score at more than the lowest rate. Null if `decided_at` is null.",
+        help_text="`rejection`, `approval`, or `worse`. `worse` is an approval of a smaller amount or a shorter term "
+        "than requested. An approval with a score at more than the lowest rate is also `worse`. Null if `decided_at` "
+        "is null.",
     )
     decided_at = serializers.DateTimeField(
         allow_null=True,
@@ -163,9 +168,9 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     changes = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The changes that would have led to a better outcome, or a sentence that no change of one or two "
-        "inputs would have. Empty if the score approves. Null if `inputs` is null, and if the score used `person.…` "
-        "facts.",
+        help_text="The changes that would have led to a better outcome. If no change of one or two inputs would have, "
+        "a sentence states this. Empty if the score approves. Null if `inputs` is null, and if the score used "
+        "`person.…` facts.",
     )
     can_do = serializers.ListField(
         child=serializers.TextField(),
@@ -176,7 +181,7 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     notice_days = serializers.Int32Field(
         allow_null=True,
         help_text="The deadline of the notice about the decision, in days: 30 under US law for a `rejection` and for "
-        "`worse`, and 3 under EU law for a `rejection`. Otherwise null, although other notices have deadlines, too.",
+        "`worse`, and 3 under EU law for a `rejection`. Otherwise null, even if another notice has a deadline.",
     )
 
 

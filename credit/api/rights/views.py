@@ -51,10 +51,10 @@ class ExplanationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """Get the explanation of a decision.
 
-        The response explains the newest decision: the role of the score, the decider, and what the applicant can do
-        now. Before a decision, it explains the current score. `inputs` have the facts with value, source, and day, and
-        the points. If there is no score, `automated` is `none`, and `score`, `procedure`, `inputs`, and `changes` are
-        null.
+        The response explains the newest decision: the role of the score, the decider, and the applicant's possible
+        actions. Before a decision, it explains the current score. Each of the `inputs` has its points, and its facts
+        with value, source, and day. If there is no score, `automated` is `none`, and `score`, `procedure`, `inputs`,
+        and `changes` are null.
         """
         application = load_for(application_id, actor_of(request))
         with heavy.slot(request):
@@ -88,9 +88,9 @@ class CorrectionViewSet(ApiViewSet):
         """Report a wrong value.
 
         Only the applicant can report a value. The fact must be a top-level field of `application_data`, or a fact that
-        the newest score used. `person.…` facts are excluded. For other facts, and for a draft or a withdrawn or expired
-        application, the API returns 400 `E3020`. A fact has at most one open correction. A reviewer must answer by
-        `due_at`, 30 days after the report.
+        the newest score used. `person.…` facts can't be reported. For other facts, the API returns 400 `E3020`. It
+        returns the same error for a draft, and for a withdrawn or expired application. A fact has at most one open
+        correction. A reviewer must answer by `due_at`, 30 days after the report.
         """
         return request_correction(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -105,12 +105,13 @@ class CorrectionViewSet(ApiViewSet):
     def answer(self, request: ApiRequest, application_id: str, correction_id: str, body: dict[str, Any]) -> Correction:
         """Answer a correction.
 
-        Requires a reviewer who is not the applicant. Under four-eyes approval, the only reviewer of an application
-        can't answer. If the model's champion reads the fact, `corrected` computes a new score with the claimed value,
-        unless `DECISIONING` is `off`. The earlier scores, the application's data, and its status stay. If the new score
-        leads to another outcome, decide the application again.
+        Requires a reviewer who is not the applicant. Under four-eyes approval, a reviewer can't answer if no other
+        account can review the application. If the model's champion reads the fact, the answer `corrected` computes a
+        new score with the claimed value. With `DECISIONING=off`, there is no new score. The earlier scores, the
+        application's data, and its status don't change. If the new score leads to another outcome, decide the
+        application again.
 
-        For an answered correction, the API returns 400 `E3004`. It also returns this error for `corrected` while a
-        proposed decision waits or a counteroffer is open, and after a withdrawal or an expiry.
+        If the correction is already answered, the API returns 400 `E3004`. For `corrected`, it also returns this error
+        while a proposed decision waits or a counteroffer is open, and after a withdrawal or an expiry.
         """
         return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

@@ -45,14 +45,15 @@ class ScoreViewSet(ApiViewSet):
     def score(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Get the score of an application.
 
-        The response has the newest score. The offer's scoring model computes a score at the submission. The model
-        computes a new score after the correction of a value that it reads, and when a reviewer scores the application
-        again. While the first score waits for reports that the offer requests, at most 24 hours, `status` is `waiting`,
+        The response has the newest score. The offer's scoring model computes a score at the submission. It computes a
+        new score after the correction of a value that it reads, and when a reviewer scores the application again. The
+        first score waits at most 24 hours for reports that the offer requests. During this time, `status` is `waiting`,
         and the result is null. Without a score, for example with `DECISIONING=off`, the API returns 404 `E4013`.
 
-        `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
-        reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score`,
-        `outcome`, and `changes`, no `reasons`, and `facts` without them.
+        `reasons` state why the score is not higher. `changes` are the changes that would have led to a better outcome.
+        If the model reads facts about the applicant's other applications (`person.…`), the applicant gets null for
+        `score`, `outcome`, and `changes`. For the applicant, `reasons` is then empty, and `facts` has no `person.…`
+        facts.
         """
         application = load_for(application_id, actor_of(request))
         scores = Score.deciding(application.pk).select_related("kept_facts")
@@ -72,8 +73,8 @@ class ScoreViewSet(ApiViewSet):
         returns 400 `E3004` while a proposed decision waits or a counteroffer is open, and after a decision, a
         withdrawal, or an expiry.
 
-        The new score replaces the earlier score, which stays stored. Reviewers decide an application that was scored
-        again.
+        The new score replaces the earlier score. The earlier score stays stored. The platform does not decide an
+        application with a second score automatically.
         """
         return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
 
@@ -103,10 +104,12 @@ class ScoreViewSet(ApiViewSet):
     def confirm(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Confirmation:
         """Confirm a value from a document.
 
-        A reviewer sends the value that a file of the application shows. The newest confirmation of a pointer applies.
+        A reviewer sends the value that a file of the application shows. If a value has several confirmations, the
+        newest applies.
 
-        The applicant can't confirm a value of their own application. Under four-eyes approval, the only reviewer of an
-        application can't confirm a value. After a decision, a withdrawal, or an expiry, the API returns 400 `E3004`.
+        The applicant can't confirm a value of their own application. Under four-eyes approval, a reviewer can't confirm
+        a value if no other account can review the application. After a decision, a withdrawal, or an expiry, the API
+        returns 400 `E3004`.
         """
         return confirm(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -117,12 +120,12 @@ class ScoreViewSet(ApiViewSet):
         The bundle is one file with the newest decision record. The verifier checks it offline. Without a decision
         record, the API returns 404.
 
-        The bundle contains the scored facts and the applicants, so no scope of an app covers it. The applicant and the
-        reviewers can download it. Readers of the lender get 403. If you download another person's bundle, the access
-        log of personal data records it.
+        The bundle contains the scored facts and the applicants. For this reason, no scope allows an app to download it.
+        The applicant and the reviewers can download it. Readers of the lender get 403. If you download another person's
+        bundle, the access log of personal data records the download.
 
-        A score can use facts about the applicant's other applications (`person.…`). The applicant's bundle then has no
-        `facts`, no such facts in `facts_opening`, and no result in `openings`.
+        A score can use facts about the applicant's other applications (`person.…`). In this case, the applicant's
+        bundle has no `facts`, no `person.…` facts in `facts_opening`, and no `person.score` in `openings`.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):

@@ -201,7 +201,8 @@ class PointsPageSerializer(serializers.ResponseSerializer):
     bin = serializers.Int32Field(help_text="The position of the bin in the definition, from 0.")
     points = serializers.Int64Field(help_text="The points of the bin.")
     baseline = serializers.Int64Field(
-        help_text="The baseline of the characteristic. Fewer points are a reason for a lower score."
+        help_text="The baseline of the characteristic. If the points are fewer, the characteristic is a reason for a "
+        "lower score."
     )
 
 
@@ -401,8 +402,8 @@ class ApplicationFactSerializer(serializers.JsonPartSerializer):
     as_of = serializers.TextField(allow_null=True, help_text="The day of the value. Null if it is missing or unknown.")
     differs_from_claim = serializers.FlagField(
         allow_null=True,
-        help_text="Whether the value differs from the applicant's claim, a number by more than 10 % of the claim. Null "
-        "without a value or a claim.",
+        help_text="Whether the value differs from the applicant's claim. A number must differ by more than 10 % of the "
+        "claim. Null if the value or the claim is missing.",
     )
 
 

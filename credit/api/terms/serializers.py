@@ -37,21 +37,24 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     terms = serializers.FreeField(
         **serializers.NULLABLE,
         shape=shapes.LOAN_TERMS_REQUEST,
-        help_text="The loan, in the form of `metadata.terms` of an approval, with at least one value. A missing amount "
-        "or term comes from the application. A missing rate is the lowest or only rate of the offer.",
+        help_text="The loan, in the form of `metadata.terms` of an approval, with at least one value. If the amount or "
+        "the term is missing, the API uses the value of the application. If the rate is missing, the API uses the "
+        "lowest or only rate of the offer.",
     )
     reasons = serializers.FreeField(
         shape=shapes.REASONS_REQUEST,
-        help_text="One to four principal reasons of the rejection at the deadline.",
+        help_text="One to four principal reasons of the rejection that follows if the counteroffer is not accepted by "
+        "its deadline.",
     )
     expires_at = MomentField(
-        help_text="The time by which the applicant must accept. Its date (UTC) is after today, and at most 90 days "
-        "from today. The time must not be after the beginning of a fixed `first_payment_on`."
+        help_text="The time by which the applicant must accept. The date (UTC) must be after today, and at most 90 "
+        "days from today. If `first_payment_on` is fixed, the time must not be after the beginning of that day."
     )
     with_denial = serializers.FlagField(
         default=False,
-        help_text="Whether the counteroffer's notice also has the denial of the request and its reasons. If that "
-        "notice is delivered, the rejection at the deadline needs no other notice (12 CFR 1002.9, comment 9(a)(1)-6).",
+        help_text="Whether the counteroffer's notice also contains the denial of the requested credit, with the "
+        "reasons. If that notice is delivered, the rejection at the deadline needs no other notice (12 CFR 1002.9, "
+        "comment 9(a)(1)-6).",
     )
     report_ids = serializers.ListField(
         child=serializers.IdField(),
@@ -63,8 +66,8 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
         shape=shapes.REPORTS,
-        help_text="Reports that are not stored, in the form and under the conditions of `metadata.consumer_report` of "
-        "a decision. Null if none.",
+        help_text="Reports that the platform does not store. The form and the conditions are the same as for "
+        "`metadata.consumer_report` of a decision. Null if none.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -84,8 +87,8 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     )
     terms = serializers.FreeField(
         shape=shapes.LOAN_TERMS,
-        help_text="The loan with its cost, for a start on the day of the counteroffer. Without its cost while the "
-        "status is `proposed`, and for a line of credit.",
+        help_text="The loan, with its cost for a start on the day of the counteroffer. While the status is `proposed`, "
+        "and for a line of credit, the terms have no cost.",
     )
     terms_sha256 = serializers.TextField(
         allow_null=True,
@@ -93,7 +96,8 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     )
     reasons = serializers.FreeField(
         shape=shapes.STORED_REASONS,
-        help_text="The principal reasons of the rejection at the deadline.",
+        help_text="The principal reasons of the rejection that follows if the counteroffer is not accepted by its "
+        "deadline.",
     )
     expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
     offered_by = serializers.TextField(
@@ -234,13 +238,13 @@ class WithdrawalRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     declared_at = MomentField(
         **serializers.NULLABLE,
-        help_text="When the borrower sent the declaration. Must be between the acceptance and now. A reviewer "
-        "must send it. A borrower must omit it.",
+        help_text="When the borrower sent the declaration, between the acceptance and now. A reviewer must send this "
+        "field. A borrower must omit it.",
     )
     channel = serializers.OneOfField(
         RECORDED,
         **serializers.NULLABLE,
-        help_text="How the declaration reached the lender. A reviewer must send it. A borrower must omit it.",
+        help_text="How the declaration reached the lender. A reviewer must send this field. A borrower must omit it.",
     )
 
 
@@ -251,10 +255,13 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="When the borrowers were informed of the right (UTC). Null if they were not."
     )
     complete_since = serializers.DateTimeField(
-        allow_null=True, help_text="When the borrowers had all terms and information (UTC). Null if they do not yet."
+        allow_null=True,
+        help_text="When the borrowers had all terms and information (UTC). Null while an item is missing.",
     )
     period_ends_at = serializers.DateTimeField(
-        allow_null=True, help_text="The time before which a declaration must be sent (UTC). Null if there is no end."
+        allow_null=True,
+        help_text="The end of the withdrawal period (UTC). A declaration must be sent before this time. Null if the "
+        "period has no end.",
     )
     declared_at = serializers.DateTimeField(
         allow_null=True, help_text="When a borrower sent the declaration (UTC). Null before then."
@@ -283,7 +290,9 @@ class FormQuery(serializers.QuerySerializer):
     """The language of a form."""
 
     language = serializers.OneOfField(
-        dict(settings.LANGUAGES), default=None, help_text="The language of the form. Default: the applicant's, or `en`."
+        dict(settings.LANGUAGES),
+        default=None,
+        help_text="The language of the form. Default: the applicant's language, otherwise `en`.",
     )
 
 
@@ -299,13 +308,14 @@ class OfferFormQuery(FormQuery):
         max_value=AMOUNT_MAX_CENTS,
         default=None,
         help_text="The amount, in the currency's minor unit. Default for a loan: the example's amount. Default for a "
-        "line of credit: a ceiling of 1,500 euros or, if that ceiling can't be assumed, the example's amount.",
+        "line of credit: an assumed limit of 1,500 euros. If the form can't assume this limit, the example's amount.",
     )
     term_months = serializers.QueryInt64Field(
         min_value=1,
         max_value=TERM_MAX_MONTHS,
         default=None,
-        help_text="The duration in months. Default: the example's. For a line of credit, the API returns 400 `E1001`.",
+        help_text="The duration in months. Default: the example's duration. If you send it for a line of credit, the "
+        "API returns 400 `E1001`.",
     )
 
 
@@ -329,9 +339,9 @@ class OfferFormSerializer(serializers.ResponseSerializer):
     language = serializers.TextField(help_text="The language of the form.")
     terms = serializers.FreeField(
         shape=shapes.LOAN_TERMS,
-        help_text="The credit that the form is about, with its figures, without `application_id` and `kind`. For a "
-        "line of credit, also without the fields from `payment_cents` to `amount_financed_cents`. `amount_cents` is "
-        "null if the form assumes a ceiling.",
+        help_text="The credit that the form describes, with its figures. The object has no `application_id` and no "
+        "`kind`. For a line of credit, it also has none of the fields from `payment_cents` to `amount_financed_cents`. "
+        "If the form assumes a limit of the credit, `amount_cents` is null.",
     )
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = InstalmentSerializer(many=True, help_text="All payments, in order. Empty for a line of credit.")

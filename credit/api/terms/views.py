@@ -94,9 +94,10 @@ class CounterofferViewSet(ApiViewSet):
         status.
 
         `GET …/acceptance` returns the counteroffer to the applicant. The acceptance of the counteroffer approves the
-        application. If the counteroffer is still open at its deadline, the application is rejected with these reasons,
-        but not before an open request for reconsideration is answered. Under four-eyes approval, the first request
-        proposes the counteroffer. The same request by a second reviewer creates it.
+        application. If the counteroffer is still open at its deadline, the application is rejected with the `reasons`
+        of the counteroffer. While a request for reconsideration is open, the application is not rejected. Under
+        four-eyes approval, the first request proposes the counteroffer. The same request by a second reviewer creates
+        it.
         """
         actor = actor_of(request)
         change: dict[str, Any] = {"changed_by": actor.name, "reason": None, "metadata": body}
@@ -148,10 +149,10 @@ class AgreementViewSet(ApiViewSet):
         The agreement exists once a loan or a line of credit is accepted. Before then, and for an approval without
         terms, the API returns 404. With `Accept: text/html`, it returns a page to print.
 
-        The agreement has the lender, the borrower, and the terms. It also has the decision and the acceptance, each
-        with its record and inclusion proof if the operator has set `ANCHOR_DECISIONS`. A loan also has its schedule and
-        the figures of 12 CFR 1026.18. If the record of the decision has a score, the operation also requires
-        `score:read`.
+        The agreement has the lender, the borrower, and the terms. It also has the decision and the acceptance. If the
+        operator has set `ANCHOR_DECISIONS`, both have a record and an inclusion proof. For a loan, the agreement also
+        has the schedule and the figures of 12 CFR 1026.18. If the record of the decision has a score, the operation
+        also requires `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.includes_score and not request.auth.carries("score:read"):
@@ -227,9 +228,9 @@ class PrecontractViewSet(ApiViewSet):
 
         The form is about the terms of the open counteroffer or of the approval. The API also returns the form of an
         approval that was withdrawn or expired. The API creates one form for each combination of terms and language.
-        When the applicant first gets a form, the API stores `provided_at`. When the applicant gets the first form of
-        terms that can be accepted, the API also mails a link to the other borrowers. Send the `sha256` of the form as
-        the `precontract_sha256` of the acceptance.
+        When the applicant first gets a form, the API stores `provided_at`. If the terms can be accepted, the API also
+        mails a link to the other borrowers when the applicant first gets a form of these terms. Send the `sha256` of
+        the form as the `precontract_sha256` of the acceptance.
         """
         actor, now = actor_of(request), timezone.now()
         application = load_for(application_id, actor)
