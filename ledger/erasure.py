@@ -5,7 +5,7 @@ from ledger.models import Entry
 
 
 def erase_metadata(user_id: str | int, *, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of erasure steps
-    """Delete the nonce and the metadata of all entries of a user. Idempotent. Entries permit no other change.
+    """Delete the nonce and the metadata of all entries of a user. Idempotent.
 
     The tree retains the report's hash and the commitment. So every proof stays valid.
     """

@@ -1,8 +1,8 @@
 """The Merkle tree of RFC 6962 section 2.1 (the same as RFC 9162 section 2.1) with SHA-256.
 
-This module contains only arithmetic and hashing, without a database, Django, or HTTP. A proof is first planned as
-half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`). The second step splits each range into complete
-subtrees (`complete_nodes`). The caller then loads the hashes of the subtrees, and `fold` combines them.
+This module contains only arithmetic and hashing. The first step of a proof computes half-open ranges of entries
+(`inclusion_ranges`, `consistency_ranges`). The second step splits each range into complete subtrees (`complete_nodes`).
+The caller then loads the hashes of the subtrees, and `fold` combines them.
 
 An *index* numbers entries from 0. A *level* is the number of a row of the tree: 0 for the leaves, and higher toward the
 root. A *node* is `(level, index within the level)`, and covers entries `index << level` to `(index + 1) << level`.

@@ -1,8 +1,8 @@
 """Sealing of blocks. Only this code appends to the log, with one transaction per block.
 
 The transaction locks the log, reads the head, writes entries, tiles, and the signed block, and commits. The statements
-require an unchanged head, and the expected width of each tile. So two processes could not sign two histories, even
-without the lock.
+require an unchanged head, and the expected width of each tile. So even without the lock, the log can't get two
+histories.
 
 Other blocks wait for the lock, so the transaction needs only two round trips and the commit. It does not look up
 duplicates first. If the database rejects a duplicate, the block is sealed again after a look-up.

@@ -3,7 +3,7 @@
 The first key encrypts, all keys decrypt. docs/operate/keys.md describes how to replace a key while several processes
 run.
 
-A value has one of two forms:
+A stored value has one of two forms:
 
 - Bound: AES-256-GCM. The associated data is the value's place: table, column, and primary key. A value that SQL copied
   to another place can't be decrypted.

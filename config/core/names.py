@@ -65,10 +65,9 @@ _RA_YAPHALA = "\u09b0\u200d\u09cd\u09af"  # Bengali RA, JOINER, VIRAMA, YA: the 
 def clean_words(text: str) -> str:
     """Normalize a personal name, address line, or title, with one space for each run of white space.
 
-    Letters of every script are accepted. Joiners are accepted where RFC 5892 (CONTEXTJ) allows them, as in Persian and
-    Sinhala names. A joiner without an effect is removed if it follows a letter of a script with joiners. A zero-width
-    space is removed in a script without spaces. Raises ValueError, with the reason, for a blank text, and for line
-    breaks, control, and bidirectional characters.
+    Letters of every script, variation selectors, and joiners that RFC 5892 (CONTEXTJ) allows are accepted. Joiners and
+    zero-width spaces that keyboards insert without a visible effect are removed. Raises ValueError, with the reason,
+    for a blank text, and for line breaks, control, and bidirectional characters.
     """
     kept: list[str] = []
     for position, character in enumerate(text):

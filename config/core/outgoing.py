@@ -1,8 +1,8 @@
 """HTTP requests to other servers. One deadline applies to each request and its response.
 
 The library `requests` limits each wait, but not the sum of all waits, so a server that sends single bytes could block a
-thread forever. Here, the sockets of the connection pool check the limits of the current exchange before each operation.
-Redirects, proxies, cookies, and log-ins from the environment are ignored.
+thread forever. In this module, each socket checks the limits of the current exchange before each operation. Redirects,
+proxies, cookies, and log-ins from the environment are ignored.
 """
 
 import re
