@@ -14,13 +14,13 @@ from config.core.json_text import render_json
 
 View = Callable[..., HttpResponse]
 
-# drf-spectacular modifies objects that all views share, so concurrent generation fails.
+# Generation modifies objects that all views share, so only one thread may generate a document.
 _writing = Lock()
 _written: dict[str, bytes] = {}
 
 
 def document_bytes(urlconf: str) -> bytes:
-    """Return the OpenAPI document of the service with this `urlconf`. Each process generates the document once."""
+    """Return the OpenAPI document of the service with this `urlconf`. The result is cached."""
     from drf_spectacular.generators import SchemaGenerator
 
     with _writing:
@@ -42,7 +42,7 @@ class OpenapiViewSet(ApiViewSet):
 
 
 def reading(view: View) -> View:
-    """Reject all methods except for GET, HEAD, and OPTIONS."""
+    """Reject all methods except GET, HEAD, and OPTIONS."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:

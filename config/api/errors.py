@@ -17,7 +17,7 @@ from config.core.media_types import prefers
 
 logger = logging.getLogger("platform.errors")
 
-# REST framework's own errors are replaced with errors of the API.
+# This maps the status of REST framework's errors to errors of the API.
 _BY_STATUS: dict[int, type[errors.ApiError]] = {
     error_class.status: error_class
     for error_class in (errors.NotFound, errors.MethodNotAllowed, errors.NotAcceptable, errors.UnsupportedMediaType)
@@ -42,7 +42,7 @@ def as_api_error(error: Exception) -> errors.ApiError:
 
 
 def log_unhandled(**_signal: Any) -> None:
-    """Log the current exception of a page or of code outside a view."""
+    """Log the current exception of a page, or of code outside of a view."""
     error = sys.exc_info()[1]
     logger.error("unhandled %s", type(error).__name__, exc_info=error)
 
@@ -54,8 +54,8 @@ def render_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
     """Respond to a path that no route matches (`handler404`).
 
-    A browser is redirected if the path exists with a final slash or without it. An API client gets a message that
-    mentions a superfluous slash. The message does not contain the path.
+    A browser is redirected if the path exists with or without a final slash. An API client gets a message about a
+    superfluous slash. The message excludes the path.
     """
     path = request.path_info
     other = path.removesuffix("/") if path.endswith("/") else f"{path}/"
@@ -80,5 +80,5 @@ def permission_denied(_request: HttpRequest, exception: Exception | None = None)
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    """Respond to an exception of a page or outside of a view (`handler500`). `log_unhandled` logs the exception."""
+    """Respond to an exception of a page, or outside of a view (`handler500`). `log_unhandled` logs the exception."""
     return (errors.Unavailable() if is_away(sys.exception()) else errors.InternalError()).response()

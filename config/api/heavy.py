@@ -1,14 +1,14 @@
-"""Slots for heavy operations, which need more than 50 ms of CPU for their largest input.
+"""Slots for heavy operations, which can need more than 50 ms of CPU.
 
-An account has one slot across all processes, and a process has two slots. An operation acquires its slot around the
-work, after authorization and loading: `with slot(request):`. If reading a large body is the work, `@operation(when=…)`
-acquires the slot. An idempotent operation also needs `@operation()`, because its method runs in a transaction, and a
-rollback would undo the count. If no slot is free, a request waits up to WAIT_SECONDS. A waiting request occupies a
-thread, so at most WAITERS requests wait per process, one per account.
+An account has one slot across all processes, and a process has two slots. An operation acquires its slot after
+authorization and loading: `with slot(request):`. If parsing a large body is the work, `@operation(when=…)` acquires the
+slot. Idempotent operations also need `@operation()`: their method runs in a transaction, and a rollback would undo the
+count. If no slot is free, a request waits up to WAIT_SECONDS. A waiting request occupies a thread, so at most WAITERS
+requests wait per process, one per account.
 
-The account's slot is a count in the shared counter of the rate limits, in the minute in which the work began. A slot of
-the previous minute is also in use, because a request can last up to a minute. The slot of a killed process is free
-after at most 2 minutes.
+The shared counter of the rate limits stores an account's slot for the minute in which the work began. The previous
+minute also counts, because a request can last a minute. So the slot of a killed process is free after at most 2
+minutes.
 """
 
 import threading
@@ -25,8 +25,8 @@ from config.core.errors import Unavailable
 from config.core.json_bodies import BODY_MAX_BYTES
 from config.core.proxies import client_address
 
-AT_ONCE = 2  # the maximum of concurrent heavy operations in a process
-WAITERS = 4  # the maximum of waiting requests in a process, which is half of its threads
+AT_ONCE = 2  # a process runs at most this number of heavy operations
+WAITERS = 4  # half of the threads of a process
 WAIT_SECONDS, _LOOK_SECONDS = 1.0, 0.1
 RETRY_SECONDS = 1
 
@@ -40,7 +40,7 @@ _waiting_lock = threading.Lock()
 def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[Method], Method]:
     """Acquire a slot for each request for which `when` returns True.
 
-    Place this decorator above `@endpoint`, because the work includes reading the body.
+    Place this decorator above `@endpoint`, so that the slot also covers parsing the body.
     """
 
     def decorate(handle: Method) -> Method:
@@ -56,8 +56,8 @@ def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[
 
 @contextmanager
 def slot(request: Any) -> Iterator[None]:
-    """Acquire a slot while the block runs. Raises RateLimited or Unavailable if no slot is free within WAIT_SECONDS."""
-    # The slot belongs to the account with all its credentials, to a key of the ledger, or to an IP address.
+    """Acquire a slot for the block. Raises RateLimited or Unavailable if no slot is free within WAIT_SECONDS."""
+    # The slot belongs to the account, to a key of the ledger, or to an IP address.
     key = request.auth
     whom = network_of(client_address(request)) if key is None else str(key.user_id or key.label)
     with _slot_of_account(whom):
@@ -116,7 +116,7 @@ def _give_back(bucket: str, window: int) -> None:
     try:
         take(bucket, window, -1)
     except DatabaseError:
-        # The slot is released over a new connection if `config.core.deadline` closed the connection of a slow request.
+        # `config.core.deadline` may have closed the connection of a slow request, so use a new connection.
         if not connection.in_atomic_block:
             connection.close()
             with suppress(DatabaseError):

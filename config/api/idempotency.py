@@ -3,7 +3,7 @@
 Work that only uses the database runs in one transaction with the stored response:
 
 1. The API tries `pg_try_advisory_xact_lock` on (owner, key). While the first request runs, a second request with the
-   key gets 409. The lock only saves work. The unique constraint on (owner, key) prevents two executions.
+   key gets 409. The unique constraint on (owner, key) prevents two executions. The lock only avoids wasted work.
 2. The API looks up the stored response, and replays it. If the key belongs to a different request, the API raises
    IdempotencyMismatch.
 3. The work runs, and the API inserts the response. If another execution committed first, the INSERT fails. This
@@ -16,8 +16,8 @@ time, so a second request waits, and then replays the response.
 Work that calls a vendor manages its own transactions. `run_leased` first commits a claim to the key. If the process
 dies, another request can claim the key after LEASE.
 
-A response with a secret is stored encrypted. Domain errors (a forbidden transition, a missing object) are also stored.
-Errors that a retry may resolve (`ApiError.stored` is False) and unexpected exceptions are not stored.
+Responses with secrets are encrypted. Domain errors, such as a forbidden transition, are stored. Errors that a retry may
+resolve (`ApiError.stored` is False) are not stored.
 """
 
 import hashlib
@@ -40,13 +40,13 @@ from config.core.errors import ApiError
 from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
-KEEP_HOURS = 72  # the retention of a key, so that a client can retry after an outage during a weekend
-LEASE = timedelta(seconds=90)  # a key without a response is free after this time, which exceeds every request
+KEEP_HOURS = 72  # covers a client's outage on a weekend
+LEASE = timedelta(seconds=90)  # longer than any request; then another request can claim a key without a response
 
 Seal = Callable[[bytes, str], bytes]
 
-NOBODY = 0  # the account id of keys that were sent without a credential
-RESERVED = 0  # the status of a key whose request has no response yet
+NOBODY = 0  # the owner of keys in requests without a credential
+RESERVED = 0  # the status of a key without a response
 
 
 class IdempotencyMismatch(ApiError):
@@ -69,7 +69,7 @@ class Outcome:
     status: int
     body: bytes
     replayed: bool = False
-    seal: Seal | None = None  # the function that encrypts the body for its place in the database
+    seal: Seal | None = None  # encrypts the body for its place in the database
 
     def response(self) -> HttpResponse:
         content_type = "application/json" if self.body else None
@@ -79,17 +79,16 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ReservableKey:
-    """The key of a request. The key can be reserved before a response exists.
+    """The key of a request, which can be reserved before a response exists.
 
     Work that calls a vendor can't run in the transaction of its response. The work reserves the key together with its
     record (`reserve`), calls the vendor, and commits the outcome and the response together (`complete`). A concurrent
-    request with the same key loads the record (`find`). The record's state determines whether that request waits or
-    resumes the work.
+    request with the same key loads the record (`find`), and waits or resumes the work.
     """
 
     owner_id: int
     key: UUID
-    fingerprint: str  # the SHA-256 in hex of the method, the path, and the canonical JSON of the parsed body
+    fingerprint: str  # SHA-256 in hex of the method, the path, and the canonical JSON of the body
 
     @property
     def place(self) -> str:
@@ -109,7 +108,7 @@ class ReservableKey:
         return cls(NOBODY if request.auth is None else request.auth.user_id, key, digest.hexdigest())
 
     def claim(self) -> Outcome | None:
-        """Lock the key for this transaction, and return its stored response or None. Raises the errors of `stored`."""
+        """Lock the key for this transaction. Return its stored response or None. Raises the errors of `stored`."""
         if connection.vendor == "postgresql":
             name = hashlib.sha256(b"%d:%b" % (self.owner_id, self.key.bytes)).digest()
             lock = int.from_bytes(name[:8], "big", signed=True)
@@ -119,14 +118,14 @@ class ReservableKey:
         return self.stored()
 
     def stored(self) -> Outcome | None:
-        """Return the stored response or None. Raises the errors of `find`, and RequestInProgress for a reserved key."""
+        """Return the stored response or None. Raises RequestInProgress for a reserved key, and the errors of `find`."""
         match = self.find()
         if isinstance(match, str):
             raise RequestInProgress
         return match
 
     def find(self) -> Outcome | str | None:
-        """Return the stored response, the subject of a reserved key, or None if the key is free.
+        """Return the stored response, the subject of a reserved key, or None for a free key.
 
         Raises IdempotencyMismatch if the key was used for another request.
         """
@@ -135,7 +134,7 @@ class ReservableKey:
             return None
         fingerprint, status, body, created_at, permanent, subject = row
         if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
-            # The key's documented lifetime is over, so the key is free again, although its row is not pruned yet.
+            # After its documented lifetime, a key is free, even if its row is not pruned yet.
             IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key, created_at=created_at).delete()
             return None
         if fingerprint != self.fingerprint:
@@ -143,7 +142,7 @@ class ReservableKey:
         return str(subject) if status == RESERVED else Outcome(status, bytes(body), replayed=True)
 
     def store(self, outcome: Outcome, **columns: Any) -> IdempotencyRecord:
-        """Store a response. Raises an IntegrityError if another execution stored a response first."""
+        """Store a response. Raises IntegrityError if another execution stored a response first."""
         record = IdempotencyRecord(
             owner_id=self.owner_id,
             key=self.key,
@@ -165,7 +164,7 @@ class ReservableKey:
 
 
 def place_of(owner_id: int, key: UUID) -> str:
-    """Return the associated data of a stored body: its owner and key. The primary key would not bind the owner."""
+    """Return the associated data for the encryption of a stored body: its owner and key."""
     return f"{IdempotencyRecord._meta.db_table}|body|{owner_id}|{key}"
 
 
@@ -174,7 +173,7 @@ def _stored_body(outcome: Outcome, owner_id: int, key: UUID) -> bytes:
 
 
 def _fingerprint_of(value: Any) -> list[str]:
-    """Return the values that represent a file in a fingerprint: the file's name, and the SHA-256 of its content."""
+    """Return the name and the SHA-256 of a file, which represent the file in a fingerprint."""
     if not isinstance(value, UploadedFile):
         raise TypeError(f"{type(value)} is not a file.")
     value.seek(0)
@@ -184,10 +183,10 @@ def _fingerprint_of(value: Any) -> list[str]:
 
 
 def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work` in a transaction, at most once per key. Return the stored bytes for every retry.
+    """Run `work` in a transaction, at most once per key. A retry gets the stored bytes.
 
-    If the database aborts `work` in a deadlock, `work` runs again. Raises IdempotencyMismatch, RequestInProgress, or an
-    error of `work` that is not stored.
+    After a deadlock, `work` runs again. Raises IdempotencyMismatch, RequestInProgress, or an error of `work` that is
+    not stored.
     """
     try:
         return retry_deadlocks(partial(_run, key, work))
@@ -200,7 +199,7 @@ def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
         if key is None or not error.stored:
             raise
         response = error.response()
-    # The work was rolled back with its transaction. A separate transaction stores its error response.
+    # A separate transaction stores the error, because the transaction of `work` was rolled back.
     return run_once(key, lambda: Outcome(response.status_code, response.content))
 
 
@@ -242,7 +241,7 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
         raise
     body = _stored_body(outcome, key.owner_id, key.key)
     answer = {"status": outcome.status, "body": body, "created_at": timezone.now()}
-    if not own.update(**answer):  # `work` deleted the account's records, or another request acquired the lease
+    if not own.update(**answer):  # `work` deleted the account's records, or another request claimed the key
         return run_once(key, lambda: outcome)
     return outcome
 
@@ -261,13 +260,13 @@ def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
 
 
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
-    """Store the response of a reserved key, in the transaction of the outcome. A stored response is not replaced."""
+    """Store the response of a reserved key in the transaction of the outcome. An existing response is not replaced."""
     IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
         status=outcome.status, body=_stored_body(outcome, owner_id, key)
     )
 
 
 def stored_outcome(owner_id: int, key: UUID) -> Outcome | None:
-    """Return the stored response of a key, or None. This does not compare the request's fingerprint."""
+    """Return the stored response of a key, or None. The request's fingerprint is not compared."""
     record = IdempotencyRecord.objects.filter(owner_id=owner_id, key=key).exclude(status=RESERVED).first()
     return None if record is None else Outcome(record.status, bytes(record.body), replayed=True)

@@ -1,4 +1,4 @@
-"""Middleware for every request: HTTPS, the host, the format of errors, unread bodies, and chunked bodies."""
+"""Middleware for every request: HTTPS, the host, the format of errors, and unread or chunked bodies."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -25,7 +25,7 @@ _HEALTH_PATHS = {"/health", "/v1/health"}
 
 
 class TransportMiddleware:
-    """Rejects plain HTTP in production, and unknown hosts, without a redirect. Adds the Content-Security-Policy."""
+    """Rejects unknown hosts and, in production, plain HTTP. Adds the Content-Security-Policy."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -45,15 +45,14 @@ class TransportMiddleware:
             for write in declared("error_forms"):
                 write(request, response)
         if "ETag" in response.headers and "HTTP_IF_NONE_MATCH" in request.META:
-            # A static file is a FileResponse, which Django accepts and its type stubs do not.
+            # Django accepts a FileResponse here, but its type stubs do not.
             any_response: Any = response
             etag = response.headers["ETag"]
             response = get_conditional_response(request, etag=etag, response=any_response) or response
         if isinstance(response, HttpResponse):
             response.headers.setdefault("Content-Length", str(len(response.content)))
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
-            # This reads the rest of a rejected body. If the server closed the connection earlier, the
-            # response of the proxy would be 502.
+            # Read the rest of a rejected body. Otherwise, the proxy would respond with 502.
             with suppress(OSError):
                 while request.read(65_536):
                     pass
@@ -61,7 +60,7 @@ class TransportMiddleware:
 
 
 def _write_as_problem(response: HttpResponse) -> None:
-    """Convert an error to RFC 9457 for a caller that accepts the format. Stored responses are also converted here."""
+    """Convert an error, which may be a stored response, to RFC 9457."""
     if response.headers.get("Content-Type") == "application/json":
         body = orjson.loads(response.content)
         if isinstance(body, dict) and "code" in body and "message" in body:
@@ -81,14 +80,14 @@ def check_transport(request: HttpRequest) -> None:
     except ValueError as error:
         raise InvalidHost from error
     if own_host not in {"", host}:
-        # The host of a target in absolute form has precedence over the `Host` header (RFC 9112, 3.2.2).
+        # The host in an absolute request target has precedence over the `Host` header (RFC 9112, 3.2.2).
         raise InvalidHost
     if not _LENGTH.fullmatch(meta.get("CONTENT_LENGTH") or "0"):
         raise MalformedJSON("`Content-Length` must be a number of bytes.")
     if host is None and request.path_info in _HEALTH_PATHS and meta.get("SERVER_PROTOCOL") == "HTTP/1.0":
-        meta["HTTP_HOST"] = urlsplit(settings.HOST_ROOT).netloc  # load balancers send no `Host`
+        meta["HTTP_HOST"] = urlsplit(settings.HOST_ROOT).netloc  # health checks of load balancers send no `Host`
         return
-    # HTTP/1.1 requires the header; gunicorn accepts requests without it.
+    # HTTP/1.1 requires the header, but gunicorn accepts requests without the header.
     if host is None and "gunicorn.socket" in meta and meta.get("SERVER_PROTOCOL") == "HTTP/1.1":
         raise InvalidHost
     try:
@@ -98,7 +97,7 @@ def check_transport(request: HttpRequest) -> None:
 
 
 def is_https(request: HttpRequest) -> bool:
-    """Check whether the caller used HTTPS, either directly or according to an unambiguous header of a trusted proxy."""
+    """Check whether the caller used HTTPS, according to the connection or to the headers of a trusted proxy."""
     meta = request.META
     if meta.get("wsgi.url_scheme") == "https":
         return True
@@ -113,7 +112,7 @@ Application = Callable[..., Iterable[bytes]]
 
 
 class ChunkedBodies:
-    """A WSGI application that reads a chunked body, up to a limit, and sets `CONTENT_LENGTH` for the wrapped one."""
+    """A WSGI application that reads a chunked body, up to a limit, and then sets `CONTENT_LENGTH`."""
 
     def __init__(self, application: Application, *, limit: int) -> None:
         self._application = application
@@ -125,6 +124,6 @@ class ChunkedBodies:
                 body = environ["wsgi.input"].read(self._limit + 1)
                 length = len(body)
             except Exception:  # noqa: BLE001  each server has errors of its own for malformed chunks
-                body, length = b"", 1  # a body shorter than its length is rejected as truncated
+                body, length = b"", 1  # this length rejects the body as truncated
             environ["wsgi.input"], environ["CONTENT_LENGTH"] = BytesIO(body), str(length)
         return self._application(environ, start_response)

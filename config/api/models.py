@@ -7,12 +7,12 @@ from config.core.ids import uuid7
 class IdempotencyRecord(models.Model):
     """A request with an Idempotency-Key, and the exact bytes of its response.
 
-    A request that calls a vendor first reserves its key. Until the request has a response, `status` is 0, and `subject`
-    is the id of the record with which the work can resume.
+    A request that calls a vendor first reserves its key. Without a response, `status` is 0, and `subject` is the ID of
+    the record that the work creates.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    # The owner is the account instead of the credential, so that a retry can use a rotated API key.
+    # An account can retry with a rotated API key, so the owner is the account.
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, db_index=False, related_name="+")
     key = models.UUIDField()
     fingerprint = models.CharField(max_length=64, help_text="SHA-256 of method, path and canonical body, in hex.")

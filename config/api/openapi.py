@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, generated from the declarations that the endpoints enforce.
 
 drf-spectacular calls `EndpointSchema` for each endpoint. Every value comes from the `Endpoint` declaration, so the
-document matches the code. Each operation lists every status that it returns, with the error codes of each status.
+document matches the code.
 """
 
 import json
@@ -68,7 +68,7 @@ def _answers(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _share(result: dict[str, Any]) -> None:
-    """Copy an example to each response without a recorded example, from another operation with the same schema."""
+    """Give responses without a recorded example the example of another operation with the same schema."""
     operations = [item for path in result["paths"].values() for item in path.values()]
     answers = [content for operation in operations for _, content in _answers(operation)]
     known = {
@@ -82,8 +82,8 @@ def _share(result: dict[str, Any]) -> None:
             content.setdefault("example", known[schema])
 
 
-# Default descriptions by name, for fields and parameters without a `help_text`. If a parameter's name is ambiguous, its
-# key begins with the preceding part of the path.
+# Default descriptions of fields and parameters without a `help_text`. If a name is ambiguous, its key also contains the
+# preceding part of the path.
 _OURS = json.loads(Path(__file__).with_name("openapi.json").read_text())
 MEMBERS: dict[str, str] = _OURS["members"]
 PARAMETERS: dict[str, str] = _OURS["parameters"]
@@ -94,7 +94,7 @@ def describe_members(schema: dict[str, Any]) -> None:
         text = MEMBERS.get(name)
         if text is None or "description" in member:
             continue
-        if "$ref" in member:  # drf-spectacular writes a reference with a description in this form
+        if "$ref" in member:  # drf-spectacular combines a reference with a description in this form
             member["allOf"] = [{"$ref": member.pop("$ref")}]
         member["description"] = text
 
@@ -116,7 +116,7 @@ _UNCOUNTED = frozenset({
     "auth", "oauth", "identity", "kyc", "bankdata", "staging", "health", "metadata", "catalogue", "discovery", "set",
     "openapi",
 })  # fmt: skip
-# The last word of an operation's id in place of REST framework's name. Generated clients use these names.
+# Generated clients use these verbs at the end of an operation's ID.
 _VERBS = {"update": "change", "partial_update": "change", "destroy": "remove"}
 _FORM = "application/x-www-form-urlencoded"
 _REF = "#/components/schemas/"
@@ -165,7 +165,7 @@ class EndpointSchema(AutoSchema):
         return cast("Endpoint", self.method_handler.endpoint)
 
     def get_operation_id(self) -> str:
-        """Return an id such as `applications_create`: the view's resource in the plural, and the action."""
+        """Return an ID such as `applications_create`: the view's resource in the plural, and the action."""
         words = _WORD_ENDS.sub("_", type(self.view).__name__.removesuffix("ViewSet")).lower()
         plural = words if words.rpartition("_")[2] in _UNCOUNTED else f"{words}s"
         name = self.method_handler.__name__
@@ -203,14 +203,14 @@ class EndpointSchema(AutoSchema):
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_extensions(self) -> dict[str, Any]:
-        """Return the required scope as `x-scope`. Another package generates the OAuth security requirements from it."""
+        """Return the required scope as `x-scope`. Another package generates OAuth security requirements from it."""
         access = self.declared.access
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 
     def map_parsers(self) -> list[str]:
         """Return the media types of the body.
 
-        If the endpoint accepts forms, only forms are returned, so that a generated client sends one media type.
+        If the endpoint accepts forms, return only forms, so that a generated client sends only one media type.
         """
         known: list[str] = super().map_parsers()
         return [_FORM] if _FORM in known else known
@@ -227,14 +227,13 @@ class EndpointSchema(AutoSchema):
                 "A UUID. If a request succeeds, a retry with the same key and request returns the same response until "
                 "the key expires."
             )
-            # The schema omits the format `uuid`, because generated Python would pass a UUID object to the header, which
-            # requires a string.
+            # With the format `uuid`, generated Python would pass a UUID object to the header, which requires a string.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
             parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=meaning))
         return parameters
 
     def get_response_serializers(self) -> Any:
-        """Return the responses of the operation. drf-spectacular calls this again for each status."""
+        """Return the responses of the operation. drf-spectacular calls this method again for each status."""
         operation = (self.method_handler, self.method)
         if self._responses[0] != operation:
             self._responses = (operation, self._response_serializers())
@@ -242,7 +241,7 @@ class EndpointSchema(AutoSchema):
 
     def _response_serializers(self) -> dict[Any, Any]:
         declared, view = self.declared, cast("Any", self.view)
-        view.pagination_class = None  # the declared schema describes the complete response
+        view.pagination_class = None  # prevents a generated schema for pages
         media_types = [
             renderer.media_type
             for renderer in getattr(self.method_handler, "renderer_classes", type(view).renderer_classes)
@@ -252,7 +251,7 @@ class EndpointSchema(AutoSchema):
             is_text = media_types[0].startswith("text/")
             answer = OpenApiTypes.STR if is_text else OpenApiTypes.BINARY
         success = OpenApiResponse(answer, description="Success.")
-        # The schema of a JSON response is declared. For any other content type, the schema is a string.
+        # Only JSON responses have the declared schema. Other content types are strings.
         text = success if declared.answer is None else OpenApiResponse(OpenApiTypes.STR, description="Success.")
         responses: dict[Any, Any] = {
             (declared.status, item): success if item == "application/json" else text for item in media_types
@@ -297,7 +296,7 @@ def _error_codes(urlconf: str) -> dict[str, Any]:
     return {"type": "string", "enum": sorted(errors_by_code), "description": text + "\n".join(lines)}
 
 
-# The reference displays the tags in the order in which an integration uses them. Other tags follow by name.
+# The reference shows the tags in the order of an integration, and other tags by name.
 _ORDER = (
     "identity", "accounts", "api-keys", "oauth", "providers", "provider-offers", "applications", "kyc",
     "bankdata", "scoring", "payments", "wallet", "claims", "staging", "webhooks", "requests", "ucp", "record-keys",
@@ -316,7 +315,7 @@ def _tags(urlconf: str) -> list[dict[str, str]]:
 
 
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
-    """Add the parts that drf-spectacular can't generate: errors, tags, credentials, samples, and the server's URL."""
+    """Add errors, tags, credentials, samples, and the server's URL, which drf-spectacular can't generate."""
     urlconf = generator.urlconf or settings.ROOT_URLCONF
     components = result["components"]
     schemas = components["schemas"]
@@ -335,15 +334,14 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     for schema in components["schemas"].values():
         describe_members(schema)
         for member in schema.get("properties", {}).values():
-            member.pop("x-spec-enum-id", None)  # internal to drf-spectacular
-            # A default is moved to the description, because client generators treat a field with a default as always
-            # present.
+            member.pop("x-spec-enum-id", None)
+            # Client generators treat a field with a default as always present, so move the default to the description.
             default = member.pop("default", None)
             if default is not None:
                 text = f"Default: {json.dumps(default)}."
                 member["description"] = f"{member['description']} {text}" if "description" in member else text
             if {} in member.get("oneOf", ()):
-                del member["oneOf"]  # a value of any type includes null, so `oneOf` with null would match null twice
+                del member["oneOf"]  # a value of any type already includes null
     examples: dict[str, Any] = json.loads(beside.with_name("examples.json").read_text())
     add_examples(result, examples)
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT

@@ -1,11 +1,10 @@
 """Pagination of lists by `limit` and `offset`, with responses of at most ANSWER_MAX_BYTES (`config.core.sizes`).
 
-If the rows exceed the size limit, the response has fewer rows. A page then has `has_more: true`. The specification's
-plain arrays have no such field, so their response has the header `X-Truncated: true`. In both cases, the next page
-begins at `offset` plus the number of returned rows.
+Rows above the size limit are omitted. A page then has `has_more: true`. A plain array of the specification has the
+header `X-Truncated: true` instead. In both cases, the next page begins at `offset` plus the number of returned rows.
 
-Rows above the limit are not loaded. If rows may be long, the database first returns their sizes. `fitting` measures
-loaded rows again during rendering, because a string may be longer in JSON than in its column.
+Rows above the limit are not loaded: the database first returns the sizes of long rows. `fitting` also measures the
+rendered rows, because a string may be longer in JSON.
 """
 
 from collections.abc import Iterable
@@ -20,18 +19,18 @@ from config.api.serializers import PageSerializer, ResponseSerializer
 from config.core.json_text import render_json
 from config.core.sizes import ROWS_MAX_BYTES, number_that_fits, weight_of
 
-_CHUNK_ROWS = 10  # the number of rows in memory, because parsed documents need 10 times their size
+_CHUNK_ROWS = 10  # a parsed document needs 10 times its size in memory
 
 
 class Shown(NamedTuple):
-    """The rendered rows of a response. `is_cut` is True if the size limit excluded further rows."""
+    """The rendered rows of a response. `is_cut` is True if rows were omitted."""
 
     rows: list[orjson.Fragment]
     is_cut: bool
 
 
 def fitting(answers: Iterable[dict[str, Any]]) -> Shown:
-    """Render rows up to the size limit, and at least the first row."""
+    """Render rows up to the size limit, but at least the first row."""
     rendered: list[orjson.Fragment] = []
     room = ROWS_MAX_BYTES
     for answer in answers:
@@ -48,7 +47,7 @@ def truncated_header(*, is_cut: bool) -> dict[str, str]:
 
 
 class FittingPagination(BasePagination):
-    """Pages of an ordered queryset by `limit` and `offset`, up to the size limit; all rows without `limit`."""
+    """Pages of an ordered queryset by `limit` and `offset`, up to the size limit. Without `limit`, all rows."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:  # noqa: ARG002
         """Return the page's rows, rendered by the response serializer that the endpoint declares."""
@@ -58,7 +57,7 @@ class FittingPagination(BasePagination):
         bounds = slice(self.offset, None if limit is None else self.offset + limit)
         page: Any = queryset[bounds]
         if self.offset:
-            # The subquery reads ids from an index only, so an offset skips index entries instead of rows.
+            # The subquery reads only an index, so an offset does not load the skipped rows.
             page = queryset.filter(pk__in=queryset.values("pk")[bounds])
         sizes: list[int] = []
         if limit is not None and limit > row.unweighed:
@@ -67,7 +66,7 @@ class FittingPagination(BasePagination):
         if limit is None or sizes:
             page = page.iterator(chunk_size=_CHUNK_ROWS)
         rows, is_full = fitting(map(row.represent, page))
-        number = len(sizes) or len(rows)  # the known number of rows of this page
+        number = len(sizes) or len(rows)
         self.is_cut = is_full or len(rows) < number
         if self.is_object:
             is_last = (limit is None or number < limit) and (number or not self.offset) and (sizes or not is_full)
@@ -76,7 +75,7 @@ class FittingPagination(BasePagination):
 
     @property
     def is_object(self) -> bool:
-        """Check whether the response is an object with a field for the rows. Otherwise it is a plain array."""
+        """Check whether the response is an object with a field for the rows, or a plain array."""
         return isinstance(self.answer, type)
 
     def get_paginated_response(self, data: Any) -> Response:

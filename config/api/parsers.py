@@ -7,11 +7,11 @@ from config.core.json_bodies import BODY_MAX_BYTES, MEMBERS_MAX, parse_json, rea
 
 
 class StrictJSONParser(BaseParser):
-    """A strict JSON parser. An endpoint with different limits uses a subclass."""
+    """A strict JSON parser. Endpoints with other limits use a subclass."""
 
     media_type = "application/json"
     max_bytes = BODY_MAX_BYTES
-    members_max = MEMBERS_MAX  # the limit applies to the document as a whole
+    members_max = MEMBERS_MAX
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
         request = parser_context["request"]

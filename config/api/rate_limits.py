@@ -1,9 +1,8 @@
-"""Rate limits, counted across all workers without a database write per request.
+"""Rate limits across all workers without a database write per request.
 
 A worker reserves permits from the shared counter in batches. The first batch is one permit. Each later batch is twice
-as large, up to LOT_MAX, and at most 1/32 of the permits that remain in the window. The sum of all batches never exceeds
-the limit, so the limit is exact for any number of workers. A worker's unused permits expire at the end of the minute,
-so batches shrink when few permits remain.
+as large, up to LOT_MAX, and at most 1/32 of the remaining permits. The sum of all batches never exceeds the limit, so
+the limit is exact. A worker's unused permits expire at the end of the minute.
 
 Limits with a window longer than a minute reserve each permit separately (`consume_singly`).
 """
@@ -30,19 +29,19 @@ from config.core.proxies import client_address
 logger = logging.getLogger("platform.rate_limits")
 
 WINDOW_SECONDS = 60
-# Windows in seconds. `login_failure` limits an IP address, so that the address can't exhaust `login_name`, which would
-# lock out the account.
+# Windows in seconds. `login_failure` limits an IP address, so that the address can't use up `login_name` and lock out
+# the account.
 _LONG_WINDOWS_SECONDS = {
     "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "mail_account": 3600,
     "new_account": 3600,
 }  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32
-# An IPv6 subscriber has many addresses: a household has a /64, and a company site has a /48.
+# An IPv6 household has a /64 network, and a company site has a /48 network.
 _NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
-_KEPT_BUCKETS = 10_000  # a worker with more buckets first drops older windows
-_BUCKET_MAX_LENGTH = 160  # the length of the column `bucket`
+_KEPT_BUCKETS = 10_000  # a worker with more counters discards all counters
+_BUCKET_MAX_LENGTH = 160  # the length of the database column
 
 
 class RateLimited(ApiError):
@@ -64,7 +63,7 @@ _lock = threading.Lock()
 
 
 def forget_lots() -> None:
-    """Discard this process's permits, so that a test starts from the shared counters."""
+    """Discard this process's permits. Tests call this function."""
     with _lock:
         _lots.clear()
 
@@ -72,7 +71,7 @@ def forget_lots() -> None:
 def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None = None) -> None:
     """Consume permits of a limit per minute (a key of `settings.RATE_LIMITS`). Raises RateLimited.
 
-    If fewer than `permits` remain, this consumes none.
+    If fewer than `permits` remain, no permits are consumed.
     """
     limit = settings.RATE_LIMITS[limit_name]
     if limit is None:
@@ -89,7 +88,7 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
             return
         size = max(lot.size, permits - lot.left)
         exhausted = lot.exhausted
-    # The round trip occurs outside of the lock, so that this worker's other requests do not wait for it.
+    # Release the lock during the round trip, so that this worker's other requests can continue.
     if not exhausted:
         used = take(_bucket(limit_name, whom), window, size)
         granted = max(0, min(size, limit - (used - size)))
@@ -104,14 +103,14 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
 
 
 def network_of(address: str, bits: int = _NETWORK_BITS) -> str:
-    """Return an IPv6 address's network of `bits` bits. Returns any other text, such as an IPv4 address, unchanged."""
+    """Return the network of an IPv6 address with a prefix of `bits` bits. Return other text unchanged."""
     try:
         parsed_address = ip_address(address.partition("%")[0])
     except ValueError:
         return address
     if isinstance(parsed_address, IPv4Address):
         return address
-    # A dual-stack socket maps all IPv4 addresses into one /96 network.
+    # A dual-stack socket maps IPv4 addresses into a single /96 network.
     return str(parsed_address.ipv4_mapped or IPv6Network((int(parsed_address), bits), strict=False))
 
 
@@ -126,16 +125,16 @@ def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> No
 
 
 def consume_singly(limit_name: str, whom: str) -> None:
-    """Consume one permit of a limit with a window longer than a minute, in one write. Raises RateLimited."""
+    """Consume one permit of a window longer than a minute. Raises RateLimited."""
     _, refusal = try_once(limit_name, whom)
     if refusal is not None:
         raise refusal
 
 
 def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
-    """Count an attempt in a window longer than a minute. Returns the counter, and RateLimited above the limit.
+    """Count an attempt in a window longer than a minute. Return the counter, and RateLimited above the limit.
 
-    The counter's key is the window's last minute, so that the counter is not deleted before the window ends.
+    The counter's key is the window's last minute, so that pruning does not delete the counter early.
     """
     limit: int | None = settings.RATE_LIMITS[limit_name]
     if limit is None:
@@ -150,8 +149,8 @@ def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLi
 class RateLimit(BaseThrottle):
     """Consumes one permit of the endpoint's limit per request.
 
-    The permits belong to the account, across all of its credentials. Without a credential, they belong to the IP
-    address. If a partner acts on behalf of the account, the partner also consumes a permit.
+    The permits belong to the account. Without a credential, they belong to the IP address. A partner that acts on
+    behalf of the account also consumes a permit.
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
@@ -159,13 +158,13 @@ class RateLimit(BaseThrottle):
         try:
             if request.auth is None:
                 consume_by_address(declared.limit or "anonymous", request)
-            elif request.method.lower() in view.action_map:  # for other methods, REST framework then returns 405
+            elif request.method.lower() in view.action_map:  # REST framework rejects other methods with 405
                 limit = declared.limit or ("read" if is_safe else view.write_limit)
                 consume(limit, str(request.auth.user_id))
                 if request.auth.actor_id is not None:
                     consume(limit, str(request.auth.actor_id))
         except OperationalError as error:
-            # If the disk is full, reads still work, and are not counted.
+            # If the disk is full, reads continue without a limit.
             if not is_safe or not is_disk_full(error):
                 raise
         return True
@@ -187,12 +186,11 @@ def _refusal(limit_name: str, limit: int, length: int, seconds_left: int) -> Rat
 
 
 def take(bucket: str, window: int, count: int) -> int:
-    """Add `count` to the shared counter and return its new value.
+    """Add `count` to the shared counter, and return its new value.
 
-    If `REDIS_URL` is set and Redis is available, the counter is in Redis. Otherwise, it is in the database. The limit
-    also counts requests that are rolled back, because the statement commits separately. The commit does not wait for a
-    standby (`UNAWAITED`). Otherwise, an account's reads would wait at the counter while its writes wait for the
-    standby.
+    The counter is in Redis if `REDIS_URL` is set and Redis is available, otherwise in the database. The statement
+    commits separately, so the limit also counts requests that are rolled back. The commit does not wait for a standby
+    (`UNAWAITED`), because reads must not wait for a standby.
     """
     if settings.REDIS_URL:
         used = _take_from_redis(bucket, window, count)
@@ -212,7 +210,7 @@ def take(bucket: str, window: int, count: int) -> int:
 
 
 def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
-    from redis.exceptions import RedisError  # this module is loaded only if REDIS_URL is set
+    from redis.exceptions import RedisError  # only installations with REDIS_URL need this module
 
     global _redis_avoided_until  # noqa: PLW0603  one fact per process
     if time.monotonic() < _redis_avoided_until:
@@ -222,9 +220,9 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
         cache.add(name, 0, timeout=max(2 * WINDOW_SECONDS, int((window + 2) * WINDOW_SECONDS - time.time())))
         return int(cache.incr(name, count))
     except ValueError:
-        return None  # the cache was full, and evicted the key between `add` and `incr`
+        return None  # the cache evicted the key between `add` and `incr`
     except (RedisError, OSError) as error:
-        # A request waits for each attempt, which can last until its timeout.
+        # A request would wait for the timeout of Redis, so avoid Redis for a while.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
         logger.warning("Redis does not respond (%s): rate limits are counted in the database", type(error).__name__)
         return None

@@ -1,8 +1,8 @@
 """The content of the reference pages: one page per tag, and a page of all events.
 
-The content is computed from the OpenAPI document. The pages are rendered on the server, and need no script. Objects in
-responses have a separate section on each page, to which the operations link. Fields of requests are nested below their
-operation. The pages, their operations, and their fields are dictionaries for the templates.
+The content comes from the OpenAPI document. Pages are rendered on the server without a script. Objects in responses
+have a section on each page, and the operations link to this section. Fields of requests are nested below their
+operation. Templates receive dictionaries.
 """
 
 import json
@@ -16,19 +16,19 @@ from django.utils.safestring import SafeString, mark_safe
 
 from config.api.docs import document_bytes
 
-EVENTS = "events"  # the name of the page about events; no tag has this name
+EVENTS = "events"  # no tag has this name
 Content = dict[str, Any]
 _DEPTH_MAX = 6
-_LONG = 12  # an enumeration with more values is collapsed
+_LONG = 12  # longer enumerations are collapsed
 _CODE = re.compile(r"`([^`]+)`")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _LINK = re.compile(r"\[([^\]]+)\]\((/[\w./#-]*)\)")
 _ERROR = re.compile(r"(E\d{4}) (\w+)")
 _MEANING = re.compile(r"^- `(E\d{4})` (\w+) \((\d+)\): (.+)$", re.MULTILINE)
 _JSON = "application/json"
-_PHRASE = 100  # the rank increases by this number if the summary contains the query, or the path ends with it
-_NAMED = 12  # and by this number if the name or the method of an operation has every word of the query
-_EVENT = 20  # the rank of an event decreases by this number, unless its type contains the query
+_PHRASE = 100  # rank of a match in the summary, or at the end of the path
+_NAMED = 12  # rank of a match of all words in the name or the method
+_EVENT = 20  # lower rank of an event, unless its type contains the query
 _VERBS = {"post": "create add", "put": "update change", "patch": "update change", "delete": "delete remove"}
 _INT64_MAX = 2**63 - 1
 _TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
@@ -45,7 +45,7 @@ _TITLES = {
 }
 _PARTS = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
 _FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "email address"}
-# Many operations return these errors. The overview describes them once, and an operation lists only their codes.
+# Operations list only the codes of these errors. The overview describes the errors once.
 _SHARED = {
     "Every operation": ("E1009", "E1014", "E1016", "E6001", "E5000", "E5030"),
     "Operations that require a credential": (
@@ -84,13 +84,13 @@ def inline(text: str) -> SafeString:
 
 @cache
 def reference(urlconf: str) -> "Reference":
-    """Return the reference of the service with this `urlconf`. Each process computes it once."""
+    """Return the reference of the service with this `urlconf`. The result is cached."""
     return Reference(json.loads(document_bytes(urlconf)))
 
 
 class Reference:
     def __init__(self, document: dict[str, Any]) -> None:
-        self.rendered: dict[str, str] = {}  # the HTML of sections by name and frame
+        self.rendered: dict[str, str] = {}  # HTML of sections by name and frame
         self.title: str = document["info"]["title"]
         self.server: str = document["servers"][0]["url"]
         self.introduction = paragraphs(document["info"]["description"])
@@ -115,7 +115,7 @@ class Reference:
     def search(self, query: str) -> list[tuple[Content, Content]]:
         """Return the operations and events that contain every word of the query, with the best match first.
 
-        Articles do not count. An operation is usually before an event with the same words.
+        Articles are ignored. An operation usually precedes an event with the same words.
         """
         phrase = query.casefold()
         words = [word for word in phrase.split() if word not in {"a", "an", "the"}]
@@ -240,7 +240,7 @@ class Reference:
 
     def _add_object(self, name: str, objects: dict[str, list[Content]]) -> None:
         if name not in objects:
-            objects[name] = []  # ends the recursion of an object that contains itself
+            objects[name] = []  # prevents infinite recursion for an object that contains itself
             objects[name] = self._fields(self._schemas[name], objects)
 
     def _fields(
@@ -279,7 +279,7 @@ class Reference:
             "description": inline(description.partition("\n\n- ")[0].strip()),
             "values": texts,
             "has_many_values": len(texts) > _LONG,
-            "object": linked,  # the name of the object's section on the page
+            "object": linked,
             "fields": fields,
         }
 
@@ -337,7 +337,7 @@ def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_object(fields: list[Content]) -> list[Content]:
-    """Return the fields of `data.object` of an event. All other fields of an event are the same for every type."""
+    """Return the fields of an event's `data.object`. All events share the other fields."""
     for name in ("data", "object"):
         fields = next((item["fields"] for item in fields if item["name"] == name), fields)
     return fields
@@ -372,7 +372,7 @@ def _name(reference: str) -> str:
 
 
 def _name_of(schema: dict[str, Any]) -> str:
-    """Return the name of the referenced schema. The reference can be in a single `allOf`, or `oneOf` with null."""
+    """Return the name of the referenced schema, which can be in a single `allOf`, or in `oneOf` with null."""
     if "$ref" in schema:
         return _name(schema["$ref"])
     parts = [part for key in ("allOf", "oneOf", "anyOf") for part in schema.get(key, ())]

@@ -18,8 +18,8 @@ def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
     """Render all operations by tag, or the operations that contain every word of the parameter `q`.
 
     In `frame`, `name` is the service's name, which links to `home`, `icon` is a static file, `document` is the URL of
-    the OpenAPI document, and `links` are pairs `(label, URL)`. Three URLs can be empty: `errors` of the pages about
-    error codes, `try_page` of the page that can call operations, and `guides` of the documentation's search.
+    the OpenAPI document, and `links` are pairs `(label, URL)`. These URLs can be empty: `errors` (pages about error
+    codes), `try_page` (calls of operations), and `guides` (search in the documentation).
     """
     content = reference(settings.ROOT_URLCONF)
     query = request.GET.get("q", "").strip()[:QUERY_MAX]

@@ -21,12 +21,12 @@ class OrjsonRenderer(BaseRenderer):
 
 @cache
 def renderer_for(media_type: str) -> type[BaseRenderer]:
-    """Return a renderer class for a media type. The endpoint itself writes the content."""
+    """Return a renderer class for a media type that the endpoint itself renders."""
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
 
 
 class AnyAnswer(DefaultContentNegotiation):
-    """Content negotiation by RFC 9110. Among types of equal quality, the first is chosen."""
+    """Content negotiation by RFC 9110. The first of several types with equal quality wins."""
 
     def select_renderer(
         self,

@@ -1,8 +1,8 @@
 """Code samples of the OpenAPI document: a call of each operation with curl, Python, and TypeScript.
 
 The samples are in `x-codeSamples`, which Redoc displays next to an operation. Each language has a template in
-`templates/api/samples`. The values of optional query parameters are from the recorded examples. All other values
-(paths, security, examples) are from the document.
+`templates/api/samples`. The recorded examples contain the values of optional query parameters. The document contains
+all other values.
 """
 
 import json
@@ -14,9 +14,8 @@ from urllib.parse import quote, urlencode
 from django.template.loader import render_to_string
 
 JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-_LINE_MAX = 80  # a body with more characters has a line for each field
-# The value of a header in each language. The shell creates a UUID with Python, like the guides, because some machines
-# lack uuidgen.
+_LINE_MAX = 80  # a longer body has a line for each field
+# The value of a header in each language. Some machines lack uuidgen, so the shell creates a UUID with Python.
 _KEY = {"name": "X-API-Key", "shell": "$KEY", "python": 'os.environ["KEY"]', "typescript": 'process.env.KEY ?? ""'}
 _ONCE = {
     "name": "Idempotency-Key",
@@ -43,7 +42,7 @@ def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, 
 
 
 def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables of the templates. `sends`: json, form, files, or empty. `gets`: json, text, file, none."""
+    """Return the templates' variables. `sends` is json, form, files, or empty. `gets` is json, text, file, or none."""
     operation: dict[str, Any] = result["paths"][path][method]
     parameters = operation.get("parameters", ())
     for parameter in parameters:
@@ -102,7 +101,7 @@ def _object(members: list[str], media_type: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """Format a value as JSON, which is also a TypeScript literal. The JSON of a string is also a Python literal."""
+    """Format a value as JSON, which is also valid TypeScript. The JSON of a string is also valid Python."""
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -116,7 +115,7 @@ def _literal(value: Any) -> str:
 
 
 def _written(body: Any, write: Callable[[Any], str], indent: str) -> str:
-    """Format a body on one line. A long body has a line for each field."""
+    """Format a body on one line, or a long body with a line for each field."""
     short = write(body)
     if len(short) <= _LINE_MAX or not isinstance(body, dict):
         return short

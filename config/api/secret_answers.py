@@ -7,7 +7,7 @@ from config.core.encryption import is_sealed, opened, seal
 
 
 class SecretAnswer:
-    """Mixin for a response with a secret or personal data. It must be the first base class."""
+    """Mixin for a response with secret or personal data. Use the mixin as the first base class."""
 
     @classmethod
     def seal_of(cls, thing: Any) -> Seal | None:

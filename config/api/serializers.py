@@ -1,6 +1,6 @@
 """Serializers of requests, queries, and responses, which are stricter and faster than REST framework's serializers.
 
-A field accepts only its JSON type. A serializer is built once per class instead of once per request.
+A field accepts only its JSON type. A serializer is instantiated once per class.
 """
 
 import math
@@ -26,7 +26,7 @@ from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, parse_uu
 from config.core.json_text import JsonTextField, day_of, parse_rfc3339, rfc3339
 from config.core.names import clean_name, clean_words
 
-# These names are exported again, so that an app's `serializers.py` only imports this module.
+# An app's `serializers.py` imports these names from this module.
 DateField = serializers.DateField
 DateTimeField = serializers.DateTimeField
 DictField = serializers.DictField
@@ -36,7 +36,7 @@ ValidationError = serializers.ValidationError
 
 ID_MAX_LENGTH = 255
 NOTE_MAX_LENGTH = 10_000
-NULLABLE: dict[str, Any] = {"allow_null": True, "default": None}  # options of a field that can be null or absent
+NULLABLE: dict[str, Any] = {"allow_null": True, "default": None}  # a field that can be null or absent
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 _DECIMAL_MAX_LENGTH = 20
@@ -94,7 +94,7 @@ class ListField(serializers.ListField):
 
 
 class TextField(serializers.CharField):
-    """A JSON string that is stored unchanged, without trimming and normalization."""
+    """A JSON string that is stored unchanged, without trimming or normalization."""
 
     default_error_messages = {
         "invalid": "Must be a string.",
@@ -107,7 +107,7 @@ class TextField(serializers.CharField):
         super().__init__(trim_whitespace=False, allow_blank=min_length == 0, **options)
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Validate an empty string like any other string. REST framework's field would skip the validators."""
+        """Validate an empty string. REST framework's field would skip the validators."""
         return serializers.Field.run_validation(self, data)
 
     def to_internal_value(self, data: Any) -> str:
@@ -122,7 +122,7 @@ class IdField(TextField):
 
 
 class PrintableIdField(IdField):
-    """An id without control, line break, and invisible characters, for display in lists, links, and files."""
+    """An ID without control characters, line breaks, and invisible characters, for display."""
 
     default_error_messages = {"unprintable": "Must contain only printable characters."}
 
@@ -175,7 +175,7 @@ class DayField(TextField):
 
 
 class OneOfField(serializers.ChoiceField):
-    """A string from a fixed set. Any other string raises `refusal`."""
+    """A string from a fixed set. Other strings raise `refusal`."""
 
     refusal: ClassVar[type[ApiError]] = ValidationFailed
     default_error_messages = {"invalid": "Must be a string.", "invalid_choice": "Must be one of: {allowed}."}
@@ -195,14 +195,13 @@ class StatusField(OneOfField):
     refusal = InvalidStatus
 
 
-# An object with any fields, in the OpenAPI document.
 OPEN_OBJECT: dict[str, Any] = {"type": "object", "additionalProperties": True}
 
 
 class FreeField(serializers.JSONField):
     """A JSON value that is returned unchanged.
 
-    The OpenAPI document describes it with the JSON Schema `shape`. Without a shape, the field has any JSON value.
+    The OpenAPI document describes the value with the JSON Schema `shape`. Without a shape, any JSON value is valid.
     """
 
     def __init__(self, *, shape: dict[str, Any] | None = None, **options: Any) -> None:
@@ -257,7 +256,7 @@ class PageField(QueryInt64Field):
 
 
 def without_underscores(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return fields by name. A field whose name is a Python keyword is declared with an underscore, such as `from_`."""
+    """Return fields by name, without the underscore of names such as `from_`, which are Python keywords."""
     return {name.removesuffix("_"): field for name, field in fields.items()}
 
 
@@ -265,8 +264,8 @@ class RequestSerializer(serializers.Serializer[Any]):
     """Validates a JSON object. Rules over several fields belong in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
-    refuses_unknown: ClassVar[bool] = False  # True if an unknown field of a body is an error. Not for nested objects.
-    is_optional: ClassVar[bool] = False  # True if a request without a body is equivalent to `{}`
+    refuses_unknown: ClassVar[bool] = False  # True if an unknown field in a body is an error; not for nested objects
+    is_optional: ClassVar[bool] = False  # True if a request without a body means `{}`
     requires: ClassVar[Collection[str] | None] = None  # if set, other fields without a default can be null or absent
 
     def get_fields(self) -> dict[str, Any]:
@@ -279,12 +278,12 @@ class RequestSerializer(serializers.Serializer[Any]):
     @classmethod
     @cache
     def shared(cls) -> Self:
-        """Return the only instance of this class. Validation does not change the instance."""
+        """Return the only instance of this class, which validation does not change."""
         return cls()
 
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
-        """Return the present fields and the defaults. Raises ValidationFailed, or an invalid field's `refusal`."""
+        """Return the present fields and the defaults. Raises ValidationFailed, or the `refusal` of an invalid field."""
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
@@ -307,10 +306,9 @@ class RequestSerializer(serializers.Serializer[Any]):
 class QuerySerializer(RequestSerializer):
     """Validates a query string. Each known parameter may occur once.
 
-    `filterset_class` declares the filters of a list, each a `QueryFilter`. The serializer also validates the parameters
-    of the filters. The view's `filter_queryset` applies the filters to the queryset that the method returns.
-
-    `period` has the names of the parameters with the first and the last time.
+    `filterset_class` declares the filters of a list, each a `QueryFilter`. The serializer validates their values, and
+    the view's `filter_queryset` applies the filters to the queryset. `period` contains the names of the parameters with
+    the first and the last time.
     """
 
     filterset_class: ClassVar[type[django_filters.FilterSet] | None] = None
@@ -349,27 +347,27 @@ class QuerySerializer(RequestSerializer):
 class PageQuery(QuerySerializer):
     """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8."""
 
-    refuses_unknown = True  # otherwise a misspelled filter would return the whole list
+    refuses_unknown = True  # otherwise, a misspelled filter would return the whole list
 
     limit = PageField(min_value=1, max_value=100, default=20)
     offset = PageField(min_value=0, default=0)
 
 
 class QueryFilter(django_filters.Filter):
-    """A filter of a list, whose value is validated and described by the serializer field `parameter`.
+    """A filter of a list. The serializer field `parameter` validates and describes its value.
 
-    django-filter's form fields would trim a string, convert an empty string to null, and accept `+1` or Arabic digits.
+    The form fields of django-filter would trim strings, convert empty strings to null, and accept `+1` or Arabic
+    digits.
     """
 
     def __init__(self, parameter: Any, *lookup: str, **options: Any) -> None:
         super().__init__(*lookup, **options)
-        # This is a function, because a filter set copies its filters for each request, and copying a serializer field
-        # is slow.
+        # A filter set copies its filters for each request. The function avoids slow copies of the field.
         self.parameter = lambda: parameter
 
 
 def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Yield `(dotted path, message)` for each error in REST framework's nested structure."""
+    """Yield `(dotted path, message)` for each error in REST framework's nested errors."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = name == api_settings.NON_FIELD_ERRORS_KEY
@@ -381,16 +379,15 @@ def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
         yield prefix, str(detail)
 
 
-@extend_schema_serializer(many=False)  # the schema describes the complete response, even if the method is called `list`
+@extend_schema_serializer(many=False)  # the schema describes the complete response, also for `list`
 class ResponseSerializer(serializers.Serializer[Any]):
     """Describes and renders a response. A field's `source` is the name of an attribute.
 
-    Rendering each field separately would be the slowest part of a list. So the fields are compiled to one attribute
-    getter and the necessary conversions. An optional field is omitted if its attribute is missing or None.
+    Rendering each field separately is slow. So the fields are compiled to one attribute getter and the necessary
+    conversions. An optional field is omitted if its attribute is missing or None.
     """
 
-    # Pages of up to this number of rows skip the check of sizes, because a row has at most about 100 KiB of a caller's
-    # data.
+    # Small pages are not measured, because a row has at most about 100 KiB of a caller's data.
     unweighed: ClassVar[int] = 20
 
     def get_fields(self) -> dict[str, Any]:
@@ -410,7 +407,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def seal_of(cls, thing: Any) -> Callable[[bytes, str], bytes] | None:  # noqa: ARG003
-        """Return the function that encrypts the body stored under an Idempotency-Key, or None."""
+        """Return the function that encrypts the body to store under an Idempotency-Key, or None."""
         return None
 
     @classmethod
@@ -461,9 +458,10 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
 
 class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[Any]):
-    """Describes a response for a model. Fields in `Meta.fields` without a declaration are columns of `Meta.model`.
+    """Describes a response for a model.
 
-    A foreign key is represented by its column (`wallet_id`). A field without a `help_text` inherits the column's.
+    Fields in `Meta.fields` without a declaration are columns of `Meta.model`. A foreign key is represented by its
+    column (`wallet_id`). A field without a `help_text` inherits the column's.
     """
 
     serializer_choice_field = OneOfField
@@ -491,7 +489,7 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
         return fields
 
     def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[Any], dict[str, Any]]:
-        """Return the field of a column, with its type and nullability, and without the validation for requests."""
+        """Return the field of a column with its type and nullability, without the validation of requests."""
         kind, _ = super().build_standard_field(field_name, model_field)
         options = {"allowed": [value for value, _ in model_field.flatchoices]} if model_field.choices else {}
         return kind, options | ({"allow_null": True} if model_field.null else {})
@@ -503,16 +501,16 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
         keys = (field for field in model_class._meta.concrete_fields if isinstance(field, models.ForeignKey))
         key = next((key for key in keys if key.attname == field_name), None)
         if key is None:
-            # Raises, because a property needs a declared field.
+            # Only declared fields can represent properties, so this call raises an error.
             return self.build_unknown_field(field_name, model_class)
         kind, _ = self.build_standard_field(field_name, key.target_field)
         return TextField if key.related_model is get_user_model() else kind, {"allow_null": True} if key.null else {}
 
 
 class CollectionSerializer(ResponseSerializer):
-    """A complete list. It has the subclass's field of rows, and `total`. A view returns the queryset.
+    """A complete list with the subclass's field of rows, and `total`. A view returns the queryset.
 
-    A subclass declares `total` if its description must name the rows.
+    A subclass declares `total` to change its description.
     """
 
     def get_fields(self) -> dict[str, Any]:
@@ -531,7 +529,7 @@ class CollectionSerializer(ResponseSerializer):
 
 
 class PageSerializer(CollectionSerializer):
-    """A page of a list. It has the subclass's field of rows, `total`, and `has_more`."""
+    """A page of a list with the subclass's field of rows, `total`, and `has_more`."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "has_more": FlagField()}
@@ -546,7 +544,7 @@ class JsonPartSerializer(ResponseSerializer):
 
 
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
-    """Return the function that converts an attribute to JSON, or None if its values need no conversion.
+    """Return the function that converts an attribute to JSON, or None if no conversion is necessary.
 
     The function is not called for None and strings.
     """

@@ -1,4 +1,4 @@
-"""The base class of every endpoint: REST framework's viewset, which enforces the `@endpoint` declaration of a method.
+"""The base class of every endpoint: a viewset that enforces the `@endpoint` declaration of a method.
 
     class OfferViewSet(ApiViewSet):
         @endpoint(access="offers:write", body=OfferRequest, answer=Offer, status=201, idempotent=True)
@@ -48,13 +48,13 @@ class Endpoint:
     `access` is a scope or a constant of `config.core.credentials`. `body` and `query` are validated, and passed to the
     method under those names. `page` is validated, and applied to the queryset that the method returns. `answer`
     serializes the method's result (`OfferSerializer(many=True)` serializes a list). Without `answer`, the method
-    returns data for the renderer, None for an empty body, or a response. `errors` lists the method's own errors, in
-    addition to the errors that follow from the declaration. `caller_errors` lists the errors of the authentication.
-    `limit` is the name of a rate limit that replaces the default limit for reads or writes.
+    returns data for the renderer, None for an empty body, or a response. `errors` lists the method's own errors. Other
+    errors follow from the declaration. `caller_errors` lists the errors of the authentication. `limit` is the name of a
+    rate limit that replaces the default limit for reads or writes.
 
     `idempotent` endpoints accept an Idempotency-Key, and run in one transaction with the stored response. A transaction
-    must not wait for a vendor, a file, or a scanner. So a `leased` method manages its own transactions, while a lease
-    reserves the key. With `reserves_key`, the method itself reserves the key. It receives the request's
+    must not wait for a vendor, a file, or a scanner. So for such work, a `leased` method manages its own transactions,
+    and a lease reserves the key. With `reserves_key`, the method itself reserves the key. It receives the request's
     `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
 
     Options that few views need are decorators above `@endpoint`: REST framework's `parser_classes` and
@@ -80,7 +80,7 @@ class Endpoint:
 
 
 def also_answers(status: int, answer: type[ResponseSerializer] | None, description: str) -> Callable[[Method], Method]:
-    """Document another success status of a method. A method can have several."""
+    """Document another success status of a method. The decorator can be repeated."""
 
     def describe(method: Method) -> Method:
         others = getattr(method, "also_answers", {})
@@ -130,7 +130,7 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
 def _call(
     declared: Endpoint, method: Method, view: "ApiViewSet", request: ApiRequest, arguments: dict[str, Any]
 ) -> Any:
-    # Each call gets a new dictionary, because a method may modify it and be called again.
+    # A method may modify its arguments and run again, so each call gets a new dictionary.
     if declared.body is not None:
         arguments = {**arguments, "body": dict(arguments["body"])}
     result = method(view, request, **arguments)
@@ -156,7 +156,7 @@ def _outcome(declared: Endpoint, status: int, thing: Any, shown: Any) -> idempot
 
 
 def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
-    """Return the parsed body. Raises MalformedJSON if a required body is missing."""
+    """Return the parsed body. Raises MalformedJSON for a missing required body."""
     if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
         return request.data
     if body.is_optional:
@@ -166,17 +166,17 @@ def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
 
 class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or none
     pagination_class = FittingPagination
-    # Methods that change data have this rate limit by default.
     write_limit = "write"
-    query: dict[str, Any]  # the parsed query of the endpoint, without `filter_values`
+    query: dict[str, Any]  # the parsed query, without `filter_values`
     declared: Endpoint  # the declaration of the called method
-    filter_values: dict[str, Any]  # the values of the filters in the request, by name
-    ignored: Sequence[str] = ()  # the names in the query and the body that no code reads
+    filter_values: dict[str, Any]  # the values of the request's filters, by name
+    ignored: Sequence[str] = ()  # the names in the query and the body that no code uses
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Apply the declaration of the called method. An unsupported method is public if a supported method is public.
+        """Apply the declaration of the called method.
 
-        The JSON renderer, which errors need, precedes the `@renderer_classes` of the method or the view.
+        An unsupported method is public if a supported method is public. The JSON renderer, which errors need, precedes
+        the `@renderer_classes` of the method or the view.
         """
         method: Any = getattr(self, self.action_map.get(str(request.method).lower(), ""), None)
         if hasattr(method, "endpoint"):
@@ -199,7 +199,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
             super().initial(request, *args, **kwargs)
         except ApiError as refusal:
             if refusal.status == 401:
-                # An invalid credential needs a database query, so it counts as an anonymous call.
+                # Checking an invalid credential needs a database query, so the call counts as anonymous.
                 rate_limits.consume_by_address("anonymous", request)
             raise
 
@@ -209,10 +209,10 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
         return filters(self.filter_values, queryset).qs if filters and self.filter_values else queryset
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Respond to a request, add the headers for an expiring key and for ignored names, and release the request.
+        """Respond to a request, and add the headers for an expiring key and for ignored names.
 
-        REST framework's request, view, and response reference each other. With these cycles, a large body would stay in
-        memory until the garbage collector runs. The collector counts objects instead of bytes.
+        REST framework's request, view, and response reference each other. Without `del`, a large body would stay in
+        memory until the garbage collector runs.
         """
         response = super().dispatch(request, *args, **kwargs)
         expires_at = getattr(getattr(request, "auth", None), "expires_at", None)
@@ -232,7 +232,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
 
 
 def _let_go(response: Any) -> None:
-    """Discard the rendered data, because rendering creates a reference cycle in the response."""
+    """Discard the rendered data, which is part of a reference cycle in the response."""
     response.renderer_context, response.data = {}, None
 
 
