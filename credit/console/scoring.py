@@ -141,7 +141,7 @@ class ModelVersionAdmin(NamedRecords):
             **super().page_of(request, record),
             "title": record.title,
             "chip": chip(record.role or record.status),
-            "timeline": latest_first(_story(record)),
+            "timeline": latest_first(_history_entries(record)),
             **card_page(record),
             "others": list(others[:VERSIONS_SHOWN]),
             "difference_address": self.address_of("difference", record.pk),
@@ -207,7 +207,7 @@ class ModelVersionAdmin(NamedRecords):
         return [*super().actions_of(request, record), *publishing_actions(request, record)]
 
 
-def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
+def _history_entries(version: ModelVersion) -> Iterable[TimelineEntry]:
     yield TimelineEntry(at=version.created_at, title="Made", status="draft", actor=version.made_by.get_username())
     moves = list(version.history.select_related("principal", "anchor"))
     yield from history_entries(moves)

@@ -1,8 +1,7 @@
 """Write 90 days of business of a demo lender: about 200 applications, with the reviewers' decisions.
 
-The usual services write the data according to the usual rules, with times in the past. So histories, notices, clocks,
-records, and events are realistic. The random numbers are the same on every machine, and only the dates depend on the
-calendar.
+The application's own services write the data, with times in the past. So histories, notices, clocks, records, and
+events are realistic. The random numbers are the same on every machine. Only the dates differ.
 """
 
 import json
@@ -43,17 +42,17 @@ from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
-# The number of applications on each weekday, beginning with Monday.
-_A_DAY = (4, 3, 3, 3, 2, 1, 0)
+# The number of applications per day, from Monday to Sunday.
+_PER_WEEKDAY = (4, 3, 3, 3, 2, 1, 0)
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
-# After this number of days, some applications are still undecided, although the deadline has passed.
+# Some applications of this age are undecided, although the deadline has passed.
 _LATE_DAYS = 33
 
 
 def terms_of(described: dict[str, Any]) -> dict[str, Any]:
-    """Return all terms of an offer. The lenders have the same terms in words, which are also in Spanish."""
+    """Return all terms of an offer. `terms_text` and its Spanish translation are the same for all demo offers."""
     spanish = {**described["translations"]["es"], "terms_text": DATA["terms_text_es"]}
     unset = {**dict.fromkeys(Offer.TERMS), "terms_text": DATA["terms_text"], "language": "en"}
     return {**unset, **described, "translations": {"es": spanish}}
@@ -82,9 +81,9 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
         draw = Random(number)  # noqa: S311  demo data is not secret
         person = draw.randrange(len(people))
         offer = draw.choices([scored, *plain], (6, 4, 1))[0]
-        Story(number, people[person], DATA["people"][person], offer, reviewers, opened, now).run()
+        Lifecycle(number, people[person], DATA["people"][person], offer, reviewers, opened, now).run()
     ReplyTemplate.objects.bulk_create(ReplyTemplate(use=use, name=name, text=text) for use, name, text in DATA["texts"])
-    _leave_on_consoles(*reviewers, now=now)
+    _fill_consoles(*reviewers, now=now)
 
 
 def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any, moment: datetime) -> Application:
@@ -102,7 +101,7 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
 
 
 def store_upload(name: str, content: bytes, *, now: datetime) -> services.Received:
-    """Write a file as an upload does. After a rollback of the demo, the file remains, but no key can decrypt it."""
+    """Store a file like an upload. After a rollback of the demo, the file remains, but no key can decrypt it."""
     facts = {"name": name, "content_type": recognize(content), "size_bytes": len(content)}
     return services.Received(storage.store_file(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
 
@@ -118,18 +117,18 @@ def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[A
 
 
 def openings(now: datetime) -> Iterator[datetime]:
-    """Yield the times at which applications start, oldest first. Fewer applications start at the end of a week."""
+    """Yield the times at which applications are created, oldest first."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for ago in range(DAYS, -1, -1):
         day = midnight - timedelta(days=ago)
-        for place in range(_A_DAY[day.weekday()]):
+        for place in range(_PER_WEEKDAY[day.weekday()]):
             moment = day + timedelta(hours=8 + 2.5 * place, minutes=ago % 60)
             if moment < now:
                 yield moment
 
 
-class Story:
-    """The course of an application from its start until now."""
+class Lifecycle:
+    """The transitions of a demo application from its creation until now."""
 
     def __init__(
         self, number: int, consumer: Any, facts: list[str], offer: Offer, reviewers: Any, at: datetime, now: datetime
@@ -333,8 +332,8 @@ def ask_again(application: Application, at: datetime) -> None:
     notices.request_review(str(application.pk), statement=statement, actor=actor, now=at)
 
 
-def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
-    """Add assignments, proposals, and comments to open applications, so that the reviewers' lists contain entries."""
+def _fill_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
+    """Add assignments, proposals, and comments to open applications, so that the reviewers' lists are not empty."""
     at = now - timedelta(hours=2)
     waiting = Application.objects.filter(status=states.UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
     open_ = list(waiting.order_by("id"))

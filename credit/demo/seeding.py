@@ -31,34 +31,34 @@ _LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.O
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
 Move = tuple[str, str, str | None]
 # A move in the history of a demo application is (status, actor, reason).
-_SENT, _TAKEN = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
-# The applications in _NAMED have applicants, although their offers require none.
-_NAMED = {
+_SENT, _STARTED = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
+# The applications in _WITH_APPLICANTS have applicants, although their offers require none.
+_WITH_APPLICANTS = {
     demo_ids.REJECTED, demo_ids.SCORED, demo_ids.WAITS_FOR_DOCUMENTS, demo_ids.APPROVED, demo_ids.UNDER_REVIEW,
 }  # fmt: skip
-# Each story has an application ID, the days since its creation, and its transitions, oldest first.
-_STORIES: list[tuple[UUID, int, list[Move]]] = [
+# Each history has an application ID, the days since the creation, and the transitions, oldest first.
+_HISTORIES: list[tuple[UUID, int, list[Move]]] = [
     (demo_ids.EXPIRED, 45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
     (demo_ids.LEFT_ALONE, 26, [_SENT]),
     (demo_ids.WITHDRAWN, 20, [_SENT, (WITHDRAWN, _OWNER, "I have found another offer.")]),
-    (demo_ids.REJECTED, 15, [_SENT, _TAKEN, (REJECTED, _REVIEWER, "Income is too low for the requested amount.")]),
-    (demo_ids.APPROVED, 12, [_SENT, _TAKEN, (APPROVED, _REVIEWER, "Income and identity are verified.")]),
+    (demo_ids.REJECTED, 15, [_SENT, _STARTED, (REJECTED, _REVIEWER, "Income is too low for the requested amount.")]),
+    (demo_ids.APPROVED, 12, [_SENT, _STARTED, (APPROVED, _REVIEWER, "Income and identity are verified.")]),
     (
         demo_ids.WAITS_FOR_DOCUMENTS,
         9,
-        [_SENT, _TAKEN, (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two pay stubs.")],
+        [_SENT, _STARTED, (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two pay stubs.")],
     ),
-    (demo_ids.UNDER_REVIEW, 6, [_SENT, _TAKEN]),
+    (demo_ids.UNDER_REVIEW, 6, [_SENT, _STARTED]),
     (demo_ids.SUBMITTED, 2, [_SENT]),
     (demo_ids.DRAFT, 1, []),
 ]
 _SCORED_DAYS_AGO = 4
 _SCORED_MOVES: list[Move] = [
     _SENT,
-    _TAKEN,
+    _STARTED,
     (APPROVED, _REVIEWER, ("The score proposes approval, and the file supports it.")),
 ]
-_SAID = {REJECTED: {"reasons": ["income_insufficient"]}, APPROVED: {"terms": {"term_months": 24}}}
+_METADATA = {REJECTED: {"reasons": ["income_insufficient"]}, APPROVED: {"terms": {"term_months": 24}}}
 _OTHER_TERMS = {
     "terms": {"amount_cents": 500_000, "rate_percent": 7.9, "term_months": 60},
     "reasons": ["income_insufficient"],
@@ -84,14 +84,13 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         return
     begun = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
-        # The first key must be older than the records that it signs.
-        record_keys.key_at(begun)
+        record_keys.key_at(begun)  # the first key must be older than the records that it signs
     for pk, name in _LENDERS.items():
         _create_lender(pk, name, consumer if pk == str(demo_ids.OWN_PROVIDER) else staff, begun)
     lender = Actor(user=staff, credential="demo", second_factor=True)
     *terms_of_others, scored_terms, free_terms = map(book.terms_of, book.DATA["offers"])
     offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
-    scored = _lend(consumer, staff, scored_terms, begun)
+    scored = _make_lender(consumer, staff, scored_terms, begun)
     create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=begun)
     book.write(consumer=consumer, staff=staff, now=now)
     actors = {
@@ -99,7 +98,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         _REVIEWER: (Actor(user=staff, credential="demo", second_factor=True), staff.username),
         _SYSTEM: (Actor.system("seed_demo"), "system"),
     }
-    for number, (identifier, days, moves) in enumerate(_STORIES):
+    for number, (identifier, days, moves) in enumerate(_HISTORIES):
         moment = now - timedelta(days=days)
         data = {"amount_cents": 250_000 + 75_000 * number, "purpose": "household", "income_cents": 5_200_000}
         application = _apply(identifier, consumer, offers[number % len(offers)], data, moment)
@@ -110,10 +109,9 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
             later = application.updated_at + timedelta(days=1)
             counteroffers.make(application, {**_OTHER_TERMS, "expires_at": until}, now=later, **reviewer)
         if application.status == PENDING_DOCUMENTS:
-            _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
-    waits = {"provider_id": scored.provider_id, "username": "a-colleague"}
-    # The invitation expires after 7 days.
-    models.ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)
+            _request_pay_stubs(application, consumer=consumer, staff=staff, now=application.updated_at)
+    invited = {"provider_id": scored.provider_id, "username": "a-colleague"}
+    models.ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **invited)
     data = {"amount_cents": 900_000, "monthly_income_cents": 320_000}
     moment = now - timedelta(days=_SCORED_DAYS_AGO)
     lent = _apply(demo_ids.SCORED, consumer, scored, data, moment)
@@ -125,8 +123,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     fact = "application_data.monthly_income_cents"
     models.Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
-    # Number the events now. Otherwise the first request for this long feed would number them, and be slow.
-    publish_account(consumer.pk, now=now)
+    publish_account(consumer.pk, now=now)  # otherwise the first request for this long feed would be slow
 
 
 def _create_lender(pk: str, name: str, owner: Any, now: datetime) -> None:
@@ -138,8 +135,8 @@ def _create_lender(pk: str, name: str, owner: Any, now: datetime) -> None:
 
 
 def _apply(identifier: UUID, consumer: Any, offer: models.Offer, data: Any, moment: datetime) -> models.Application:
-    is_named = offer.applicant_requires or identifier in _NAMED
-    return book.apply(identifier, consumer, offer, data, [book.DATA["applicant"]] if is_named else None, moment)
+    has_applicants = offer.applicant_requires or identifier in _WITH_APPLICANTS
+    return book.apply(identifier, consumer, offer, data, [book.DATA["applicant"]] if has_applicants else None, moment)
 
 
 def _move(
@@ -148,11 +145,11 @@ def _move(
     for step, (status, who, reason) in enumerate(moves, start=1):
         actor, name = actors[who]
         later = min(moment + timedelta(hours=3 * step), now)
-        metadata = _SAID.get(status)
+        metadata = _METADATA.get(status)
         application.transition_to(status, actor=actor, changed_by=name, now=later, reason=reason, metadata=metadata)
 
 
-def _ask_for_payslips(application: models.Application, *, consumer: Any, staff: Any, now: datetime) -> None:
+def _request_pay_stubs(application: models.Application, *, consumer: Any, staff: Any, now: datetime) -> None:
     requested = {"application": application, "requested_at": now, "changed_by": staff}
     RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Pay stub of last month", **requested)
     received = RequestedDocument.objects.create(
@@ -179,7 +176,7 @@ def _ask_for_payslips(application: models.Application, *, consumer: Any, staff: 
     finish(report, SandboxVendor().request(request), now=now)
 
 
-def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> models.Offer:
+def _make_lender(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> models.Offer:
     """Make the demo account a lender with a colleague and a scoring model. Return the lender's scored offer."""
     provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo", second_factor=True)
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
