@@ -6,8 +6,7 @@ from config.core.errors import UnsupportedMediaType
 from credit.core.errors import BrokenFile, LockedFile, PhonePicture
 from credit.documents.protection import ENCRYPT, opens_without_password
 
-# The maximum number of pixels of an image, which then requires 200 MB of memory. Scanned pages and photographs have
-# fewer pixels.
+# An image with this number of pixels requires 200 MB of memory. Scanned pages and photographs have fewer pixels.
 PIXELS_MAX = 50_000_000
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})

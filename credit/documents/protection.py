@@ -25,7 +25,7 @@ _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\s\S])")
 
 
 def opens_without_password(content: bytes) -> bool:
-    """Return whether the empty user password opens an encrypted PDF. Returns False if the answer is unknown."""
+    """Return whether the empty user password opens an encrypted PDF. Returns False for an unreadable PDF."""
     try:
         dictionary = _dictionary(content, _last(ENCRYPT.finditer(content)))
         return b"/Standard" in dictionary and _opens(dictionary, content)

@@ -117,7 +117,7 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
     if document.status == RequestedDocument.REQUESTED:
         document.status, document.received_at, document.changed_by = RequestedDocument.RECEIVED, now, actor.user
         document.save(update_fields=["status", "received_at", "changed_by"])
-    # An upload is activity, so it restarts the expiry period of the application.
+    # An upload restarts the expiry period of the application.
     Application.objects.filter(pk=application.pk).update(updated_at=max(now, application.updated_at))
     record_application_event("document_received", application, now=now, document_id=str(document.pk))
     return file

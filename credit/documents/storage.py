@@ -80,7 +80,7 @@ def _flush(name: str) -> None:
     """Wait until the file and its directory entry are on the disk. Does nothing for storages on other machines."""
     written_to = storage()
     if not isinstance(written_to, FileSystemStorage):
-        # Other storages respond only after they have stored the file.
+        # Remote storages respond only after they have stored the file.
         return
     file = Path(written_to.path(name))
     for path in (file, file.parent):
@@ -131,7 +131,7 @@ def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], i
 
 def _delete_abandoned_file(file: StoredFile) -> int:
     with transaction.atomic():
-        # Because of the lock, a concurrent `add_file` waits and then finds no row.
+        # The lock makes a concurrent `add_file` wait. It then finds no row.
         stored = StoredFile.objects.select_for_update().filter(pk=file.pk, is_kept=False).first()
         if stored is None:
             return 0
@@ -182,7 +182,7 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
 def _is_writable() -> bool:
     kept_in = storage()
     if not isinstance(kept_in, FileSystemStorage):
-        # Other storages can only be checked with a write.
+        # Remote storages can only be checked with a write.
         return True
     folder = Path(kept_in.location)
     while not folder.exists():

@@ -22,7 +22,7 @@ class _SignedRecord(models.Model):
 
 
 class ApplicationRevision(_SignedRecord):
-    """A change of `application_data` or of the applicants, with its author, its time, and the hashes after it.
+    """A change of `application_data` or of the applicants, with the author, the time, and the new hashes.
 
     For `application_data`, `changes` has the old and new values. For applicants, which can be erased, `changes` has
     only the names of the changed fields.

@@ -217,8 +217,7 @@ class Application(DecisionRules):
         """Return the condition for the applications that an account can read.
 
         An account can read its own applications. It can also read submitted applications that it reviews, or that were
-        sent to its lender. Applications of erased accounts are excluded for everyone else, because only retention law
-        requires their storage.
+        sent to its lender. Other accounts can't read the retained applications of erased accounts.
         """
         members = ProviderMember.objects.filter(
             user_id=user_id,
@@ -235,7 +234,7 @@ class Application(DecisionRules):
     def requestable(self) -> list[str]:
         """Return the transitions that a request can make.
 
-        An accepted application can't be withdrawn. After a borrower's withdrawal from the agreement, there are none.
+        An accepted application can't be withdrawn. After a withdrawal from the agreement, the list is empty.
         """
         if self.withdrawn_from_at is not None:
             return []
@@ -255,32 +254,29 @@ class Application(DecisionRules):
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         if self.status == APPROVED:
-            # The applicant can accept concurrently, so `updated_at` must be unchanged.
+            # A concurrent acceptance, which changes `updated_at`, must prevent this transition.
             as_read = {**as_read, "updated_at": self.updated_at}
         if self.status == UNDER_REVIEW:
             as_read = {**as_read, "counteroffer_moves": self.counteroffer_moves}
         if self.status == DRAFT:
-            # Scoring uses the data that the applicant shares at the submission, so `share` must be unchanged.
+            # The score of the submission uses the data in `share`, so `share` must be unchanged.
             field: Any = self._meta.get_field("share")
             as_read = {**as_read, "share": field.get_prep_value(self.share)}
         return super().write_transition(as_read, columns)
 
     def lost_race(self, to: str) -> Exception:
-        """Return the error of a transition that lost a race against another transition or an acceptance."""
+        """Return the error of a transition after a concurrent transition or acceptance."""
         self.refresh_from_db(fields=["accepted_at", "updated_at", "counteroffer_moves"])
         return super().lost_race(to)
 
     @property
     def data_sha256(self) -> str:
-        """Return the hexadecimal SHA-256 of the data's canonical JSON. Decisions are bound to this hash."""
+        """Return the hexadecimal SHA-256 of the data's canonical JSON."""
         return sha256(canonical_json(self.application_data)).hexdigest()
 
     @property
     def reviewed_state(self) -> str:
-        """Return the state to which a proposed decision is bound.
-
-        A change of status, data, or applicants voids the proposal. A new score also voids it.
-        """
+        """Return the status, the hashes, and the score's number as text. A change of it voids a proposed decision."""
         state = f"{self.status}:{self.moves}:{self.data_sha256}"
         if self.applicants_sha256 is not None:
             state = f"{state}:{self.applicants_sha256}"

@@ -229,7 +229,7 @@ class DecisionRules(StatefulModel):
 
     @property
     def was_decided(self) -> bool:
-        """Whether the applicant could ever request reconsideration: there was a decision or a counteroffer."""
+        """Whether there was a decision or a counteroffer, so that a request for reconsideration can exist."""
         return self.reviewed_at is not None or self.initial_status == states.REJECTED or self.counteroffer_moves > 0
 
     def check_documents(self, to: str) -> ApiError | None:

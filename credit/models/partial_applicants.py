@@ -15,8 +15,8 @@ Persons = list[dict[str, Any] | None]
 class PartialApplicants(models.Model):
     """The entered fields of both applicants of a draft, for the applicant's own form.
 
-    `entered` is the JSON of a list with two items. Each item is an applicant in the API's format, with null for a
-    missing field, or null for no applicant. The API does not return these fields, and the lender can't read them.
+    `entered` is the JSON of a list with two items. Each item is null, or an applicant in the API's format with null for
+    missing fields. Neither the API nor the lender can read them.
     """
 
     application = models.OneToOneField(

@@ -18,7 +18,7 @@ from identity.models import User
 
 
 class Applicant(User):
-    """An account with applications. The permission to view applicants does not include the page of the account."""
+    """An account with applications. The permission to view applicants excludes the account's page."""
 
     class Meta:
         proxy = True

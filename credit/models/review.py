@@ -12,10 +12,9 @@ from credit.core.figures import reference_of
 from credit.core.machine import APPROVED, COUNTEROFFER
 from credit.models.closable import ClosableModel
 
-# The member of a returned proposal's metadata with the second reviewer's reason.
+# The key of the second reviewer's reason in the metadata of a returned proposal.
 RETURN_REASON = "return_reason"
-# The member of a proposal's metadata with the first reviewer's internal reason against the score's proposal. The
-# metadata of the confirmed decision does not contain it.
+# The key of the first reviewer's internal reason against the score's proposal. The decision's metadata omits it.
 SCORE_REASON = "reason_against_the_score"
 
 
@@ -79,7 +78,7 @@ class Proposal(ClosableModel):
 
     @property
     def terms(self) -> Any:
-        """The loan terms to which the proposal is bound, or None without a loan."""
+        """The proposed loan terms, or None without a loan."""
         names_loan = self.to in {APPROVED, COUNTEROFFER} and isinstance(self.metadata, dict)
         return self.metadata.get("terms") if names_loan else None
 
@@ -107,8 +106,8 @@ class Proposal(ClosableModel):
             "confirmed_by": by.get_username(),
             "seen": self.seen,
         }
-        bound = {} if self.terms is None else {"terms": self.terms}
-        return {**merged, **bound, "four_eyes": four_eyes}
+        terms = {} if self.terms is None else {"terms": self.terms}
+        return {**merged, **terms, "four_eyes": four_eyes}
 
     @classmethod
     def close_lapsed(cls, proposer_id: Any, *, now: datetime) -> None:

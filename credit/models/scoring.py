@@ -268,7 +268,7 @@ class Score(models.Model):
 
     @classmethod
     def superseded(cls) -> Exists:
-        """Return the condition that a newer decision score of the same application exists."""
+        """Return the condition that the application has a newer decision score."""
         later = cls.objects.filter(application=OuterRef("application"), purpose=cls.DECISION)
         return Exists(later.filter(number__gt=OuterRef("number")))
 

@@ -18,7 +18,7 @@ from credit.models.closable import ClosableModel
 
 
 def number(value: Decimal | None) -> float | int | None:
-    """Convert a decimal to a number that RFC 8785 serializes without a redundant fraction: 7, not 7.0."""
+    """Convert a decimal to a number, without a redundant fraction: 7, not 7.0."""
     if value is None:
         return None
     return int(value) if value == value.to_integral_value() else float(value)
