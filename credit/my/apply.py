@@ -41,15 +41,14 @@ from identity.accounts.typed_text import DISCARD, restored
 
 _CHECK, _ESTIMATE, _LANGUAGE = "check", "estimate", "language:"
 _RANGE = " \u2013 "
-# A draft with the same data that is younger than this is a result of a double click.
+# A younger draft with the same data comes from a double click.
 _SENT_TWICE = timedelta(minutes=1)
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:
     """Return the filter of the catalog for the user, or for a visitor without a log-in.
 
-    Scores exclude no offers. Otherwise, the list would reveal a score before the decision, and omit an offer to which
-    the user can apply again.
+    Scores exclude no offers, because a missing offer would reveal the score, and the user can apply again.
     """
     user_id = str(request.user.pk) if request.user.is_authenticated else None
     return CatalogueFilter(user_id=user_id, sees_scores=False)
@@ -325,7 +324,7 @@ class LinkPage(InTheirLanguage):
 
 
 def _unsaved(application: Application) -> str:
-    """Return why the form of an application that is not an editable draft was not saved."""
+    """Return why a form was not saved, because the application is not an editable draft."""
     if application.submitted_at is not None:
         return gettext("The application was already sent. Your changes were not saved.")
     return gettext("The draft can no longer be changed on this page. Your changes were not saved.")

@@ -1,4 +1,4 @@
-"""The requested documents on the application page: which are missing, which arrived, and the last day."""
+"""The section about the requested documents on the application page."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,8 +17,7 @@ from credit.my.content import terms_of
 def describe(application: Application) -> dict[str, Any]:
     """Return the template context of the section. Missing documents are first.
 
-    `due_by` is when the application expires without the missing documents, or without being sent again. It is empty if
-    the application can't expire.
+    `due_by` is when the application expires, or empty if it can't expire.
     """
     zone, uploads = timezone.get_current_timezone_name(), application.status not in states.FROZEN
     documents: list[Any] = sorted(

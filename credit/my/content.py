@@ -51,7 +51,7 @@ _TITLES = {
     "missed_payments": _("Missed payments"),
     "inquiries": _("Inquiries"),
 }
-# Words for common values of these fields. The words in an offer override them.
+# These fields have default words for common values. The words in an offer override them.
 _CHOSEN = frozenset({"purpose", "home", "housing"})
 _CHOICES = {
     "household": _("Household"),
@@ -245,8 +245,7 @@ def offer_to_read(offer: Offer) -> Offer:
 def offer_to_edit(application: Application) -> Offer | None:
     """Return the offer whose form can edit a draft, or None if no form can edit the draft.
 
-    The form requires an active, listed offer. It also requires that the data is an object, but the API can store other
-    data.
+    The form requires an active, listed offer, and data that is an object. The API can store other data.
     """
     is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
     offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)

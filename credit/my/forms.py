@@ -28,7 +28,7 @@ from credit.my.words import describe_missing, name_applicant
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
-# A text field with a higher maximum length has several lines.
+# The form field of a longer text has several lines.
 _LONG_TEXT = 300
 _NUMBER = {"invalid": _("Enter a number.")}
 _LOAN = frozenset({"amount_cents", "term_months"})
@@ -103,7 +103,7 @@ def _is_elsewhere(offer: Offer, where: Mapping[str, Any]) -> bool:
 
 
 def missing_figures(offer: Offer, data: Any) -> list[str]:
-    """Return the titles of the amount and the term, if the form has a field for the figure and `data` lacks it."""
+    """Return the titles of the amount and the term that the form has and that `data` lacks."""
     members, figures = members_of(offer), Figures(data)
     return [
         title_of(name, members[name]) for name in sorted(_LOAN) if name in members and getattr(figures, name) is None

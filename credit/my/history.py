@@ -13,7 +13,7 @@ from credit.core.standing import OFFERED, of_status
 from credit.models import Application, ApplicationHistory, Counteroffer
 from credit.my.words import reason_in_words
 
-# An accepted counteroffer has a transition, and a new counteroffer or decision supersedes an earlier one.
+# The history has other entries for accepted and superseded counteroffers: a transition, or the next counteroffer.
 _ENDED = {
     Counteroffer.DECLINED: _("You declined the other terms"),
     Counteroffer.WITHDRAWN: _("The lender withdrew the other terms"),
@@ -26,7 +26,7 @@ def describe(
 ) -> list[tuple[str, str, str]]:
     """Return the words, the time, and the reason of each event, newest first.
 
-    `requests` are those for reconsideration. Another section has their reasons and their answers.
+    `requests` are the requests for reconsideration. Another section has their reasons and answers.
     """
     zone = timezone.get_current_timezone_name()
     events = [(move.changed_at, str(of_status(move.status).words), reason_in_words(move)) for move in moves]

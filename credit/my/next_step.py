@@ -50,7 +50,7 @@ def describe(
 def _standing_now(
     application: Application, standing: Standing, terms: Acceptable, *, pricing: Any, page: dict[str, Any]
 ) -> Standing:
-    """Return the texts of the status, changed by missing data, obstacles to an acceptance, and reconsideration."""
+    """Return the texts of the status. Missing data, a blocked acceptance, or a reconsideration changes them."""
     if application.status == states.DRAFT and not page["due"]:
         return replace(standing, next=_IS_COMPLETE)
     if application.status == states.REJECTED and page["may_ask_again"]:

@@ -73,7 +73,7 @@ _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
 )  # fmt: skip
-# The page of a draft has the name of the offer as it is now.
+# The page of a draft shows the current name of the offer.
 _OFFER_TEXTS = ("name", "language", "translations")
 # A page reads the language and the time zone from at most this number of applications.
 _LATEST = 5
@@ -123,7 +123,7 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 
 @contextmanager
 def localized(request: HttpRequest) -> Iterator[None]:
-    """Activate the language that the user chose, and the time zone of the page's application or else of the user.
+    """Activate the language that the user chose, and the time zone of the page's application or of the user.
 
     Without a choice, the language is that of the latest application with applicants, otherwise the browser's. If the
     time zone is unknown, UTC is used.

@@ -17,7 +17,7 @@ from credit.core.applicants import LANGUAGES
 from credit.core.countries import COUNTRIES
 from credit.core.translations import fill
 
-# The errors of empty fields. Other fields are the lender's, and the error has their titles.
+# The errors of empty fields. The error of another field contains the title that the lender chose.
 _ENTER = {
     "amount_cents": _("Enter the amount that you want to borrow."),
     "term_months": _("Choose the number of months."),
@@ -158,7 +158,7 @@ class PersonForm(DraftForm):
         return not any(value for path, value in self.cleaned_data.items() if path not in preset)
 
     def entered(self) -> dict[str, Any] | None:
-        """Return the entered values in the API's format, with None for a missing value. An empty form returns None."""
+        """Return the entered values in the API's format, with None for missing values, or None for an empty form."""
         if self.is_empty:
             return None
         person: dict[str, Any] = {"address": {}}

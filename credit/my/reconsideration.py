@@ -1,4 +1,4 @@
-"""Requests for reconsideration on the application page: the answers, and the last day to send another request."""
+"""The section about requests for reconsideration on the application page."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -23,8 +23,7 @@ from credit.terms.counteroffers import open_of
 def describe(application: Application, moves: Sequence[ApplicationHistory]) -> dict[str, Any]:
     """Return the template context of the section: the requests, newest first, and whether another one is allowed.
 
-    `asked_again` is the open request. `ask_by` is the last moment of a request. It is empty for a rejection, which has
-    none.
+    `asked_again` is the open request. `ask_by` is the deadline of a request, or empty for a rejection.
     """
     requests = [*application.review_requests.order_by("-id")] if application.was_decided else []
     zone = timezone.get_current_timezone_name()

@@ -204,9 +204,7 @@ def _in_words(name: str, value: Any, application: Application) -> str:
 
 
 def _correctable(application: Application) -> list[tuple[str, str, str]]:
-    """Return the name, the title, and the current value of each correctable fact. Only the applicant's claims have a
-    value, because the values of other facts can be withheld.
-    """
+    """Return the name and the title of each correctable fact, and the current value of the applicant's claims."""
     claims = corrections.current_claims(application)
     names = corrections.correctable_facts(application)
     return [(name, _title(name, application), _in_words(name, claims.get(name), application)) for name in names]

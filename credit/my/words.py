@@ -77,7 +77,7 @@ def error_message(refusal: ApiError) -> str:
 
 
 def read_lines(text: str) -> str:
-    """Return the text of a form's field of several lines. Browsers count a line end as a single character."""
+    """Return the text of a multi-line field with single-character line ends, as browsers count them."""
     return text.replace("\r\n", "\n").strip()
 
 
