@@ -57,7 +57,7 @@ def _due_dates(application: Application) -> Iterator[datetime]:
 
 
 def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
-    """Yield a message and the due date for each undecided application, and each approval that is not accepted.
+    """Yield a message and the due date for each undecided application, and for each unaccepted approval.
 
     Approvals of a disabled account are excluded, because they can no longer be accepted.
     """

@@ -1,4 +1,4 @@
-"""The effects of transitions, in order. Each effect runs in the transaction. The models don't depend on the effects."""
+"""The effects of transitions, in order, which run in the transaction. The models don't depend on the effects."""
 
 from collections.abc import Callable
 from datetime import datetime

@@ -26,7 +26,7 @@ APPLICATION = Keep(
     "12 CFR 1002.12(b)(1); 12 CFR 1026.25(a); Colorado SB 26-189",
 )
 
-# The hash of a record is anchored, so the proof can only be verified while the record is stored.
+# The proof contains only the hash of a record, so it can only be verified while the record is stored.
 DECISION_RECORD = Keep(
     "decision_records",
     "signed records of decisions, without an end; those of versions 1 to 3 also contain the text of the reason",

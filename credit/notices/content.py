@@ -88,7 +88,7 @@ def _blocks(
 
 
 def gather(notice: Notice) -> dict[str, Any] | str:
-    """Return the content of a notice, or the key of `Notice.WAITS_FOR` why the notice can't be created yet."""
+    """Return the content of a notice. If it can't be created yet, return the reason, a key of `Notice.WAITS_FOR`."""
     application: Any = notice.application
     offered, move = notice.counteroffer, notice.move
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()
@@ -223,10 +223,7 @@ def _reasons(notice: Notice, metadata: Any) -> list[str]:
 
 
 def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list[Any]:
-    """Return the applicants in the address.
-
-    A notice that discloses reports is addressed only to the first applicant.
-    """
+    """Return the addressees. A notice that discloses reports is addressed only to the first applicant."""
     if notice.applicant is not None:
         return persons[notice.applicant - 1 : notice.applicant]
     return persons[:FIRST] if has_reports else persons

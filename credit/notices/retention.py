@@ -27,7 +27,7 @@ class Ground:
 
     @property
     def period(self) -> timedelta:
-        # A month has at most 31 days.
+        # Each month counts as 31 days, so the period is never too short.
         return timedelta(days=31 * self.months)
 
 
@@ -64,10 +64,7 @@ def _starts() -> dict[str, Any]:
 
 
 def grounds_of(application: Application) -> list[Kept]:
-    """Return the grounds that apply to an application.
-
-    The period of a ground starts at the latest event of its kind.
-    """
+    """Return the grounds that apply to an application. Each period starts at the latest event of the ground's kind."""
     starts: Any = Application.objects.values(**_starts()).get(pk=application.pk)
     kept = ((ground, starts[ground.since]) for ground in GROUNDS)
     return [Kept(ground, start + ground.period) for ground, start in kept if start is not None]
@@ -100,7 +97,7 @@ def erase_expired(*, now: datetime) -> dict[str, int]:
 
 def show_hold(application_id: str, actor: Actor) -> dict[str, Any]:
     """Return the latest hold and the retention grounds of an application. Raises the errors of `_load`."""
-    return _held(_load(application_id, actor))
+    return _serialize_hold(_load(application_id, actor))
 
 
 def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: datetime) -> dict[str, Any]:
@@ -109,7 +106,7 @@ def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: d
     RetentionHold.objects.create(
         application=application, is_on=on, reason=reason, at=now, principal=actor.user, credential=actor.credential
     )
-    return _held(application)
+    return _serialize_hold(application)
 
 
 def _load(application_id: str, actor: Actor) -> Application:
@@ -122,7 +119,7 @@ def _load(application_id: str, actor: Actor) -> Application:
     return get_by_uuid(Application.objects.all(), application_id, ApplicationNotFound)
 
 
-def _held(application: Application) -> dict[str, Any]:
+def _serialize_hold(application: Application) -> dict[str, Any]:
     newest = RetentionHold.newest_of(application)
     is_on, reason, at = (False, None, None) if newest is None else (newest.is_on, newest.reason, newest.at)
     about = {"application_id": str(application.pk), "grounds": grounds_of(application)}

@@ -197,7 +197,7 @@ def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
     return notice
 
 
-def _held(notice: Notice) -> Notice:
+def _lock_notice(notice: Notice) -> Notice:
     """Lock a notice until the end of the transaction, and return its current state."""
     rows = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
     return rows.get(pk=notice.pk)
@@ -216,7 +216,7 @@ def record_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
     if not notice.is_about_price and not Consent.is_given_by(notice.application.consumer_id):
         return
     with transaction.atomic():
-        locked = _held(notice)
+        locked = _lock_notice(notice)
         if locked.status in {READY, FAILED}:
             _deliver(locked, PORTAL, at=now, evidence={"opened_with": actor.credential}, actor=actor, now=now)
     notice.refresh_from_db(fields=["status", "delivered_at", "updated_at"])
@@ -237,7 +237,7 @@ def record_delivery(
     if channel not in settings.NOTICE_CHANNELS:
         raise ValidationFailed.of_member("channel", "This installation does not use this channel (`NOTICE_CHANNELS`).")
     with transaction.atomic(savepoint=False):
-        notice = _held(notice)
+        notice = _lock_notice(notice)
         refusal = None if notice.status == DELIVERED else notice.check_transition(DELIVERED, actor)
         if refusal is not None:
             raise refusal

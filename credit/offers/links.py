@@ -35,7 +35,7 @@ _signer = signing.Signer(salt="credit.application-link")
 
 
 class LinkEnded(Exception):
-    """The link was altered, has expired, or was created by a member who can no longer decide for the lender."""
+    """The link was altered or has expired, or the member who created it can no longer decide for the lender."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The roles with which an invitation admits members of a lender."""
+"""The roles that an invitation to a lender can assign."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,8 +17,7 @@ from credit.offers.providers import load_owned
 from identity.accounts.models import Invitation
 from identity.accounts.roles import InvitedRole, Outcome
 
-# The operator opens the console of a lender by adding the lender's creator to the group. A member who is in the group
-# also has the console.
+# Members can use the lender console if they or the lender's creator are in the group LENDER.
 _HAS_CONSOLE = Q(user__groups__name=LENDER) | Q(provider__owner__groups__name=LENDER)
 
 
@@ -62,10 +61,7 @@ def _outcome_of(member: ProviderMember) -> Outcome:
 
 
 def _check_owner(inviter: Any, invitation: Invitation) -> None:
-    """Raise ProviderNotFound or ProviderTaken if the inviter is not an owner of the lender.
-
-    This sets the invitation's `organization` to the lender's name.
-    """
+    """Raise ProviderNotFound or ProviderTaken for an inviter who is not an owner. Set `invitation.organization`."""
     if not invitation.provider_id:
         raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
     # An operator created the invitations without an inviter.

@@ -195,7 +195,7 @@ def load_owned(provider_id: str, user: Any) -> Provider:
 def _valid(now: datetime) -> QuerySet[ProviderInvitation]:
     """Return the open invitations whose inviter is still an owner of the lender with an active account.
 
-    An invitation from a server of version 1.0 has no inviter. For it, the lender must have any such owner.
+    An invitation of version 1.0 has no inviter, so it is open if the lender has any such owner.
     """
     owners = ProviderMember.objects.filter(
         Q(user=OuterRef("invited_by")) | Q(IsNull(OuterRef("invited_by"), True)),
@@ -335,7 +335,7 @@ def number_of(provider_id: str) -> int | None:
 
 
 def delegation_refusal(user_id: int) -> str:
-    """Return why partners get no token for an account, or "". Members of lenders can read other people's data."""
+    """Return why partners get no token for a lender's member, who can read other people's data, otherwise ""."""
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 

@@ -17,7 +17,7 @@ from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
 
-# The maximum number of a lender's active offers, because the list of these offers has no pages.
+# The number of a lender's active offers is limited, because their list has no pages.
 ACTIVE_MAX = 1_000
 
 
@@ -42,7 +42,7 @@ def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
-        _check_room(provider)
+        _check_active_limit(provider)
         _check_jurisdiction(provider, terms, now=now)
         offer = Offer(owner=actor.user, provider=provider, created_at=now, updated_at=now, **_columns(terms))
         try:
@@ -70,7 +70,7 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
         )
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
         if before.is_active and before.provider_id != provider.pk:
-            _check_room(provider)
+            _check_active_limit(provider)
         _check_jurisdiction(provider, terms, now=now)
         is_renamed = (before.provider_id, before.name) != (provider.pk, terms["name"])
         key = name_key(terms["name"], provider.pk) if is_renamed and before.is_active else before.name_key
@@ -119,7 +119,7 @@ def check_offer_names(**_options: Any) -> list[checks.CheckMessage]:
     return check_keys(Offer.objects.filter(is_active=True))
 
 
-def _check_room(provider: Provider) -> None:
+def _check_active_limit(provider: Provider) -> None:
     """Raise ValidationFailed if the lender already has ACTIVE_MAX active offers.
 
     The lender is locked until the end of the transaction, so that concurrent requests can't exceed the limit.
@@ -140,7 +140,7 @@ def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datet
         named = ", ".join(f"{TITLES[name]} (`{name}`)" for name in lacks)
         message = f"The lender lacks its {named}. Set it with `PUT /v1/providers/{provider.pk}`."
         raise ValidationFailed(message, details=details)
-    # Compute the rate even without a cap. An example whose rate can't be computed would break every list.
+    # Compute the rate even without a cap, because an example without a computable rate would break every list.
     rate = example_cost(terms, today=now.date())["apr_percent"] if terms["example"] is not None else None
     if (cap := terms["apr_cap"]) is None:
         return

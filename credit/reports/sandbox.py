@@ -29,7 +29,7 @@ CASES = {
 
 
 class SandboxVendor:
-    """The built-in vendor. It remembers the latest IDs of its process, so another process requests a report again."""
+    """The built-in vendor. It stores the latest IDs in memory, so another process requests a report again."""
 
     name = "sandbox"
     _known: deque[str] = deque(maxlen=1_000)

@@ -60,8 +60,8 @@ def decide_scored(*, now: datetime) -> dict[str, int]:
             logger.info("application %s is left to reviewers: %s", application.pk, refusal)
         return STOP if counts.total() >= BATCH_MAX else None
 
-    # The loop marks its position once per page. Reviewers decide most applications, so a mark for each application
-    # would take most of the time.
+    # `process` stores its position once per page. A write for each application would take most of the time, because
+    # reviewers decide most applications.
     counts[FAILED] = items.process(decide_one, now=now, choose=_waiting, batch=BATCH_MAX)
     return dict(counts)
 
@@ -119,7 +119,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     if to == REJECTED:
         reasons, has_report = reasons_of({"reasons": score.reasons}), bool(read_by_score(application))
         if not reasons or faults_of(reasons, has_report=has_report) or _rests_on_missing(score):
-            # A reviewer must decide with reasons that a notice can contain.
+            # A reviewer must decide, because a notice can't contain these reasons, or because a value was missing.
             return []
         because = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:

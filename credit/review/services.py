@@ -56,12 +56,12 @@ def pending_decision(application: Application) -> Proposal | None:
     return proposal if proposal is not None and proposal.counts_for(application) else None
 
 
-def check_against(pending: Proposal | None, application: Application, to: str, bound: Any = None) -> ApiError | None:
-    """Return an error if another decision than `to`, or a decision with other terms, waits for a second reviewer."""
+def check_against(pending: Proposal | None, application: Application, to: str, fixed: Any = None) -> ApiError | None:
+    """Return an error if a different decision, or `to` with different terms, waits for a second reviewer."""
     if pending is None or not takes_two(to):
         return None
     kept = as_members(pending.metadata)
-    is_same = all(kept.get(name) == value for name, value in (bound or {}).items())
+    is_same = all(kept.get(name) == value for name, value in (fixed or {}).items())
     if pending.to == to and is_same:
         return None
     allowed = [status for status in application.requestable() if status == pending.to or status not in JUDGEMENTS]
@@ -97,8 +97,8 @@ def decide(
             return propose(application, to, actor=actor, now=now, reason=reason, metadata=metadata)
         _check_proposer(application, to, actor)
         is_same = metadata is None or (to == APPROVED and "terms" not in as_members(metadata))
-        bound = {} if is_same or pending.to != to else _bound(application, to, metadata, now)
-        if refusal := check_against(pending, application, to, bound):
+        fixed = {} if is_same or pending.to != to else _fixed_metadata(application, to, metadata, now)
+        if refusal := check_against(pending, application, to, fixed):
             raise refusal
         if pending.is_by(actor):
             return pending
@@ -122,7 +122,7 @@ def close_confirmed(
     return pending.confirmed_metadata(by=actor.user, metadata=metadata)
 
 
-def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
+def _fixed_metadata(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
     """Return the metadata that a confirmation must not change: the loan terms, and all values of a counteroffer.
 
     Raises the errors of the decision.
@@ -137,7 +137,7 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
 
 
 def warning_about(application: Application, pending: Proposal | None = None) -> str:
-    """Return a warning if a rejection has none of the score's reasons, otherwise "". It may be made or proposed."""
+    """Return a warning if a made or proposed rejection has none of the score's reasons, otherwise ""."""
     if (pending.to if pending is not None else application.status) != REJECTED:
         return ""
     score = application.decision_score
@@ -172,8 +172,8 @@ def propose(
     """
     _check_proposer(application, to, actor)
     application.require_reasons(to, reason=reason, metadata=metadata)
-    if bound := _bound(application, to, metadata, now):
-        metadata = {**as_members(metadata), **bound}
+    if fixed := _fixed_metadata(application, to, metadata, now):
+        metadata = {**as_members(metadata), **fixed}
     if (void := open_proposal(application)) is not None:
         void.close(Proposal.VOID, by=actor.user, now=now)
     try:

@@ -77,7 +77,7 @@ def _is_monotone(scored: Characteristic) -> bool:
 
 
 def _end_of(card: Card, *, declines: bool) -> float:
-    """Return the lowest unclipped total that is not declined, or without `declines`, that is approved."""
+    """Return the lowest unclipped total that is not declined. With `declines=False`, the lowest approved total."""
     if declines and card.outcomes[-1][0] != DECLINE:
         return -inf
     if declines:

@@ -81,7 +81,7 @@ def _outcome(card: Card, evaluation: Evaluation, steps: tuple[Step, ...]) -> str
 
 
 def _least_pair(card: Card, evaluation: Evaluation, first: list[Step], second: list[Step]) -> tuple[Step, Step] | None:
-    """Return the pair with the least sufficient gain. More points never hurt, so it takes linear time."""
+    """Return the pair with the smallest sufficient gain. More points are never worse, so the time is linear."""
     best: tuple[Step, Step] | None = None
     at = len(second) - 1
     for step in first:

@@ -143,8 +143,7 @@ def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterato
     if "ratio" in declared or "sum" in declared or source.kind != "number":
         yield here, "An input with an age must be a number, and must not combine it with other facts."
     elif "months_since" not in declared and any(map(names_birth, source.facts)):
-        # The age rules require that a higher number means an older person. A year of birth, such as 1964, violates
-        # that.
+        # The age rules require that a higher number means an older person, unlike a year of birth.
         yield here, "A date or year of birth must be read with `months_since`."
 
 

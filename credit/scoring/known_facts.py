@@ -1,7 +1,6 @@
 """The facts about an applicant's identity, bank, applications, and reports that scorecards can read.
 
-Each `read` function costs a query. The facts never come from a client's claims: balances and bookings must come from
-the bank.
+Each `read` function costs a query. Balances and transactions must come from the bank, never from a client's claims.
 """
 
 from datetime import datetime, timedelta

@@ -11,7 +11,7 @@ from credit.models import Application, Clock, DecisionAnchor, Notice
 from credit.models.notices import UNDELIVERED
 from credit.scoring.monitoring import newest_overrides
 
-# The number of proposals that the metric counts. It is enough to detect that reviewers stop following a model.
+# This number of proposals is enough to detect that reviewers no longer follow a model.
 PROPOSALS_LOOKED_AT = 1_000
 # The time of each kind of record for the ledger. Each record has one of these columns.
 _RECORDED_AT = (

@@ -76,7 +76,7 @@ def _without_claims(source: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _Fields:
-    """The PMML fields of inputs. `kinds` maps the names of the caller's fields to types, `of_input` inputs to fields.
+    """The PMML fields of inputs. `kinds` maps the caller's fields to types. `of_input` maps inputs to fields.
 
     If inputs read a fact as two types, the fact has two fields. Names of derived fields differ from names of facts.
     `derived` are the inputs that the document computes.
@@ -137,7 +137,7 @@ def _ratio(parent: Element, part: str, whole: str) -> None:
     def refer(above: Element, name: str) -> None:
         SubElement(above, "FieldRef", {"field": name})
 
-    # An `if` without an else branch returns a missing value if the condition is false. To compare a missing value would
+    # An `if` without an else branch returns a missing value if the condition is false. Comparing a missing value would
     # be an error.
     known = apply(parent, "if")
     refer(apply(known, "isNotMissing"), whole)

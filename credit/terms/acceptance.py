@@ -66,7 +66,7 @@ def describe(application: Application, *, now: datetime) -> Acceptable:
 
 
 def offered_terms(application: Application, *, now: datetime) -> LoanTerms | None:
-    """Return the loan that can be accepted today, or None for an approval without a loan. It can be unsaved."""
+    """Return the possibly unsaved loan that can be accepted today, or None for an approval without a loan."""
     offered = counteroffers.acceptable_of(application, now=now)
     terms = application.loan_terms if offered is None else offered.loan_terms
     return None if terms is None else terms_today(terms, now=now)
@@ -119,7 +119,7 @@ def accept(
 ) -> Application:
     """Accept the approval or the counteroffer of the actor's own application. Idempotent for the same terms.
 
-    `as_of` is the day of the schedule that the applicant saw. None is not checked. EU credit requires
+    `as_of` is the day of the schedule that the applicant saw. None skips this check. EU credit requires
     `precontract_sha256`, the hash of the form that the applicant received. Raises ApplicationNotFound, NothingToAccept,
     PricingNoticeDue, or PrecontractRequired. Raises TermsChanged if the terms differ from the approved terms, or from
     the terms as of today.
@@ -220,10 +220,7 @@ _signer = signing.TimestampSigner(salt="credit.information-form")
 
 
 def provide(application: Application, form: Precontract, *, medium: str, is_opened: bool, now: datetime) -> None:
-    """Store that the applicant received a form.
-
-    For the first form of terms that can be accepted, mail the other borrowers a link.
-    """
+    """Store that the applicant received a form. For the first form of acceptable terms, mail a link to co-borrowers."""
     is_first = (
         describe(application, now=now).acceptable
         and not Precontract.objects.filter(

@@ -141,7 +141,7 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = 
         "day": day_of(starts_on),
         "is_line": terms.get("term_months") is None,
         "members": members if is_eu else None,
-        # The page of an agreement under other law has these items in sections of their own.
+        # Only the page of an agreement under other law has separate sections for these items.
         "items": {} if is_eu else {member["name"]: member for member in members or ()},
         "is_incomplete": members is not None and not is_complete(members),
     }

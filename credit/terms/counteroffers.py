@@ -1,7 +1,7 @@
 """Make, accept, decline, withdraw, and expire counteroffers.
 
 Creating or closing a counteroffer locks the application's row, and increments `counteroffer_moves`. A transition out of
-`under_review` compares this number. So of a concurrent acceptance, expiry, withdrawal, and decision, only the first
+`under_review` compares this number. If an acceptance, expiry, withdrawal, or decision is concurrent, only the first
 succeeds.
 """
 

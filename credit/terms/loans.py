@@ -39,7 +39,7 @@ class Loan:
 def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> Loan | None:
     """Parse the loan of an approval. Missing values come from the application and the offer.
 
-    Returns None if `terms` is None and not required, which is under REVIEW_POLICY=open and for an unlisted offer.
+    Without `terms`, returns None under REVIEW_POLICY=open and for an unlisted offer.
     Raises TermsRequired, ValidationFailed, or TermsOutsideOffer. `compute` checks the cost of the loan against the
     offer.
     """
@@ -48,7 +48,7 @@ def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> L
         return None
     requested = _read({} if terms is None else terms, where)
     applied, limits = Figures(application.application_data), offer or {}
-    # An unlisted offer is a loan. A listed offer is a loan if it has terms, otherwise a line of credit.
+    # An unlisted offer is a loan. A listed offer without `term_options_months` is a line of credit.
     has_term = bool(limits.get("term_options_months")) if offer is not None else True
     amount = requested["amount_cents"] or applied.amount_cents
     term = requested["term_months"] or (applied.term_months if has_term else None)
