@@ -23,7 +23,8 @@ class AboutRequestSerializer(serializers.RequestSerializer):
         child=serializers.OneOfField(CATEGORIES),
         default=list,
         max_length=len(CATEGORIES),
-        help_text=f"{_CATEGORIES_HELP} If the list is not empty, the API rejects a scorecard that reads others.",
+        help_text=f"{_CATEGORIES_HELP} If the list is not empty, the API rejects a scorecard that reads another "
+        "category.",
     )
     limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The known limits of the model.")
     human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="How people review the results.")
@@ -67,8 +68,8 @@ class CertifiedReasonSerializer(serializers.JsonPartSerializer):
     code = serializers.TextField(help_text="The code of a principal reason, or `other`.")
     text = serializers.TextField(help_text="The reason as a sentence or a phrase.")
     can_occur = serializers.FlagField(
-        help_text="Whether it can be among the reasons of a combination whose total does not have the outcome "
-        "`approve`, or of a knockout."
+        help_text="Whether the reason can occur: in the result of a combination whose outcome is not `approve`, or in "
+        "a knockout."
     )
 
 
@@ -77,7 +78,7 @@ class OrderedInputSerializer(serializers.JsonPartSerializer):
 
     name = serializers.TextField(help_text="The name of the input.")
     is_monotone = serializers.FlagField(
-        help_text="Whether the points of the bins only rise or only fall, without the bin of missing values."
+        help_text="Whether the points of the bins only rise or only fall. The bin of missing values is ignored."
     )
 
 
@@ -87,20 +88,21 @@ class CertifiedInputSerializer(serializers.JsonPartSerializer):
     name = serializers.TextField(help_text="The name of the input.")
     facts = serializers.ListField(child=serializers.TextField(), help_text="The facts that the input reads.")
     categories = serializers.ListField(
-        child=serializers.OneOfField(CATEGORIES), help_text="The categories of these facts."
+        child=serializers.OneOfField(CATEGORIES), help_text="The categories of the facts."
     )
 
 
 class CertificateSerializer(serializers.JsonPartSerializer):
     """The possible results of a scorecard, computed over every combination of bins."""
 
-    combinations = CountField(help_text="The number of combinations. A string from 2^53 on.")
+    combinations = CountField(help_text="The number of combinations. The value is a string if it is 2^53 or more.")
     declines = CountField(
-        help_text="The number of combinations whose total has the outcome `decline`. A string from 2^53 on."
+        help_text="The number of combinations whose total has the outcome `decline`. The value is a string if "
+        "it is 2^53 or more."
     )
     declines_without_reason = CountField(
-        help_text="The number of declining combinations without a reason: 0 for a version that was published by "
-        "version 1.1 or later. A string from 2^53 on."
+        help_text="The number of declining combinations without a reason. If version 1.1 of the platform or later "
+        "published the version, it is 0. The value is a string if it is 2^53 or more."
     )
     reasons = CertifiedReasonSerializer(
         many=True, help_text="The reasons of characteristics, then the reasons of knockouts."

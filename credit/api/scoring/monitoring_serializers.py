@@ -39,7 +39,7 @@ class MonitoringQuery(serializers.QuerySerializer):
     against_from = serializers.QueryTimeField(
         default=None,
         help_text="The beginning of the comparison window, inclusive. By default, both windows have the same length. "
-        "If you send another `against_to`, the default is 30 days before it.",
+        "If you send `against_to` with a time other than its default, the default is 30 days before that time.",
     )
     to = serializers.QueryTimeField(default=None, help_text="The end of the window, exclusive. Default: now.")
     from_ = serializers.QueryTimeField(
@@ -90,10 +90,10 @@ class TotalBinSerializer(serializers.ResponseSerializer):
     """A range of totals."""
 
     from_ = serializers.Int64Field(
-        allow_null=True, help_text="The beginning of the range, inclusive. Null if there is no bound."
+        allow_null=True, help_text="The beginning of the range, inclusive. Null if the range has no beginning."
     )
     below = serializers.Int64Field(
-        allow_null=True, help_text="The end of the range, exclusive. Null if there is no bound."
+        allow_null=True, help_text="The end of the range, exclusive. Null if the range has no end."
     )
     share = serializers.NumberField(
         allow_null=True,
@@ -140,8 +140,9 @@ class OverridesPageSerializer(serializers.ResponseSerializer):
     """Reviewers' decisions that differ from the proposal of the version's score."""
 
     decisions = serializers.Int64Field(
-        help_text="The number of applications for which the version, as champion, proposed an approval or a rejection "
-        "in the window, and that a reviewer decided afterward. An accepted counteroffer counts as an approval."
+        help_text="The number of applications that a reviewer decided after a proposal of the version. The version "
+        "must have been champion, and its proposal in the window must have been an approval or a rejection. An "
+        "accepted counteroffer counts as an approval."
     )
     overrides = serializers.Int64Field(
         help_text="The number of these applications whose last decision by a reviewer differs from the proposal."
@@ -166,8 +167,8 @@ class MonitoringSerializer(serializers.ResponseSerializer):
     bins = TotalBinSerializer(many=True, help_text="The ranges of totals, with the share of scores in each range.")
     missing = MissingRateSerializer(
         many=True,
-        help_text="For each input, the rate at which it was missing. It is 0 for an input that no characteristic and "
-        "no knockout reads.",
+        help_text="For each input, the rate at which it was missing. If no characteristic and no knockout reads the "
+        "input, the rate is 0.",
     )
     outcomes = OutcomeRatesSerializer(help_text="The share of each outcome in the window.")
     overrides = OverridesPageSerializer(help_text="Reviewers' decisions that differ from the proposal.")

@@ -84,9 +84,9 @@ class PublishedVersionSerializer(VersionSerializer):
 
     warnings = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Warnings about claims that the `application_schema` of an active offer does not require, and about "
-        "characteristics that only the applicant supplies. Further warnings are about scorecards that read no income, "
-        "expenses, or obligations, or no verified value. The last is about reports without a knockout that refers "
+        help_text="Warnings about the scorecard: an active offer's `application_schema` does not require a claim that "
+        "the scorecard reads, or only the applicant supplies a characteristic. The scorecard reads no income, "
+        "expenses, or obligations, or no verified value. The scorecard reads reports, but no knockout refers "
         "applications without a report.",
     )
 
@@ -118,7 +118,8 @@ class PublicationRequestSerializer(serializers.RequestSerializer):
 
     role = serializers.OneOfField(
         (CHAMPION, CHALLENGER),
-        help_text="The role. The champion's scores decide or propose. Challengers' scores are only for comparison.",
+        help_text="The role. The champion's scores decide applications or propose decisions. Challengers' scores are "
+        "only for comparison.",
     )
 
 
@@ -189,8 +190,8 @@ class EvaluationRequestSerializer(serializers.RequestSerializer):
     """The facts for an evaluation."""
 
     facts = EvaluatedFactsField(
-        help_text="A flat object with the names of `GET /v1/scoring/facts`. Null means missing. `scored_on` is the day "
-        "of the score, by default today (UTC)."
+        help_text="A flat object whose keys are the names of `GET /v1/scoring/facts`. A null value means that the fact "
+        "is missing. `scored_on` is the day of the score, by default today (UTC)."
     )
 
 

@@ -61,7 +61,7 @@ class ScoringModelViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
         """Create a scoring model.
 
-        The model scores no application before one of its versions is published as champion.
+        The model scores applications only after one of its versions is published as champion.
 
         Requires the role `owner` or `reviewer` of the lender. An account that sends an unused lender id becomes its
         owner, unless the operator assigns the ids.
@@ -120,13 +120,13 @@ class ModelVersionViewSet(ApiViewSet):
 
         With `Accept: application/xml`, the API returns a PMML 4.4 `Scorecard`.
 
-        An engine for PMML scorecards computes the same points and reasons from it under two conditions. Compute the
-        values of `months_since`, and omit facts whose JSON type differs from the type of the input. Engines round sums
-        of fractions, and numbers with more than 15 digits. Results that depend on such numbers can differ. An engine
-        can also list reasons without lost points.
+        An engine for PMML scorecards computes the same points and reasons under two conditions. You must compute the
+        values of `months_since`. You must omit facts whose JSON type differs from the type of the input. Engines round
+        sums of fractions, and numbers with more than 15 digits. Results that depend on these numbers can differ. An
+        engine can also list reasons without lost points.
 
         PMML can't express knockouts, outcomes, segments, the range of the total, and inputs that an applicant can
-        change. An `Extension` has these parts, and the complete definition.
+        change. The document has these parts, and the complete definition, in an `Extension`.
         """
         version = versions.load_version(model_id, number, request.user)
         if request.accepted_renderer.media_type != PMML:
@@ -158,11 +158,11 @@ class ModelVersionViewSet(ApiViewSet):
     def certificate(self, request: ApiRequest, model_id: str, number: str) -> Any:
         """Get the certificate of a version.
 
-        The API computes the certificate over every combination of one bin per characteristic. After the publication, it
-        returns the stored certificate of the publication. The certificate's hash is in the records of the publication
-        and of each decision with a score of the version. If there is no stored certificate, for example for a draft,
-        the API computes it. A version whose `declines_without_reason` is not 0 can't be
-        published.
+        The certificate covers every combination of bins, with one bin per characteristic. For a published version, the
+        API returns the certificate that the publication stored. The record of the publication contains the
+        certificate's hash, and so does the record of each decision with a score of the version. If there is no stored
+        certificate, for example for a draft, the API computes it. A version whose `declines_without_reason` is not 0
+        can't be published.
         """
         version = versions.load_version(model_id, number, request.user)
         if version.certificate is not None:
@@ -200,7 +200,7 @@ class ModelVersionViewSet(ApiViewSet):
     def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
         """Evaluate a version of a model.
 
-        The API scores the facts in the request with the version, which can be a draft. It stores no result.
+        The API scores the facts in the request with this version. The version can be a draft. The API stores no result.
 
         The API computes the derived values. Facts that the scorecard does not read have no effect.
         """
@@ -229,8 +229,8 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compare two versions of a model.
 
-        The API takes the newest scores of the version, and scores the same stored facts with the other version. It
-        stores no result.
+        The API scores the stored facts of the version's newest scores again, with the other version. It stores no
+        result.
         """
         version = versions.load_version(model_id, number, request.user)
         other = versions.load_version(model_id, body.pop("other"), request.user)
@@ -253,8 +253,8 @@ class ScoringCatalogueViewSet(ApiViewSet):
     def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List the facts for scorecards.
 
-        If a name ends in `*`, a path replaces the asterisk, such as in `application_data.income.monthly_cents`. Use a
-        JSON pointer for field names with other characters: `application_data#/monthly income`. In a list, a number
-        is the position of an item, from 0.
+        If a name ends in `*`, replace the asterisk with a path, for example `application_data.income.monthly_cents`.
+        Use a JSON pointer for field names with other characters: `application_data#/monthly income`. To select an item
+        of a list, use its position, from 0.
         """
         return {"facts": [*catalogue().values(), *PATHS]}
