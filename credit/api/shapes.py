@@ -178,9 +178,10 @@ COMPONENTS: dict[str, Schema] = {
                 "language of the offer.",
             ),
             "consumer_report": {
-                "description": f"A report, or up to {REPORTS_MAX} reports for each applicant, that are not stored. "
-                "Null or absent if none, and with `report_ids`. Unless `REVIEW_POLICY` is `open`, the API rejects it "
-                "if the installation has a vendor of reports, or if the application has a stored report.",
+                "description": f"A report, or a list of up to {REPORTS_MAX} reports for each applicant, that the "
+                "platform does not store. Null or absent if there is none, and if you send `report_ids`. Unless "
+                "`REVIEW_POLICY` is `open`, the API rejects this field if the installation has a vendor of reports, or "
+                "if the application has a stored report.",
                 "anyOf": [
                     _ref("ConsumerReport"),
                     {"type": "array", "items": _ref("ConsumerReport")},

@@ -195,10 +195,10 @@ class Offer(models.Model):
         null=True, help_text="The highest rate per year: 24.99 is 24.99 %. Null if it is not set."
     )
     loan_amount_min_cents = models.BigIntegerField(
-        null=True, help_text="The smallest loan, in the currency's minor unit. Null if there is no lower bound."
+        null=True, help_text="The smallest loan, in the currency's minor unit. Null if there is no minimum."
     )
     loan_amount_max_cents = models.BigIntegerField(
-        null=True, help_text="The largest loan, in the currency's minor unit. Null if there is no upper bound."
+        null=True, help_text="The largest loan, in the currency's minor unit. Null if there is no maximum."
     )
     term_options_months = JsonTextField(
         null=True, help_text="The terms that an applicant can choose, in months. Null or empty for a line of credit."
@@ -227,7 +227,7 @@ class Offer(models.Model):
         max_length=255, null=True, help_text="The variant of an A/B test. Null if none."
     )
     ab_test_allocation = models.IntegerField(
-        null=True, help_text="The share of accounts that get the tested offer, in percent. Null for all."
+        null=True, help_text="The share of accounts that get the tested offer, in percent. Null for all accounts."
     )
     # Applications to the offer must meet these requirements (`credit.requirements`).
     application_schema = JsonTextField(null=True, help_text="The JSON Schema of `application_data`. Null for any data.")
@@ -241,7 +241,7 @@ class Offer(models.Model):
         max_length=16,
         null=True,
         choices=[(method, method) for method in pricing_rules.METHODS],
-        help_text="The notice before the acceptance of a price that is based on a consumer report: `notice`, "
+        help_text="The notice that applicants with a consumer report receive before they accept: `notice`, "
         "`score_disclosure`, or `not_applicable`. Null means `notice`. With `jurisdiction` `eu`, there is no notice.",
     )
     risk_based_pricing_reason = models.CharField(  # noqa: DJ001

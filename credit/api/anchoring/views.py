@@ -17,9 +17,10 @@ class RecordKeyViewSet(ApiViewSet):
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """List the keys that sign anchored records.
 
-        The list also has the past keys, each with its period. No key is ever removed.
+        The list also has the past keys. Each key has its period. Keys are never removed.
 
-        The API publishes each key, except the first, at least one minute before it signs a record with the key.
+        The API publishes a new key at least one minute before it signs a record with the key. Only the first key is an
+        exception.
         """
         keys = RecordKeysSerializer.represent_values([record_keys.published(now=timezone.now())])
         headers = {"Cache-Control": f"public, max-age={record_keys.PUBLISHED_MAX_AGE_SECONDS}"}

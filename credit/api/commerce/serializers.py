@@ -362,7 +362,7 @@ class ProductSerializer(ResponseSerializer):
 class MessageSerializer(ResponseSerializer):
     """Further information."""
 
-    type = OneOfField(("error", "warning", "info"), help_text="The severity of the message.")
+    type = OneOfField(("error", "warning", "info"), help_text="The type of the message: `error`, `warning`, or `info`.")
     code = TextField(help_text="The machine-readable code.")
     content = TextField(help_text="The human-readable message.")
     severity = TextField(required=False, help_text="The remedy for an error, as a code of the protocol.")
@@ -416,7 +416,9 @@ class AgentRefusalSerializer(ResponseSerializer):
 class ProtocolRefusalSerializer(ResponseSerializer):
     """The error for an unsupported version of the protocol."""
 
-    code = OneOfField(("version_unsupported",), help_text="The error in the protocol's form.")
+    code = OneOfField(
+        ("version_unsupported",), help_text="The code of the error. `version_unsupported` is a code of the protocol."
+    )
     content = TextField(help_text="The human-readable message.")
     error = TextField(required=False, help_text="The kind of error, as a slug. Absent if the request has `UCP-Agent`.")
     message = TextField(required=False, help_text="The human-readable message. Absent if the request has `UCP-Agent`.")
@@ -444,7 +446,8 @@ class BusinessProfileSerializer(ResponseSerializer):
     version = TextField(help_text="The version of the protocol.")
     services = FreeField(
         shape=_LISTS_BY_NAME,
-        help_text="The bindings of each service of the protocol by its name, each with its endpoint.",
+        help_text="The services of the protocol by name. Each service has its bindings, and each binding has its "
+        "endpoint.",
     )
     capabilities = FreeField(shape=_LISTS_BY_NAME, help_text="The capabilities by name, with specification and schema.")
     payment_handlers = FreeField(shape=OPEN_OBJECT, help_text="The payment handlers. Always empty.")
@@ -463,7 +466,7 @@ class PublicKeySerializer(ResponseSerializer):
 
 
 class DiscoverySerializer(ResponseSerializer):
-    """The provider metadata that a marketplace reads, and a UCP business profile."""
+    """The platform's metadata for marketplaces, and a UCP business profile."""
 
     base_url = TextField(help_text="The base URL of the API.")
     capabilities = ListField(child=TextField(), help_text="The names of the enabled services, in alphabetical order.")

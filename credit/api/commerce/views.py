@@ -65,8 +65,9 @@ class CommerceViewSet(ApiViewSet):
         The products have the form of the Universal Commerce Protocol.
 
         A product is an offer, and a variant is one of its terms. The price is the amount financed: the loan, not its
-        cost. The offers that match most words of `query` are first. A word of four letters or more, or in a non-Latin
-        script, also matches a part of a word, which counts half. Among equal matches, the newest offer is first.
+        cost. The offers that match most words of `query` are first. If a word of the query has four or more letters, or
+        is in a non-Latin script, it also matches a part of a word. A match of a part counts half. Among equal matches,
+        the newest offer is first.
         """
         filters = catalog.SearchFilters.of(body, credential=request.auth)
         page = body.get("pagination", {})

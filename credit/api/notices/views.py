@@ -94,8 +94,8 @@ class ProviderNoticeViewSet(ApiViewSet):
     def list(self, request: ApiRequest, provider_id: str) -> Response:
         """List the notices of a lender.
 
-        The list has the notices of applications to the lender, in all statuses, ordered by `due_at`, also those of
-        erased accounts. Requires a member of the lender.
+        The list has the notices of applications to the lender, in all statuses, ordered by `due_at`. It includes the
+        notices of erased accounts. Requires a member of the lender.
         """
         rows = services.notices_of_provider(provider_id, actor_of(request))
         notices = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []

@@ -85,29 +85,31 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     regime = serializers.OneOfField(
         REGIMES,
         help_text="Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter national regime), or "
-        "`none`. Required with `eu`, null with `us`.",
+        "`none`. Required if `jurisdiction` is `eu`. Null if it is `us`.",
     )
     regime_reason = serializers.NameField(
         max_length=500,
-        help_text="Why the regime applies. Required with `ccd2_small` and `none`, null with `us`. With `ccd2`, "
-        f"unsecured credit above EUR 100,000 requires `{RENOVATION}`.",
+        help_text="Why the regime applies. Required if `regime` is `ccd2_small` or `none`. If `regime` is `ccd2`, "
+        f"unsecured credit above EUR 100,000 requires `{RENOVATION}`. Null if `jurisdiction` is `us`.",
     )
     currency = CurrencyField(
         max_length=3,
-        help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit. Null means USD with "
-        "`us`, and EUR with `eu`. An offer with `us` must be in USD.",
+        help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit. If `jurisdiction` is "
+        "`us`, the currency must be USD. Null means USD for `us`, and EUR for `eu`.",
     )
     day_count = serializers.OneOfField(
         DAY_COUNTS,
         help_text="The day-count convention: the number of days in a year for daily interest. `act_365` is 365, "
-        "`30_360` is 360. Required with `eu`, null with `us`.",
+        "`30_360` is 360. Required if `jurisdiction` is `eu`. Null if it is `us`.",
     )
     fee_financed = serializers.FlagField(
         help_text="If true, the lender deducts the fee from the payout, and the total amount of credit is the amount "
-        "less the fee. If false, the borrower pays the fee separately. Required with `eu`, null with `us`."
+        "less the fee. If false, the borrower pays the fee separately. Required if `jurisdiction` is `eu`. Null if it "
+        "is `us`."
     )
     example = ExampleRequestSerializer(
-        help_text="The credit of the representative example. Required with `ccd2` and `ccd2_small`, null with `us`."
+        help_text="The credit of the representative example. Required if `regime` is `ccd2` or `ccd2_small`. Null if "
+        "`jurisdiction` is `us`."
     )
     apr_cap = serializers.NumberField(
         min_value=0,
@@ -117,13 +119,13 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     terms_text = LongTextField(
         max_length=TERMS_TEXT_MAX_LENGTH,
         help_text="The lender's terms in words, which applicants read before they accept. The agreement of an offer "
-        "outside the directive contains them. With `ccd2` and `ccd2_small`, they are the explanations that Article 12 "
-        "requires. Null if none.",
+        "outside the directive contains them. If `regime` is `ccd2` or `ccd2_small`, they are the explanations that "
+        "Article 12 requires. Null if none.",
     )
     texts = TextsField(
-        help_text="The lender's texts for the rows of the European information form, by the row's name. `ccd2` and "
-        f"`ccd2_small` require {', '.join(f'`{name}`' for name in REQUIRED_TEXTS)}. A line of credit also requires "
-        f"`{TEXTS_OF_LINE[0]}`. Null with `us`."
+        help_text="The lender's texts for the rows of the European information form, by the row's name. If "
+        f"`regime` is `ccd2` or `ccd2_small`, these are required: {', '.join(f'`{name}`' for name in REQUIRED_TEXTS)}. "
+        f"A line of credit also requires `{TEXTS_OF_LINE[0]}`. Null if `jurisdiction` is `us`."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

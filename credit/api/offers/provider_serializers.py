@@ -55,8 +55,7 @@ class ProviderSerializer(serializers.ModelResponseSerializer):
     """A lender that you are a member of, or are invited to."""
 
     membership = serializers.TextField(
-        help_text="`member`, or `invited` until `POST …/members/me` accepts the invitation, which grants no rights "
-        "before."
+        help_text="`member` or `invited`. An invitation grants no rights until `POST …/members/me` accepts it."
     )
     logo_url = logo_url()
 

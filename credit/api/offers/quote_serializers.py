@@ -93,31 +93,35 @@ class QuoteSerializer(serializers.ResponseSerializer):
     method = serializers.OneOfField(METHODS, help_text="The method of computing `apr_percent`.")
     schedule = InstalmentSerializer(many=True, help_text="All payments, in order.")
     currency = serializers.TextField(
-        required=False, help_text="The ISO 4217 code of the currency. Only offers with `eu` have this field."
+        required=False,
+        help_text="The ISO 4217 code of the currency. Present only if the offer's `jurisdiction` is `eu`.",
     )
     fee_financed = serializers.FlagField(
         required=False,
-        help_text="Whether the lender deducts the fee from the payout. Only offers with `eu` have this field.",
+        help_text="Whether the lender deducts the fee from the payout. Present only if the offer's `jurisdiction` is "
+        "`eu`.",
     )
     total_credit_cents = serializers.Int64Field(
         required=False,
-        help_text="The total amount of credit, without a deducted fee. Only offers with `eu` have this field.",
+        help_text="The total amount of credit, without a deducted fee. Present only if the offer's `jurisdiction` is "
+        "`eu`.",
     )
     total_cost_cents = serializers.Int64Field(
         required=False,
-        help_text="The total cost of the credit: interest and fee. Only offers with `eu` have this field.",
+        help_text="The total cost of the credit: interest and fee. Present only if the offer's `jurisdiction` is `eu`.",
     )
     total_payable_cents = serializers.Int64Field(
         required=False,
-        help_text="The total amount of credit plus its total cost. Only offers with `eu` have this field.",
+        help_text="The total amount of credit plus its total cost. Present only if the offer's `jurisdiction` is `eu`.",
     )
     warning = serializers.TextField(
         required=False,
-        help_text="The warning of Directive (EU) 2023/2225, Article 8. Only offers with `eu` have this field.",
+        help_text="The warning of Directive (EU) 2023/2225, Article 8. Present only if the offer's `jurisdiction` is "
+        "`eu`.",
     )
     representative_example = RepresentativeExampleSerializer(
         required=False,
         allow_null=True,
-        help_text="The offer's representative example. Only offers with `eu` have this field. Null without an "
-        "`example`, and if its annual percentage rate is out of range.",
+        help_text="The offer's representative example. Present only if the offer's `jurisdiction` is `eu`. Null "
+        "without an `example`, and if its annual percentage rate is out of range.",
     )

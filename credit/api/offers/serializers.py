@@ -70,8 +70,8 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
-        help_text="The required fields of each applicant. If there are any, `applicants` is required. Null or empty if "
-        "none.",
+        help_text="The required fields of each applicant. If the list is not empty, applications require `applicants`. "
+        "Null or empty if none.",
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
@@ -81,7 +81,8 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         "means `notice`. Offers with `jurisdiction` `eu` have no such notices.",
     )
     risk_based_pricing_reason = serializers.OneOfField(
-        pricing_rules.REASONS, help_text="Why no notice is required. Required with `not_applicable`, otherwise null."
+        pricing_rules.REASONS,
+        help_text="Why no notice is required. Required if `risk_based_pricing` is `not_applicable`. Otherwise null.",
     )
     reports = serializers.ListField(
         child=serializers.OneOfField(KINDS),
@@ -93,8 +94,8 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     min_age = serializers.Int32Field(
         min_value=1,
         max_value=MIN_AGE_MAX_YEARS,
-        help_text="The minimum age of each applicant, in years, on the current date at the applicant's address. It "
-        "makes `date_of_birth` required. If null, a minimum of 18 applies to applicants with a date of birth.",
+        help_text="The minimum age of each applicant, in years, on the current date at the applicant's address. If "
+        "set, `date_of_birth` is required. If null, a minimum of 18 applies to applicants with a date of birth.",
     )
 
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the offer's texts. Null means `en`.")
@@ -189,8 +190,8 @@ class OfferQuery(serializers.QuerySerializer):
     offset = serializers.PageField(
         min_value=0,
         default=0,
-        help_text="The number of offers to skip. If the response has the header `X-Truncated`, the next page begins "
-        "after its offers.",
+        help_text="The number of offers to skip. If a response has the header `X-Truncated`, add the number of its "
+        "offers for the next page.",
     )
 
 
@@ -198,8 +199,8 @@ _CURRENCY = (
     "The ISO 4217 code of the offers' currency. Default: USD if you send `amount_cents`, otherwise all currencies."
 )
 _STATE = (
-    "The two-letter code of a US state or territory, in capitals. The filter excludes offers that are not available "
-    "there, and offers with `jurisdiction` `eu`."
+    "The two-letter code of a US state or territory, in capitals. The filter excludes offers that are not available in "
+    "this state or territory, and offers with `jurisdiction` `eu`."
 )
 
 
@@ -221,7 +222,9 @@ class CatalogueQuery(serializers.PageQuery):
         "these offers, it uses the segment of the caller's score.",
     )
     explain = serializers.QueryFlagField(
-        default=False, help_text="Whether to include the excluded offers (the newest 1,000), each with its rule."
+        default=False,
+        help_text="Whether the response also has the newest 1,000 excluded offers, each with the rule that excludes "
+        "it.",
     )
 
 
@@ -295,7 +298,7 @@ class MatchRequestSerializer(serializers.RequestSerializer):
     state = serializers.OneOfField(
         sorted(US_STATES),
         help_text="The two-letter code of a US state or territory, in capitals. Offers with `jurisdiction` `eu` match "
-        "no state. Null for any.",
+        "no state. Null for any state.",
     )
     amount_cents = serializers.Int64Field(
         min_value=0, help_text="The requested amount, in the currency's minor unit. Null for any amount."

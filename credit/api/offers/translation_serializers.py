@@ -23,8 +23,8 @@ def _object(about: str, **properties: Any) -> dict[str, Any]:
 
 
 _TRANSLATION = _object(
-    "The offer's texts in a language. Each text is optional. A translation of a text that the offer doesn't have is "
-    "rejected.",
+    "The offer's texts in a language. Each text is optional. The API rejects a translation of a text that the offer "
+    "does not have.",
     name=_text("The name of the offer.", translations.NAME_MAX_LENGTH),
     description=_text("The description of the offer.", translations.OFFER_DESCRIPTION_MAX_LENGTH),
     application_schema=_object(

@@ -41,8 +41,8 @@ class OfferViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Offer]:
         """List a lender's active offers.
 
-        The newest offer is first. A response has all offers, but at most 8 MiB. If the API omits offers, the response
-        has the header `X-Truncated`. Then send the number of received offers in `offset`.
+        The newest offer is first. The response has all offers, up to 8 MiB. If the API omits offers, the response has
+        the header `X-Truncated`. To get the omitted offers, send the number of received offers as `offset`.
         """
         rows = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
         if not query["include_inactive"]:
@@ -83,8 +83,8 @@ class OfferViewSet(ApiViewSet):
 
         The loan starts today (UTC). The borrower repays it in level monthly payments. The last payment has the
         remainder. The lender deducts the fee from the payout, or the borrower pays it separately (`fee_financed`). For
-        values outside the offer's limits, the API returns 400 `E1001`. It also returns `E1001` for an offer with `eu`
-        and without `term_options_months`, which is a line of credit.
+        values outside the offer's limits, the API returns 400 `E1001`. It also returns `E1001` for a line of credit
+        with `jurisdiction` `eu`: an offer without `term_options_months`.
         """
         return Response(quotes.make_quote(offers.load_offer(offer_id), today=timezone.now().date(), **query))
 
@@ -106,8 +106,8 @@ class OfferViewSet(ApiViewSet):
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer.
 
-        Only the account that created the offer can deactivate it, unless its role at the lender is below `owner`.
-        `GET /v1/provider-offers/{offer_id}` still returns the offer. Idempotent.
+        Only the account that created the offer can deactivate it. If this account has the role `reviewer` or `reader`
+        at the lender, it can't. `GET /v1/provider-offers/{offer_id}` still returns the offer. Idempotent.
         """
         offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 
@@ -121,13 +121,13 @@ class MatchViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
         """Match offers to the caller.
 
-        The response has the active offers without the A/B variants for other accounts. Each offer has the reasons why
-        it does not match. The request creates no application and makes no decision.
+        The response has the active offers. A/B variants for other accounts are excluded. If an offer does not match, it
+        has the reasons in `why_not`. The request creates no application and makes no decision.
 
         The champion of each offer's scoring model scores the facts in the request and the caller's other facts. If the
         credential has a list of scopes, the score uses only the other facts that the scopes cover. With the account's
-        own log-in or an unrestricted API key, the API stores the last result of each model. For credentials that can
-        read scores (`score:read`), the catalog then excludes the offers whose model declined.
+        own log-in or an unrestricted API key, the API stores the last result of each model. If the stored result is
+        `decline`, the catalog excludes the model's offers for credentials that can read scores (`score:read`).
         """
         with heavy.slot(request):
             return matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
@@ -177,7 +177,7 @@ class ProviderViewSet(ApiViewSet):
         """Update a lender.
 
         The request replaces the data of the lender. If an optional field is missing from the request, it becomes null
-        or empty, except `logo`. Requires the role `owner`.
+        or empty. Only a missing `logo` stays unchanged. Requires the role `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
@@ -193,8 +193,8 @@ class ProviderViewSet(ApiViewSet):
 
         The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. Without a
         log-in, the link shows only the offer. Requires the lender's role `owner` or `reviewer`. The link is signed and
-        encrypted. It expires at `expires_at`, or earlier if its offer ends, or if its creator loses that role or is
-        disabled.
+        encrypted. The link expires at `expires_at`. It expires earlier if its offer ends, or if its creator loses the
+        role or is disabled.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())
@@ -278,8 +278,8 @@ class ProviderViewSet(ApiViewSet):
     def inbox(self, request: ApiRequest, provider_id: str) -> Response:
         """List applications submitted to a lender.
 
-        Requires a member of the lender. The list has the applications since their submission, oldest first.
-        Applications of erased accounts are excluded.
+        Requires a member of the lender. The list has the applications that were submitted, oldest first. Applications
+        of erased accounts are excluded.
         """
         applications = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
         rows = self.paginate_queryset(applications) or []
@@ -299,14 +299,15 @@ class DecisionViewSet(ApiViewSet):
         The file has the decisions about applications to the lender, oldest first. Applications of erased accounts are
         excluded. Requires a member of the lender.
 
-        The default format is CSV (`text/csv`) without formulas. With `Accept: application/jsonl` or
-        `application/x-ndjson`, the API returns JSON Lines. `Repr-Digest` has the SHA-256 of the file. If there are more
-        than 100,000 decisions, the API returns 400 `E1001`. Then request a shorter period.
+        By default, the API returns CSV (`text/csv`). Spreadsheets don't execute text in the file as a formula. With
+        `Accept: application/jsonl` or `application/x-ndjson`, the API returns JSON Lines. `Repr-Digest` has the SHA-256
+        of the file. If there are more than 100,000 decisions, the API returns 400 `E1001`. In this case, request a
+        shorter period.
 
-        A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`. If the newest
-        decision on an application is an approval that was not reopened, its line has the loan, if any, in `terms`. Each
-        line has `automated`, `score`, `override` (the decision differs from the score's proposal), and `days` from the
-        submission to the decision. A credential with a list of scopes also requires `score:read`.
+        Each line is one decision. It has the `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`.
+        If the newest decision on an application is an approval that was not reopened, its line has the loan, if any, in
+        `terms`. Each line has `automated`, `score`, `override` (the decision differs from the score's proposal), and
+        `days` from the submission to the decision. A credential with a list of scopes also requires `score:read`.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
@@ -332,8 +333,8 @@ class CatalogueViewSet(ApiViewSet):
         """List active offers.
 
         The newest offer is first. If an offer has `ab_test_variant` and `ab_test_allocation`, the API returns it only
-        to a fixed set of accounts. If the credential can read scores (`score:read`), the caller's scores also exclude
-        offers.
+        to a fixed set of accounts. If the credential can read scores (`score:read`), the API also excludes offers
+        because of the caller's scores.
         """
         limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
         filters = catalogue.CatalogueFilter.of(request.auth, **query)

@@ -30,9 +30,9 @@ class AutomationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Get the automated processing of an offer.
 
-        The response states whether and how a score is used, which categories and sources of data it reads, and who
-        reviews. The response is based on the champion of the offer's scoring model. Display `before` to applicants
-        before they apply.
+        The response states whether and how a score is used. It lists the categories and the sources of the data that
+        the score reads, and describes the role of people. The champion of the offer's scoring model determines the
+        response. Display `before` to applicants before they apply.
         """
         offer = load_offer(offer_id)
         with translation.override(query["language"]):

@@ -210,8 +210,8 @@ class PrecontractViewSet(ApiViewSet):
         """Get the European information form of an offer.
 
         The API returns the form of Directive (EU) 2023/2225, Annex I, as JSON, a page, or a PDF. PDF requires that the
-        operator has installed weasyprint. The form is about the amount and the duration in the query. If the directive
-        does not apply to the offer, the API returns 404.
+        operator has installed weasyprint. The form describes a credit with the amount and the duration of the query. If
+        the directive does not apply to the offer, the API returns 404.
         """
         offer = load_offer(offer_id)
         form = form_of_offer(offer, today=timezone.now().date(), **query)
