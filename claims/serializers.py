@@ -71,7 +71,9 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
         max_length=PUBLICATION_MAX_LENGTH,
         help_text="An external id, such as a DOI, an arXiv id, or an ISBN, or a work identifier.",
     )
-    claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
+    claim_type = serializers.TextField(
+        min_length=1, max_length=64, help_text="The kind of the claim, such as `author` or `contributor`."
+    )
     evidence = _evidence(help_text="URLs (http or https; the API never fetches them) or documents.")
     notes = serializers.TextField(
         allow_null=True, required=False, help_text="Human-readable notes. Null if there are none."
@@ -123,7 +125,7 @@ class ClaimStatusRequestSerializer(serializers.RequestSerializer):
 class ClaimFilter(serializers.FilterSet):
     status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
     verification_level = serializers.QueryFilter(
-        serializers.OneOfField(LEVELS, required=False, help_text="Only claims of this level.")
+        serializers.OneOfField(LEVELS, required=False, help_text="Only claims with this verification level.")
     )
 
 
@@ -131,7 +133,8 @@ class ClaimQuery(serializers.PageQuery):
     filterset_class = ClaimFilter
 
     user_id = serializers.IdField(
-        required=False, help_text="The claimant. For another account, `publication_id` is required."
+        required=False,
+        help_text="The `user_id` of the claimant. To list the claims of another account, also send `publication_id`.",
     )
     publication_id = PublicationField(
         min_length=1,

@@ -21,7 +21,7 @@ FAMILIES = (
     ),
     EventFamily(
         "bankdata.item",
-        object_of(item_id=said(TEXT, "The linked bank's id."), provider=said(TEXT, "The vendor of its data.")),
+        object_of(item_id=said(TEXT, "The linked bank's id."), provider=said(TEXT, "The vendor of the bank's data.")),
         {"linked": "A bank was linked.", "unlinked": "A bank was unlinked."},
         {"item_id": demo_ids.BANK_ITEM, "provider": "sandbox"},
         rank=50,

@@ -66,8 +66,8 @@ class SandboxIdentityViewSet(SandboxViewSet):
     def require_login(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
         """Require a new bank log-in.
 
-        If it is your only linked item, the next read returns 502 `E5004` with a link token. Otherwise reads return the
-        other items, and this item has the status `login_required`.
+        If the item is your only linked item, the next read returns 502 `E5004` with a link token. Otherwise, reads
+        return the other items, and this item has the status `login_required`.
         """
         own = BankItem.objects.filter(user=request.user, provider=Sandbox.name, item_id=item_id)
         if "\0" in item_id or Sandbox.name != settings.OPEN_BANKING or not own.exists():

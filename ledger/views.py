@@ -79,7 +79,7 @@ class ProofParser(StrictJSONParser):
 class NodeViewSet(LedgerViewSet):
     """A log that anchors hashes of reports and proves them: anchors, proofs, blocks, checkpoints, witnesses."""
 
-    @also_answers(503, serializers.HealthSerializer, "The same fields.")
+    @also_answers(503, serializers.HealthSerializer, "The service is unhealthy. The body has the same fields.")
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthSerializer)
     def health(self, _request: ApiRequest) -> NodeStatus | Response:
         """Check the health of the node.

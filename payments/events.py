@@ -76,7 +76,7 @@ FAMILIES = (
         ),
         {
             "connected": "A wallet was connected.",
-            "default_changed": "The account has another default wallet.",
+            "default_changed": "The account's default wallet changed.",
             "disconnected": "A wallet was disconnected. No funds moved.",
         },
         {"wallet_id": str(demo_ids.PHONE_WALLET)},

@@ -38,7 +38,7 @@ class StagingViewSet(ApiViewSet):
     def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
         """Stage an item.
 
-        You approve or reject it later. After 30 days without a decision, the item expires.
+        You approve or reject the item later. After 30 days without a decision, the item expires.
         """
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 

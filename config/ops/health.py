@@ -152,7 +152,7 @@ class HealthViewSet(ApiViewSet):
 
     tag = "health"
 
-    @also_answers(503, HealthSerializer, "The same fields.")
+    @also_answers(503, HealthSerializer, "The service is unhealthy. The body has the same fields.")
     @endpoint(access=PUBLIC, limit="health", answer=HealthSerializer)
     def check(self, request: ApiRequest) -> Response:  # noqa: ARG002
         """Check the health of the service.

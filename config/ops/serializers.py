@@ -12,30 +12,43 @@ class QueryStatusField(serializers.QueryInt64Field):
 
 class RequestFilter(serializers.FilterSet):
     status = serializers.QueryFilter(
-        QueryStatusField(min_value=100, max_value=599, required=False, help_text="The HTTP status.")
+        QueryStatusField(min_value=100, max_value=599, required=False, help_text="Only requests with this HTTP status.")
     )
     code = serializers.QueryFilter(
-        serializers.TextField(min_length=1, max_length=8, required=False, help_text="An error's code, such as `E4002`.")
+        serializers.TextField(
+            min_length=1,
+            max_length=8,
+            required=False,
+            help_text="Only requests that returned this error code, such as `E4002`.",
+        )
     )
     route = serializers.QueryFilter(
         serializers.TextField(
-            min_length=1, max_length=160, required=False, help_text="The template of a path, as in this list."
+            min_length=1,
+            max_length=160,
+            required=False,
+            help_text="Only requests to this `route`, as the list returns it.",
         )
     )
     request_id = serializers.QueryFilter(
-        serializers.UuidTextField(required=False, help_text="The `request_id` of a response.")
+        serializers.UuidTextField(required=False, help_text="Only the request with this `request_id`.")
     )
     method = serializers.QueryFilter(
-        serializers.OneOfField(METHOD_CHOICES, required=False, help_text="The HTTP method.")
+        serializers.OneOfField(METHOD_CHOICES, required=False, help_text="Only requests with this HTTP method.")
     )
     credential = serializers.QueryFilter(
-        serializers.TextField(min_length=1, max_length=80, required=False, help_text="The credential, as in this list.")
+        serializers.TextField(
+            min_length=1,
+            max_length=80,
+            required=False,
+            help_text="Only requests with this `credential`, as the list returns it.",
+        )
     )
     since = serializers.QueryFilter(
-        serializers.QueryTimeField(required=False, help_text="The time of the oldest request, inclusive."), "at", "gte"
+        serializers.QueryTimeField(required=False, help_text="Only requests at or after this time."), "at", "gte"
     )
     until = serializers.QueryFilter(
-        serializers.QueryTimeField(required=False, help_text="The time of the newest request, inclusive."), "at", "lte"
+        serializers.QueryTimeField(required=False, help_text="Only requests at or before this time."), "at", "lte"
     )
 
 

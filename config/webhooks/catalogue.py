@@ -93,7 +93,7 @@ FAMILIES = (
                 "The reason why the endpoint was disabled.",
             ),
         ),
-        {"disabled": "An endpoint was disabled. Enable it, then read the events that it missed in the feed."},
+        {"disabled": "An endpoint was disabled. Enable the endpoint, and then get the missed events from the feed."},
         {"endpoint_id": str(demo_ids.ENDPOINT), "reason": "failing"},
         rank=130,
     ),

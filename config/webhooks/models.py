@@ -95,7 +95,7 @@ class Endpoint(models.Model):
         default="",
         help_text="The app that created the endpoint; empty for the account itself.",
     )
-    url = models.TextField(help_text="The https URL that receives the events. In development, also http.")
+    url = models.TextField(help_text="The https URL that receives the events. In development, http is also allowed.")
     event_types: Any = JsonTextField(
         help_text="The event types that the endpoint receives. `*` is every type, including future types."
     )

@@ -15,14 +15,14 @@ _CREATED_AT, _SENT_AT = "2026-01-01T00:00:00.000000Z", 1767225605
 _EVENT_ID, _REQUEST_ID = "019b7716-7800-7000-8000-000000000001", "019b7716-7800-7000-8000-000000000002"
 _HEADERS = {
     "X-Service-Signature": "HMAC-SHA256 of the body in lower-case hex. The key is the whole secret as a string.",
-    "webhook-id": "The event's id, which is the same in all deliveries and attempts. Use it to detect repetitions.",
+    "webhook-id": "The event's id, which is the same in all deliveries and attempts. Use it to detect duplicates.",
     "webhook-timestamp": "The time of the attempt's signature, in Unix seconds.",
     "webhook-signature": "`v1,` and the signature in base64. During a rotation of the secret, the header contains "
-    "several such signatures, separated by spaces.",
+    "several signatures, separated by spaces.",
 }
 _SENT = (
-    "If an account's feed contains the event, the API sends the event to each enabled endpoint of the account that "
-    "subscribes to the event type. Standard Webhooks defines the signature in `webhook-signature`."
+    "If your feed contains the event, the API sends it to each of your enabled endpoints that subscribe to the event "
+    "type. Standard Webhooks defines the signature in `webhook-signature`."
 )
 _TEST_SENT = (
     "The API sends the event only to the tested endpoint, regardless of its event types. Standard Webhooks defines the "
@@ -30,8 +30,8 @@ _TEST_SENT = (
 )
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
 _ANSWER = (
-    "Respond with a status from 200 to 299. After a 410, the API disables the endpoint. If the endpoint "
-    "returns another status or does not respond, the worker sends the event again later. There are at most "
+    "Respond with a status from 200 to 299. If the endpoint returns 410, the API disables the endpoint. If it "
+    "returns another status or does not respond, the worker sends the event again later. The worker makes at most "
     f"{len(DELAYS)} attempts."
 )
 

@@ -24,7 +24,9 @@ class EventAgainRequestSerializer(serializers.RequestSerializer):
     """The event to send again: the newest of its type about an object."""
 
     type = serializers.OneOfField(tuple(event_types()), help_text="The type of the event to send again.")
-    object_id = serializers.IdField(help_text="The first id in the schema of the event's object.")
+    object_id = serializers.IdField(
+        help_text="The id of the object: the value of the first field in the schema of the event's object."
+    )
 
 
 class EventAgainSerializer(serializers.ResponseSerializer):

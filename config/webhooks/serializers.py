@@ -187,7 +187,7 @@ class FeedSerializer(serializers.ResponseSerializer):
 class EventTypeSerializer(serializers.ResponseSerializer):
     """A type of event, with the JSON Schema of its object."""
 
-    name = serializers.TextField(help_text="The `type` of such events.")
+    name = serializers.TextField(help_text="The `type` of these events.")
     description = serializers.TextField(help_text="When the event is sent.")
     schema = serializers.FreeField(shape=serializers.OPEN_OBJECT, help_text="The JSON Schema of `data.object`.")
 

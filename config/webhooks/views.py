@@ -75,7 +75,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
         """Delete a webhook endpoint.
 
-        Its deliveries stay in the delivery log for 30 days after their creation.
+        The endpoint's deliveries stay in the delivery log for 30 days after their creation.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         endpoints.delete_endpoint(record, now=timezone.now())
@@ -93,8 +93,8 @@ class WebhookEndpointViewSet(ApiViewSet):
 
         Only this response contains the new secret. A retry with the same Idempotency-Key returns the secret again.
 
-        During the grace period, `webhook-signature` has a signature of each secret. `X-Service-Signature` uses the new
-        secret after the first successful test, or after the grace period.
+        During the grace period, `webhook-signature` has one signature for each secret. `X-Service-Signature` uses the
+        new secret after the first successful test, or after the grace period.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         grace = timedelta(seconds=body["grace_seconds"])

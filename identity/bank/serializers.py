@@ -65,7 +65,7 @@ class AccountsQuery(serializers.QuerySerializer):
         min_length=1,
         max_length=TOKEN_MAX_LENGTH,
         required=False,
-        help_text="An access token of the vendor, used instead of the stored ones.",
+        help_text="An access token of the vendor. The API uses it instead of the stored tokens.",
     )
 
 

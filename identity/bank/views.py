@@ -52,9 +52,9 @@ class BankdataViewSet(ApiViewSet):
     def exchange(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Link a bank.
 
-        The request has the result of Plaid Link. The API puts the item's accounts and the booked transactions of the
-        previous 90 days into staging, where the account's owner approves or rejects them. If the vendor does not have
-        the data yet, or there are too many transactions for one request, the platform stages them later.
+        The request has the result of Plaid Link. The API stages the item's accounts and the booked transactions of the
+        previous 90 days. The account's owner approves or rejects the staged items. If the vendor does not have the data
+        yet, or there are too many transactions for one request, the platform stages the missing data later.
         """
         require_self(request, body["user_id"])
         return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
@@ -63,8 +63,8 @@ class BankdataViewSet(ApiViewSet):
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List bank accounts.
 
-        The list has the accounts of all linked items that can be read. The API requests them from the open-banking
-        vendor for each call. If it can read none of the linked items, it returns 502 `E5003` or `E5004`.
+        The list has the accounts of all linked items that can be read. For each call, the API requests the accounts
+        from the open-banking vendor. If the API can read none of the linked items, it returns 502 `E5003` or `E5004`.
         """
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)
@@ -73,8 +73,9 @@ class BankdataViewSet(ApiViewSet):
     def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List bank transactions.
 
-        The list has the transactions of all linked items that can be read, newest first. The API requests them from the
-        open-banking vendor for each call. If it can read none of the linked items, it returns 502 `E5003` or `E5004`.
+        The list has the transactions of all linked items that can be read, newest first. For each call, the API
+        requests the transactions from the open-banking vendor. If the API can read none of the linked items, it returns
+        502 `E5003` or `E5004`.
         """
         require_self(request, user_id)
         return services.read_transactions(user=request.user, now=timezone.now(), **query)

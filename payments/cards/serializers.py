@@ -37,13 +37,16 @@ class ProcessRequestSerializer(serializers.RequestSerializer):
         help_text="The processor's token of the method, or the id of a stored method."
     )
     currency = serializers.TextField(
-        min_length=3, max_length=3, **serializers.NULLABLE, help_text="The ISO 4217 code of the currency; null is USD."
+        min_length=3,
+        max_length=3,
+        **serializers.NULLABLE,
+        help_text="The ISO 4217 code of the currency. Null means USD.",
     )
     description = serializers.TextField(
         **serializers.NULLABLE, help_text="A description for your own use; null if none."
     )
     provider_account_id = serializers.IdField(
-        **serializers.NULLABLE, help_text="The payee's account at the processor; null for the platform's own."
+        **serializers.NULLABLE, help_text="The payee's account at the processor. Null means the platform's own account."
     )
 
 
@@ -102,7 +105,7 @@ class MethodSerializer(serializers.ResponseSerializer):
 
 
 class AddedSerializer(MethodSerializer):
-    """The result of adding; an id only where methods are stored."""
+    """The added payment method. If the installation stores no methods, `id` is absent."""
 
     id = serializers.TextField(required=False, help_text="The method's id; absent if methods are not stored.")
 

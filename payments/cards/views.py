@@ -49,8 +49,8 @@ class CardPaymentViewSet(PaymentsViewSet):
 
         With an Idempotency-Key, you can retry the request any number of times without a second charge. After the error
         `E5001` (502), no amount was charged. After `E5002` (502), the outcome is not known yet. Send the same request
-        with the same key to resolve it. Don't repeat a request without a key: that would be another payment. Query the
-        payment `details.payment_id` instead.
+        with the same key to resolve it. Don't repeat a request without a key: the API would charge a second payment.
+        Query the payment `details.payment_id` instead.
         """
         require_self(request, body.pop("user_id"))
         body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)
@@ -72,7 +72,8 @@ class CardPaymentViewSet(PaymentsViewSet):
     def events(self, request: ApiRequest) -> dict[str, bool]:
         """Receive an event of the card processor.
 
-        The processor signs the event in `Stripe-Signature`. The time of the signature must be within 5 minutes of now.
+        The processor signs the event in `Stripe-Signature`. The time of the signature must be within 5 minutes of the
+        server's clock.
 
         Events can arrive twice, late, or out of order. The API applies each event once, and no event reopens a
         completed payment.

@@ -90,12 +90,12 @@ class TransactionStatusSerializer(serializers.ResponseSerializer):
     tx_hash = serializers.TextField()
     status = serializers.OneOfField(
         STATUSES,
-        help_text="The status on the network; `submitted` until it has enough confirmations, and `not_found` if the "
-        "network does not know it. Always `confirmed` if `simulated` is true.",
+        help_text="The status on the network. `submitted` until the transaction has enough confirmations. `not_found` "
+        "if the network does not know the transaction. Always `confirmed` if `simulated` is true.",
     )
     confirmations = serializers.Int64Field(
-        help_text="The number of blocks from the transaction's block on; 0 while it is in no block. If `simulated` is "
-        "true, the number that a payment requires."
+        help_text="The number of blocks since the transaction, including its own block. 0 while the transaction is in "
+        "no block. If `simulated` is true, the number that a payment requires."
     )
     simulated = serializers.FlagField()
 
@@ -115,7 +115,7 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     """The receipt of a transfer. Unknown fields are null."""
 
     block_number = serializers.Int64Field(
-        allow_null=True, help_text="The block number of the transaction; null while it is in no block."
+        allow_null=True, help_text="The block number of the transaction. Null while the transaction is in no block."
     )
     to = serializers.TextField(allow_null=True, help_text="The payee; null if `verified` is false.")
     amount_usdc = serializers.Int64Field(

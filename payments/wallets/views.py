@@ -45,7 +45,8 @@ class WalletViewSet(CardFreeViewSet):
     def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
         """Connect a wallet that you control.
 
-        The API stores only a reference. While the wallet is connected, the same address on the same network returns it.
+        The API stores only a reference. If the wallet is already connected, a request with the same address and network
+        returns it.
         """
         return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
