@@ -7,7 +7,7 @@ import secrets
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -200,6 +200,15 @@ def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
     return value
 
 
+def address_of(text: str) -> IPv4Address | IPv6Address | None:
+    """Return the IP address in a text, or None. An IPv4-mapped address such as ::ffff:192.0.2.1 is returned as IPv4."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
 class Networks:
     """A set of IP addresses and networks. `text in networks` is true for an address in any of the networks.
 
@@ -210,12 +219,8 @@ class Networks:
         self._networks = tuple(networks)
 
     def __contains__(self, text: object) -> bool:
-        try:
-            address = ip_address(str(text))
-        except ValueError:
-            return False
-        address = getattr(address, "ipv4_mapped", None) or address
-        return any(address in network for network in self._networks)
+        address = address_of(str(text))
+        return address is not None and any(address in network for network in self._networks)
 
 
 def _unmapped(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Network, ip_address
+from ipaddress import IPv6Address, IPv6Network
 from typing import Any
 
 from django.conf import settings
@@ -25,6 +25,7 @@ from config.core.credentials import SAFE_METHODS
 from config.core.databases import UNAWAITED, is_disk_full
 from config.core.errors import ApiError
 from config.core.proxies import client_address
+from config.env import address_of
 
 logger = logging.getLogger("platform.rate_limits")
 
@@ -104,14 +105,11 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
 
 def network_of(address: str, bits: int = _NETWORK_BITS) -> str:
     """Return the network of an IPv6 address with a prefix of `bits` bits. Return other text unchanged."""
-    try:
-        parsed_address = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(parsed_address, IPv4Address):
-        return address
-    # A dual-stack socket maps IPv4 addresses into a single /96 network.
-    return str(parsed_address.ipv4_mapped or IPv6Network((int(parsed_address), bits), strict=False))
+    # A dual-stack socket maps IPv4 addresses into a single /96 network, so `address_of` converts them to IPv4.
+    parsed = address_of(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address):
+        return str(IPv6Network((int(parsed), bits), strict=False))
+    return str(parsed or address)
 
 
 def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> None:

@@ -1,7 +1,7 @@
-from ipaddress import ip_address
-
 from django.conf import settings
 from django.http import HttpRequest
+
+from config.env import address_of
 
 
 def client_address(request: HttpRequest) -> str:
@@ -19,7 +19,7 @@ def client_address(request: HttpRequest) -> str:
         if not address:
             continue
         if address not in settings.TRUSTED_PROXIES:
-            return address if _is_address(address) else nearest
+            return address if address_of(address) else nearest
         nearest = address
     return peer
 
@@ -33,16 +33,4 @@ def _without_port(hop: str) -> str:
 
 def _canonical(text: str) -> str:
     """Return an IP address in the form of RFC 5952, and IPv4-mapped addresses as IPv4. Return other text unchanged."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return text
-    return str(getattr(address, "ipv4_mapped", None) or address)
-
-
-def _is_address(text: str) -> bool:
-    try:
-        ip_address(text)
-    except ValueError:
-        return False
-    return True
+    return str(address_of(text) or text)
