@@ -134,10 +134,6 @@ def _why_not_working(endpoint: Endpoint) -> str:
     return _is_deleted(endpoint) or ("" if endpoint.status == ENABLED else "The endpoint is disabled.")
 
 
-def _why_not_enabled(endpoint: Endpoint) -> str:
-    return _is_deleted(endpoint) or ("The endpoint is enabled." if endpoint.status == ENABLED else "")
-
-
 _EndpointAction = partial(
     RecordAction,
     permission=CHANGE_ENDPOINT,
@@ -208,7 +204,7 @@ class EndpointAdmin(AccountRecords):
             "enable",
             "Enable",
             run=_enable,
-            refusal=_why_not_enabled,
+            refusal=_is_deleted,
             consequences=lambda _endpoint: ["The endpoint gets events from now on."],
         ),
     )
