@@ -64,7 +64,7 @@ class TestLine:
         assert re.fullmatch(rf"\d\d:\d\d:\d\d platform GET {path} 200 in \d+\.\d ms by {who}", written)
         assert issued.key not in written
 
-    def test_readable_access_log_format_ends_with_the_caller_and_changes_no_other_line(self, lines, client, db):
+    def test_readable_access_log_format_appends_the_caller_and_changes_no_other_line(self, lines, client, db):
         client.get("/v1/applications")
         assert ReadableLines().format(lines()[0]).endswith(" ms by nobody")
         other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
@@ -132,7 +132,7 @@ class TestLine:
         assert said not in written
 
 
-def test_every_route_of_both_services_has_a_plain_template():
+def test_access_log_path_template_of_every_route_has_no_regular_expression():
     for route, template in [
         ("", "/"), ("v1/applications/<str:application_id>/status", "/v1/applications/{application_id}/status"),
         ("admin/credit/application/<path:object_id>/change/", "/admin/credit/application/{object_id}/change/"),
@@ -155,7 +155,7 @@ class TestTracebacks:
         record.request_id = "-"
         return JsonLines().format(record)
 
-    def test_exception_log_contains_the_causes_and_only_messages_of_programming_errors(self):
+    def test_exception_log_contains_causes_but_messages_only_of_programming_errors(self):
         name = "ada@example.com"
         try:
             try:

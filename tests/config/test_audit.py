@@ -89,7 +89,7 @@ def checked(lines):
     return lines.kinds()
 
 
-def test_audit_start_line_contains_the_settings_without_secrets(lines, settings):
+def test_first_audit_line_of_a_process_contains_the_settings_without_secrets(lines, settings):
     audit.emit_start()
     assert checked(lines) == ["process.started"]
     (event,) = lines.events()
@@ -117,7 +117,7 @@ def test_log_out_and_failed_log_in_emit_audit_lines(db, lines, committing):
     assert not any("jane" in text or "password" in text.replace("password_", "") for text in lines.texts)
 
 
-def test_page_session_emits_audit_lines_for_log_in_and_log_out(db, lines, committing, client):
+def test_browser_session_emits_audit_lines_for_log_in_and_log_out(db, lines, committing, client):
     user = UserFactory()
     with committing():
         client.force_login(user)
@@ -145,7 +145,7 @@ def test_changes_of_keys_and_groups_write_audit_lines_with_their_ids(db, lines, 
     assert "Jane Doe" not in "".join(lines.texts)
 
 
-def test_each_audited_action_writes_a_valid_line_without_names_and_passwords(db, lines, committing, settings):
+def test_each_audited_action_writes_a_valid_audit_line_without_names_and_passwords(db, lines, committing, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None}  # A rate-limited attempt is not a failed log-in.
     marker, rounds = "mk-jane", int(os.environ.get("AUDITED", "16")) // 8
     for number in range(rounds):
@@ -167,7 +167,7 @@ def test_each_audited_action_writes_a_valid_line_without_names_and_passwords(db,
     assert not any(marker in text for text in lines.texts)
 
 
-def test_unmasking_writes_an_audit_line_without_its_reason(db, lines, committing):
+def test_unmasking_writes_an_audit_line_without_the_reason(db, lines, committing):
     person = UserFactory(username="patient", email="patient@example.test")
     support = backoffice_client(staff_of(SUPPORT))
     with committing():
@@ -289,7 +289,7 @@ def test_changes_of_credentials_on_the_pages_write_audit_lines(transactional_db,
     assert {event["actor"]["user"]["uid"] for event in changes} == {str(user.pk)}
 
 
-def test_rolled_back_event_writes_no_audit_line(committed, lines):
+def test_rolled_back_transaction_writes_no_audit_line(committed, lines):
     with transaction.atomic():
         audit.emit("log_out", user=audit.ocsf_user(7))
         transaction.set_rollback(True)

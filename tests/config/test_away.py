@@ -44,7 +44,7 @@ CODES = [
 ]  # fmt: skip
 
 
-def test_only_errors_of_a_demoted_or_lost_primary_are_outages():
+def test_only_errors_of_a_demoted_or_lost_database_primary_are_classified_as_outages():
     for error, code in CODES:
         assert as_api_error(error).code == code, (error, code)
 
@@ -58,7 +58,7 @@ def read_only(committed, needs_postgresql, api):
     connection.close()
 
 
-def test_write_on_a_demoted_primary_returns_a_retryable_503(read_only, api, user, key, no_rate_limits):
+def test_write_on_a_demoted_database_primary_returns_a_retryable_503(read_only, api, user, key, no_rate_limits):
     body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
     refused = api.send("/applications", body, key=key)
     assert (refused.status_code, refused.json()["code"], refused.headers["Retry-After"]) == (503, "E5030", "1")
@@ -87,7 +87,7 @@ def test_workers_survive_an_unavailable_or_demoted_database(db):
         call_command(Worker(OperationalError(), InterfaceError(), demoted(), InternalError("other")))
 
 
-def test_unawaited_writes_commit_asynchronously(committed, needs_postgresql):
+def test_writes_in_an_unawaited_block_commit_asynchronously(committed, needs_postgresql):
     def awaits():
         with connection.cursor() as cursor:
             cursor.execute("SHOW synchronous_commit")

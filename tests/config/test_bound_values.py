@@ -105,7 +105,7 @@ def test_a_stored_response_copied_to_another_account_is_rejected(bound, key, use
     assert_error(client_of(user).send(PATH, body, key=key), 503, "E5030")
 
 
-def test_unbound_encrypted_values_are_rejected_only_after_the_rotation(user, stranger):
+def test_encrypted_values_not_bound_to_their_row_are_rejected_only_after_the_key_rotation(user, stranger):
     issued, other = issue(user), issue(stranger)
     copied = column(issued.record, "secret")
     assert copied.startswith("gAAAA")
@@ -124,7 +124,7 @@ def test_unbound_encrypted_values_are_rejected_only_after_the_rotation(user, str
     assert {value.record_id for value in rotate().unreadable} == {issued.record.pk, other.record.pk}
 
 
-def test_encrypted_values_written_after_the_rotation_are_bound_with_their_own_nonce(bound, user):
+def test_encrypted_values_written_after_the_rotation_are_bound_to_their_row_with_a_unique_nonce(bound, user):
     issued = issue(user)
     assert column(issued.record, "secret").startswith("b1.")
     assert ApiKey.objects.get().secret == issued.secret
@@ -171,7 +171,7 @@ def test_killed_encryption_key_rotation_is_continued_by_the_next(user, monkeypat
     assert {record.pk: record.secret for record in ApiKey.objects.all()} == issued
 
 
-def test_process_reloads_the_cached_encryption_mode_after_the_reread_time(user, monkeypatch):
+def test_process_reads_the_encryption_mode_again_after_its_cache_expires(user, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(encryption.time, "monotonic", lambda: now[0])
     mode.forget()
@@ -184,7 +184,7 @@ def test_process_reloads_the_cached_encryption_mode_after_the_reread_time(user, 
     assert rotation.SETTLE_SECONDS == 0.0, "tests do not wait"
 
 
-def test_database_rejects_a_return_to_unbound_encrypted_values(bound):
+def test_database_rejects_a_return_to_encrypted_values_without_row_binding(bound):
     with pytest.raises(DatabaseError, match="keeps its last value"), transaction.atomic():
         Installation.objects.update(encryption=UNBOUND)
     with pytest.raises(DatabaseError, match="keeps its last value"), transaction.atomic():
@@ -252,7 +252,7 @@ def test_an_authenticator_that_a_user_adds_is_bound_to_the_account(bound, user, 
     assert codes.open_secret(encrypted, user.pk) == "A" * 32
 
 
-def test_doctor_reports_the_encryption_mode_and_the_unbound_values(user):
+def test_doctor_reports_the_encryption_mode_and_the_values_not_bound_to_a_row(user):
     record = issue(user).record
     authenticator_of(user)
     assert why("encryption_mode").startswith("warning: mode unbound, 2 stored values are not bound")

@@ -178,7 +178,7 @@ def test_production_does_not_show_the_demo_key(here, rf, settings, tmp_path):
     assert bool(shown) == (here == "development")
 
 
-def test_built_in_vendors_are_reported_only_in_production(here, settings, monkeypatch):
+def test_use_of_built_in_vendors_is_reported_only_in_production(here, settings, monkeypatch):
     for database in settings.DATABASES.values():
         monkeypatch.setitem(database, "ENGINE", "django.db.backends.postgresql")
     settings.ALLOWED_HOSTS, settings.ALLOW_SANDBOX = ["api.example"], False
@@ -195,7 +195,7 @@ ASKS = {
 }  # fmt: skip
 
 
-def test_only_listed_files_read_environment_variables():
+def test_only_listed_files_depend_on_the_environment_setting():
     apps = ("config", "identity", "credit", "claims", "payments", "staging", "ledger")
     texts = {
         str(file.relative_to(ROOT))

@@ -59,7 +59,7 @@ def test_every_error_class_is_in_the_error_catalog_under_its_code():
     assert {code: CATALOGUE.get(code) for code in registered} == registered
 
 
-def test_error_slugs_are_unique_and_e40_codes_have_status_404():
+def test_error_slugs_are_unique_and_codes_that_start_with_e40_have_status_404():
     # A response in a type that the caller does not accept, and an unknown approval, differ in their codes.
     slugs = [error.error for code, error in ApiError.registry.items() if code != "E3011"]
     assert len(slugs) == len(set(slugs))

@@ -71,7 +71,7 @@ def raising(error, *, for_item):
 
 
 @pytest.mark.parametrize(("batch", "marks"), [(1, 20), (7, 3), (20, 1)])
-def test_work_item_processing_executes_two_mark_statements_per_batch(queued, django_assert_num_queries, batch, marks):
+def test_processing_work_items_executes_two_lease_statements_per_batch(queued, django_assert_num_queries, batch, marks):
     queued(20)
     # The review executes 2 statements, reading the keys 1, reading the rows 20, and each mark 2.
     with django_assert_num_queries(2 + 1 + 20 + 2 * marks):
@@ -79,7 +79,7 @@ def test_work_item_processing_executes_two_mark_statements_per_batch(queued, dja
     assert not WorkMark.objects.exists()
 
 
-def test_lease_of_a_work_mark_starts_with_its_batch(queued, monkeypatch):
+def test_lease_of_work_items_starts_with_their_batch(queued, monkeypatch):
     queued(2)
     ends, seconds = [], iter([100.0, 100.0, 400.0])  # These are the times of the review and of each mark.
     monkeypatch.setattr(failed_items.time, "monotonic", lambda: next(seconds))
@@ -161,14 +161,14 @@ def test_work_item_that_kills_three_processes_becomes_a_dead_letter(queued, monk
     assert dead.dead_at == now
 
 
-def test_unexpired_work_mark_is_not_counted_as_a_failure(queued, monkeypatch):
+def test_work_item_with_an_unexpired_lease_is_not_counted_as_failed(queued, monkeypatch):
     poisoned, _ = queued(2)
     die(poisoned, monkeypatch, now=NOW)
     items().review(now=NOW + LEASE - timedelta(seconds=1))
     assert not FailedItem.objects.exists()
 
 
-def test_a_retried_dead_letter_is_processed_alone_for_up_to_two_more_deaths(queued, monkeypatch):
+def test_retried_dead_letter_is_processed_alone_for_up_to_two_more_process_deaths(queued, monkeypatch):
     (poisoned,) = queued(1)
     now = NOW
     for _ in range(3):

@@ -71,7 +71,7 @@ REJECTED = [
 ]
 
 
-def test_light_and_rejected_requests_require_no_heavy_slot(user, stranger, api, stranger_api):
+def test_light_and_rejected_requests_use_no_heavy_request_slot(user, stranger, api, stranger_api):
     with slot_of(user), slot_of(stranger):
         for client in (api, stranger_api):
             assert client.read("/applications").status_code == 200
@@ -92,7 +92,7 @@ def test_heavy_operation_waits_for_a_slot_of_the_process(api, evaluate, monkeypa
         heavy._slots.release()
 
 
-def test_only_few_heavy_requests_wait_and_one_per_account(user, stranger, monkeypatch):
+def test_waiting_heavy_requests_are_limited_in_total_and_to_one_per_account(user, stranger, monkeypatch):
     monkeypatch.setattr(heavy, "WAIT_SECONDS", 60)
     monkeypatch.setattr(heavy, "_waiting", {str(user.pk), "b", "c"})
     with slot_of(UserFactory()), slot_of(UserFactory()):
@@ -104,14 +104,14 @@ def test_only_few_heavy_requests_wait_and_one_per_account(user, stranger, monkey
 
 
 @pytest.mark.django_db(transaction=True)
-def test_lost_database_connection_releases_its_heavy_slot(user):
+def test_lost_database_connection_releases_its_heavy_request_slot(user):
     with slot_of(user):
         connection.connection.close()
     with slot_of(user):
         pass
 
 
-def test_heavy_slot_is_released_after_the_request_for_every_outcome(user, api, evaluate):
+def test_heavy_request_slot_is_released_after_the_request_for_every_outcome(user, api, evaluate):
     for _ in range(3):
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {"facts": {}}), 404, "E4011")
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {}), 400, "E1001")
@@ -121,7 +121,7 @@ def test_heavy_slot_is_released_after_the_request_for_every_outcome(user, api, e
     assert set(RateCounter.objects.filter(bucket__startswith="heavy:").values_list("used", flat=True)) == {0}
 
 
-def test_heavy_slot_stays_occupied_into_the_next_minute(user, monkeypatch):
+def test_heavy_request_slot_remains_occupied_in_the_next_minute(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON + 59)
     with slot_of(user):
         stop_clock(monkeypatch, "config.api.heavy", NOON + 61)
@@ -130,7 +130,7 @@ def test_heavy_slot_stays_occupied_into_the_next_minute(user, monkeypatch):
             pass
 
 
-def test_heavy_slot_of_a_killed_process_is_released_after_2_minutes(user, monkeypatch):
+def test_heavy_request_slot_of_a_killed_process_is_released_after_2_minutes(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON)
     running = ExitStack()
     running.enter_context(slot_of(user))
@@ -140,7 +140,7 @@ def test_heavy_slot_of_a_killed_process_is_released_after_2_minutes(user, monkey
     running.close()
 
 
-def test_reading_a_model_version_uses_a_heavy_slot_only_as_pmml(user, api):
+def test_reading_a_model_version_uses_a_heavy_request_slot_only_as_pmml(user, api):
     path = f"/scoring/models/{version_of(model_of(ProviderFactory(owner=user))).model_id}/versions/1"
     with slot_of(user):
         assert api.read(path).status_code == 200

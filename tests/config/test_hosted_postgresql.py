@@ -80,7 +80,7 @@ def work():
     assert not Entry.objects.exists()
 
 
-def test_unprivileged_role_works_without_pinning_its_session(hosted):
+def test_unprivileged_database_role_works_without_pinning_its_session(hosted):
     work()
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user, usesuper FROM pg_user WHERE usename = current_user")
@@ -92,21 +92,21 @@ def test_unprivileged_role_works_without_pinning_its_session(hosted):
 PINNING = ("SET work_mem = '8MB'", "SELECT set_config('work_mem', '8MB', false)", "SELECT pg_advisory_lock(1)")
 
 
-def test_proxy_counts_the_statements_that_pin_a_session(hosted):
+def test_connection_proxy_counts_the_sql_statements_that_pin_a_session(hosted):
     with connection.cursor() as cursor:
         for text in PINNING:
             cursor.execute(text)
     assert hosted.pins == Counter({"setting": 2, "state": 1})
 
 
-def test_role_with_another_time_zone_pins_each_session(hosted):
+def test_database_role_with_another_time_zone_pins_each_session(hosted):
     with psycopg.connect(hosted.admin, autocommit=True) as admin:
         admin.execute(f"ALTER ROLE {ROLE} SET timezone = 'Europe/Berlin'")
     connection.ensure_connection()
     assert hosted.pins == Counter({"setting": 1})
 
 
-def test_start_up_options_set_the_time_zone_and_pin_the_session(hosted):
+def test_database_start_up_options_set_the_time_zone_and_pin_the_session(hosted):
     with psycopg.connect(hosted.admin, autocommit=True) as admin:
         admin.execute(f"ALTER ROLE {ROLE} SET timezone = 'Europe/Berlin'")
     connection.settings_dict["OPTIONS"]["options"] = entry_of("")["OPTIONS"]["options"]

@@ -273,7 +273,7 @@ class TestTransactions:
         assert len(calls) == runs
 
     @pytest.mark.parametrize(("refusal", "records"), [(NotFound, 1), (Unavailable, 0), (RuntimeError, 0)])
-    def test_leased_request_stores_only_domain_rule_rejections(self, user, refusal, records):
+    def test_leased_idempotency_key_stores_only_rejections_by_domain_rules(self, user, refusal, records):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def fail():
@@ -286,7 +286,7 @@ class TestTransactions:
                 idempotency.run_leased(key, fail)
         assert IdempotencyRecord.objects.count() == records
 
-    def test_request_with_an_expired_lease_returns_the_response_of_its_successor(self, user):
+    def test_idempotent_request_with_an_expired_lease_returns_the_response_of_its_retry(self, user):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def pause():
@@ -296,7 +296,7 @@ class TestTransactions:
 
         assert idempotency.run_leased(key, pause).body == b"next"
 
-    def test_concurrent_second_execution_returns_the_response_of_the_first(self, user, monkeypatch):
+    def test_concurrent_second_execution_of_an_idempotent_request_returns_the_first_response(self, user, monkeypatch):
         """Simulates two executions that pass the lookup together, so that the constraint decides."""
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
         first = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"first"))

@@ -99,7 +99,7 @@ class TestRejectedBodies:
             assert_error(api.send(APPLICATIONS, good, Accept=accept), 406, "E1014")
         assert Application.objects.count() == 0
 
-    def test_the_most_specific_range_of_an_accept_header_decides(self):
+    def test_most_specific_media_range_of_an_accept_header_applies(self):
         for accept, quality in ACCEPTED:
             assert quality_of("application/json", accept) == quality, (accept, quality)
 

@@ -92,7 +92,7 @@ def test_json_parser_does_not_count_commas_in_strings_as_members():
     assert parse_json(json.dumps(names).encode()) == names
 
 
-def test_a_vendors_response_in_another_encoding_is_rejected():
+def test_vendor_response_in_an_unsupported_encoding_is_rejected():
     for coding in ["utf-16", "utf-16-le", "utf-32"]:
         with pytest.raises(ProviderError):
             ProviderAnswer(200, {}, ("[" * 100_000).encode(coding)).json()

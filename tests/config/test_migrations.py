@@ -27,7 +27,7 @@ def operations_for(**options):
     ]
 
 
-def test_only_a_change_of_the_column_requires_a_migration():
+def test_only_a_field_change_that_affects_the_database_column_requires_a_migration():
     assert operations_for(help_text="After.") == []
     (operation,) = operations_for(max_length=10, help_text="After.")
     assert (operation.name, operation.field.max_length, operation.field.help_text) == ("name", 10, "")
@@ -49,7 +49,7 @@ def numbered():
     return {model._meta.db_table for model in own if isinstance(model._meta.pk, models.AutoField)}
 
 
-def test_no_hot_table_has_a_sequence_as_primary_key():
+def test_frequently_written_table_has_no_sequence_as_primary_key():
     known = {model._meta.db_table for model in apps.get_models()}
     assert known >= HOT
     assert not HOT & numbered()

@@ -118,7 +118,7 @@ def test_waiting_outgoing_request_can_be_stopped(slow):
         fetch(slow, is_stopped=stopped.is_set)
 
 
-def test_outgoing_errors_record_whether_the_request_was_sent():
+def test_error_of_an_outgoing_request_records_whether_the_request_was_sent():
     with pytest.raises(NoAnswer, match="connect") as caught:
         fetch(unused_address())
     assert not caught.value.was_sent

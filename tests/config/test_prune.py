@@ -69,7 +69,7 @@ def test_prune_deletes_only_expired_counters_tokens_signatures_and_sessions(db, 
     assert Grant.objects.get().code == "new"
 
 
-def test_prune_emits_one_event_for_a_key_that_expires_soon(user):
+def test_prune_emits_one_event_for_an_api_key_that_expires_soon(user):
     now = timezone.now()
     soon = create_api_key(owner=user, name="soon", scopes=None, now=now, expires_at=now + timedelta(days=13)).record
     create_api_key(owner=user, name="later", scopes=None, now=now, expires_at=now + timedelta(days=15))

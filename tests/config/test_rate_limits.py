@@ -65,7 +65,9 @@ class TestBound:
         allowed += sum(busy.spend(monkeypatch, "a") for _ in range(1500))
         assert 1000 - rate_limits.LOT_MAX <= allowed <= 1000
 
-    def test_granting_1000_rate_permits_executes_at_most_25_statements(self, settings, django_assert_max_num_queries):
+    def test_granting_1000_rate_permits_executes_at_most_25_sql_statements(
+        self, settings, django_assert_max_num_queries
+    ):
         settings.RATE_LIMITS = {"read": 100_000}
         with django_assert_max_num_queries(25):
             assert all(spent("read", "a") for _ in range(1000))
@@ -82,7 +84,7 @@ class TestBound:
             now = NOON + 60 * minute
             assert [spent("read", "a", now=now) for _ in range(4)] == [True, True, True, False]
 
-    def test_request_for_several_rate_permits_gets_all_or_none(self, settings):
+    def test_request_for_several_rate_permits_gets_all_permits_or_no_permit(self, settings):
         settings.RATE_LIMITS = {"read": 100}
 
         def took(permits):
@@ -94,7 +96,7 @@ class TestBound:
 
         assert [took(60), took(50), took(40), took(1)] == [True, False, True, False]
 
-    def test_rate_limit_of_none_permits_every_request(self, settings, django_assert_num_queries):
+    def test_rate_limit_without_a_value_permits_every_request(self, settings, django_assert_num_queries):
         settings.RATE_LIMITS = {"read": None}
         with django_assert_num_queries(0):
             assert all(spent("read", "a") for _ in range(100))

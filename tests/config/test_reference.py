@@ -31,7 +31,7 @@ def operations_of(urlconf):
         yield from methods.values()
 
 
-def test_every_operation_has_a_section_with_samples_typed_fields_errors_and_working_links(client, service):
+def test_every_operation_has_an_api_reference_section_with_samples_fields_errors_and_links(client, service):
     urlconf, address = service
     overview, pages = Reader(text_of(client, address)), {}
     for operation in operations_of(urlconf):
@@ -58,7 +58,7 @@ def test_every_operation_has_a_section_with_samples_typed_fields_errors_and_work
         assert [link for link in page.links if link.startswith("#") and link[1:] not in page.ids] == []
 
 
-def test_reference_shows_reasons_error_codes_and_code_in_html(client):
+def test_api_reference_shows_reasons_error_codes_and_code_as_html(client):
     text = text_of(client, "/v1/docs/applications").partition('id="counteroffers_create"')[2].partition("</section>")[0]
     assert "array of strings or objects, at most 4 items" in text
     assert "<code>income_insufficient</code>" in text
@@ -91,7 +91,7 @@ SEARCHES = [
 ]
 
 
-def test_search_returns_the_operation_first_and_pages_of_codes_and_guides(client):
+def test_api_reference_search_returns_the_operation_before_error_and_guide_pages(client):
     for query, first in SEARCHES:
         page = Reader(text_of(client, f"/v1/docs?q={query.replace(' ', '+')}"))
         results = [link for link in page.links if "#" in link and not link.endswith("#shared-errors")]
@@ -104,7 +104,7 @@ def test_search_returns_the_operation_first_and_pages_of_codes_and_guides(client
     assert "cause and fix" not in text_of(client, "/v1/docs?q=E9999")
 
 
-def test_shared_errors_are_described_once_on_the_overview(client, service):
+def test_errors_shared_by_all_operations_are_described_once_in_the_api_reference(client, service):
     urlconf, address = service
     overview = text_of(client, address)
     shared = set(re.findall(r'<li id="(E\d{4})">', overview))
@@ -118,7 +118,7 @@ def test_shared_errors_are_described_once_on_the_overview(client, service):
         assert shared.isdisjoint(described), tag
 
 
-def test_the_introduction_links_to_the_developer_pages_and_guides(client):
+def test_api_reference_introduction_links_to_the_developer_pages_and_guides(client):
     text = text_of(client, "/v1/docs")
     assert '<a href="/developers/keys">developer pages</a>' in text
     assert "<h2>Errors</h2>" in text

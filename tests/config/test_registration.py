@@ -45,7 +45,7 @@ def named(folder, others):
     return {(path, text) for path, tree in modules for text in strings_of(tree) if pattern.fullmatch(text)} - MAY
 
 
-def test_code_does_not_mention_another_app():
+def test_code_of_an_app_does_not_mention_another_app():
     for part in SHARED:
         assert named(f"config/{part}", APPS) == set(), part
     for app in APPS:

@@ -54,7 +54,7 @@ def test_repeatedly_exiting_process_is_restarted_after_longer_waits(running, cap
 
 
 @pytest.mark.parametrize(("has_data", "name"), [(False, "127.0.0.1:9001"), (True, "127.0.0.1:8001")])
-def test_make_run_on_another_port_retains_the_log_name(monkeypatch, tmp_path, has_data, name):
+def test_make_run_on_another_port_retains_the_origin_of_the_ledger_log(monkeypatch, tmp_path, has_data, name):
     monkeypatch.setattr(supervisor, "var_dir", lambda: tmp_path)
     if has_data:  # An earlier version, which named the log by the default port, wrote this file.
         (tmp_path / "platform.sqlite3").touch()

@@ -81,7 +81,7 @@ def test_row_with_an_undecryptable_secret_can_be_read(user):
     assert isinstance(ApiKey.objects.values_list("secret", flat=True).get(), Sealed)
 
 
-def test_an_unreadable_secret_does_not_block_other_webhooks(receiver, make_endpoint, emit, work, stranger, named):  # noqa: F811
+def test_unreadable_webhook_secret_does_not_block_other_webhooks(receiver, make_endpoint, emit, work, stranger, named):  # noqa: F811
     broken = make_endpoint(receiver.url)
     make_endpoint(receiver.url, owner=stranger)
     lose_the_key(broken)
@@ -105,7 +105,7 @@ def test_events_held_for_an_unreadable_secret_are_delivered_after_rotation(api, 
     assert work()["delivered"] == 2
 
 
-def test_an_unreadable_previous_secret_does_not_block_the_new_secret(api, receiver, make_endpoint, emit, work):  # noqa: F811
+def test_unreadable_previous_webhook_secret_does_not_block_the_new_secret(api, receiver, make_endpoint, emit, work):  # noqa: F811
     endpoint = make_endpoint(receiver.url)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/rotate-secret", {})
     lose_the_key(endpoint, "previous_secret")

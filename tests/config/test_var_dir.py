@@ -36,7 +36,7 @@ def test_process_started_on_a_full_disk_does_not_count_requests(tmp_path, monkey
     assert ("can't count requests: No space left on device" in capsys.readouterr().err) != counts
 
 
-def test_close_to_others_removes_permissions_without_adding_any(tmp_path):
+def test_close_to_others_removes_permissions_of_other_users_without_adding_permissions(tmp_path):
     for mode in [0o444, 0o600]:
         file = tmp_path / "file"
         file.touch()
