@@ -56,7 +56,7 @@ def authorize(user, name="Budget app"):
     return client, ApiClient(bearer=tokens["access_token"])
 
 
-def test_ended_consent_of_an_app_revokes_its_tokens(api, user):
+def test_ending_the_consent_to_an_app_revokes_the_apps_tokens(api, user):
     client, app = authorize(user)
     assert app.read("/auth/me").status_code == 200
     consent = end_newest_consent(api)
@@ -80,7 +80,9 @@ def test_prune_ends_only_the_consents_to_apps_without_live_tokens(user):
     assert not Consent.objects.active().exists()
 
 
-def test_ended_consent_to_a_bank_link_removes_the_bank_at_the_vendor(api, user, django_capture_on_commit_callbacks):
+def test_ending_the_consent_to_a_bank_link_removes_the_bank_at_the_vendor(
+    api, user, django_capture_on_commit_callbacks
+):
     link_bank(api, user)
     consent_id = newest(api)["id"]
     with django_capture_on_commit_callbacks(execute=True):
@@ -90,7 +92,7 @@ def test_ended_consent_to_a_bank_link_removes_the_bank_at_the_vendor(api, user, 
     assert Consent.objects.get().pk.hex == consent_id.replace("-", "")
 
 
-def test_ended_consent_to_electronic_notices_stops_electronic_notices(api, user):
+def test_ending_the_consent_to_electronic_notices_stops_electronic_notices(api, user):
     digest = digest_of(consent_text("en"))
     for _ in range(2):
         body = {"text_sha256": digest, "language": "en"}
@@ -100,7 +102,7 @@ def test_ended_consent_to_electronic_notices_stops_electronic_notices(api, user)
     assert not NoticeConsent.is_given_by(user.pk)
 
 
-def test_consent_ends_with_the_link_or_permission_that_it_is_about(api, user):
+def test_consent_ends_when_its_bank_link_or_permission_ends(api, user):
     item_id = link_bank(api, user).json()["item_id"]
     assert api.remove(f"/bankdata/items/{item_id}").status_code == 200
     assert newest(api)["ended_at"] is not None
@@ -109,7 +111,7 @@ def test_consent_ends_with_the_link_or_permission_that_it_is_about(api, user):
     assert newest(api)["ended_at"] is not None
 
 
-def test_ended_sharing_consent_stops_future_sharing_with_the_lender(api, user):
+def test_ending_a_sharing_consent_stops_future_sharing_with_the_lender(api, user):
     body = {"status": "submitted", "updated_by": str(user.pk)}
     unshared = ApplicationFactory(consumer=user, share=[])
     assert api.replace(f"/applications/{unshared.pk}/status", body).status_code == 200
@@ -177,7 +179,7 @@ def test_bank_link_consent_contains_the_name_of_the_bank_or_account(api, user):
     assert newest(api)["name"] is None
 
 
-def test_consent_list_statement_count_does_not_depend_on_the_list_length(api, user):
+def test_consent_list_of_any_length_executes_a_fixed_number_of_sql_statements(api, user):
     def count():
         with CaptureQueriesContext(connection) as captured:
             api.read(f"{PATH}?limit=50")
@@ -215,7 +217,7 @@ def test_other_accounts_and_apps_cannot_read_or_end_consents(api, user, stranger
     assert newest(api)["ended_at"] is None
 
 
-def test_migrations_store_consents_for_existing_permissions(api, user):
+def test_migrations_create_consents_for_existing_permissions(api, user):
     authorize(user)
     link_bank(api, user)
     NoticeConsent.objects.create(user=user, is_given=True, text="x", text_sha256="y", at=timezone.now())

@@ -40,7 +40,7 @@ def wait_over():
     Erasure.objects.update(look_at=timezone.now() - timedelta(minutes=1))
 
 
-def test_erasure_request_is_scheduled_for_14_days_later(api, user, stranger_api, key):
+def test_erasure_is_scheduled_for_14_days_after_the_request(api, user, stranger_api, key):
     response = api.send(PATH, key=key)
     shown = response.json()
     assert (response.status_code, set(shown)) == (201, FIELDS)
@@ -121,7 +121,7 @@ def test_erasure_and_export_requests_require_a_log_in_with_the_second_factor(api
     assert not Export.objects.exists()
 
 
-def test_open_application_blocks_erasure_with_its_deadline_in_the_error(api, user):
+def test_error_for_an_erasure_blocked_by_an_open_application_contains_the_deadline(api, user):
     application = ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
     obstacles = assert_error(api.send(PATH), 400, "E3021")["details"]["obstacles"]
     assert [set(each) for each in obstacles] == [{"reason", "until"}]
@@ -154,7 +154,7 @@ def test_staff_and_members_of_a_lender_cannot_be_erased(user):
     assert_error(client_of(user).send(PATH), 400, "E3021")
 
 
-def test_privacy_page_shows_the_obstacles_of_a_requested_erasure(user):
+def test_privacy_page_lists_what_blocks_a_requested_erasure(user):
     erasure._record(user.pk, requested_at=timezone.now())
     browser = Client()
     browser.force_login(user)

@@ -257,7 +257,7 @@ def authorized(user):
 
 @pytest.mark.usefixtures("in_oregon")
 class TestInOregon:
-    def test_sessions_have_the_time_and_the_zone_of_the_applicant(self, browser, user):
+    def test_sessions_page_shows_times_in_the_applicants_time_zone(self, browser, user):
         UserSession.objects.filter(user=user).update(created_at=AT)
         page = read(browser, "/account/sessions")
         assert "Since: January 31, 2028, 19:00 PST." in page
@@ -266,18 +266,18 @@ class TestInOregon:
         assert "Since: June 30, 2028, 20:00 PDT." in read(browser, "/account/sessions")
         assert timezone.get_current_timezone_name() == "UTC", "the time zone ends with the request"
 
-    def test_consents_have_the_day_of_the_applicant(self, browser, user):
+    def test_privacy_page_shows_consent_dates_in_the_applicants_time_zone(self, browser, user):
         give_consent(user.pk, ELECTRONIC_NOTICES, 1, scope="x", now=AT)
         page = read(browser, "/account/privacy")
         assert "(January 31, 2028)" in page
         assert re.search(r"The dates are in the time zone P[SD]T\.", page)
 
-    def test_pages_with_dates_name_the_zone_of_the_list_of_applications(self, authorized, browser):
+    def test_account_pages_with_dates_state_the_time_zone_of_the_application_list(self, authorized, browser):
         paths = ("/my", "/account/privacy", "/account/second-factor", "/oauth/grants")
         zones = [re.search(r"The dates are in the time zone [A-Z]+\.", read(browser, path))[0] for path in paths]
         assert len({*zones}) == 1, zones
 
 
-def test_sessions_of_an_account_without_applications_are_in_utc(browser, user):
+def test_sessions_page_of_an_account_without_applications_shows_times_in_utc(browser, user):
     UserSession.objects.filter(user=user).update(created_at=AT)
     assert "Since: February 1, 2028, 03:00 UTC." in read(browser, "/account/sessions")

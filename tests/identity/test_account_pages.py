@@ -105,7 +105,7 @@ def test_address_confirmation_links_back_to_the_page_before_sign_up():
 @pytest.mark.parametrize(("wanted", "leads_to"), [
     ("/my/apply/7", "/my/apply/7"), ("/my?buy=now", "/account/login"), ("https://evil.example/", "/account/login"),
 ])  # fmt: skip
-def test_confirmation_in_another_browser_leads_to_the_chosen_loan(wanted, leads_to):
+def test_address_confirmation_in_another_browser_redirects_to_the_chosen_offer(wanted, leads_to):
     sign_up_page = {"email": EMAIL, "password1": PASSWORD, "next": wanted}
     Client().post("/account/signup", sign_up_page)
     (link,) = re.findall(r"https?://\S+", mailed()[0].body)
@@ -115,7 +115,7 @@ def test_confirmation_in_another_browser_leads_to_the_chosen_loan(wanted, leads_
     assert answer.headers["Location"] == leads_to
 
 
-def test_used_confirmation_link_shows_that_the_address_is_confirmed():
+def test_used_confirmation_link_shows_that_the_address_is_already_confirmed():
     sign_up()
     path = link_in(mailed()[0])
     assert "This link has expired" in Client().get(f"{path}x").content.decode()
@@ -129,7 +129,7 @@ def test_used_confirmation_link_shows_that_the_address_is_confirmed():
         assert EMAIL not in page
 
 
-def test_result_page_of_the_sign_up_shows_the_typed_address_once():
+def test_sign_up_result_page_shows_the_typed_address_only_on_the_first_view():
     browser = Client()
     pages = [sign_up(browser, email=f" {EMAIL} "), *(browser.get("/account/confirm") for _ in range(2))]
     assert [page.content.decode().count(f"We sent a mail to {EMAIL}.") for page in pages] == [0, 1, 0]
@@ -219,7 +219,7 @@ def hijacker(jane):
     return browser
 
 
-def test_sign_up_accepts_an_address_that_another_account_requested(hijacker, jane):
+def test_sign_up_accepts_an_address_that_another_account_has_not_confirmed(hijacker, jane):
     (link,) = [link_in(mail) for mail in mailed()]
     sign_up(email=VICTIM)
     confirmation = mailed()[-1]
@@ -232,7 +232,7 @@ def test_sign_up_accepts_an_address_that_another_account_requested(hijacker, jan
     assert User.objects.get(pk=jane.pk).email == EMAIL
 
 
-def test_password_reset_ignores_accounts_that_only_requested_the_address(hijacker):
+def test_password_reset_ignores_accounts_that_have_not_confirmed_the_address(hijacker):
     mailed()
     Client().post("/account/password/forgot", {"email": VICTIM})
     (answer,) = mailed()
@@ -331,7 +331,7 @@ class TestAccountEnumeration:
             ("/account/login", "login", {"password": "wrong"}),
         ],
     )  # fmt: skip
-    def test_account_forms_execute_and_return_the_same_for_unknown_addresses(self, jane, path, field, more):
+    def test_account_forms_do_not_reveal_whether_an_address_is_known(self, jane, path, field, more):
         known, unknown = (self.ask(path, {field: email, **more}, email) for email in (EMAIL, "june@example.org"))
         assert known == unknown
         addresses = [to for message in mailed() for to in message.to]
@@ -355,7 +355,7 @@ class TestAccountEnumeration:
         assert status_codes[-1] == 429
 
 
-def test_account_changes_its_name_with_an_entry_in_the_history(jane):
+def test_name_change_of_an_account_is_recorded_in_the_account_history(jane):
     browser = session_of(jane)
     assert 'href="/account/name"' in browser.get("/account/").content.decode()
     for invalid in ("", "  ", "Car\u202emen", "x" * 151, "a\x00b"):

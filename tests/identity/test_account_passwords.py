@@ -46,7 +46,7 @@ def test_a_password_is_reset_by_a_one_time_link(jane, settings):
     assert [message.subject for message in mailed()] == ["Your password for Credit Platform was reset"]
 
 
-def test_password_reset_issues_no_token_without_the_second_factor(jane):
+def test_password_reset_does_not_bypass_the_second_factor_of_a_token_request(jane):
     authenticator_of(jane)
     Client().post("/account/password/forgot", {"email": EMAIL})
     follow(Client(), link_in(mailed()[0]), FIELDS)

@@ -108,7 +108,7 @@ def test_concurrent_claim_and_disable_are_serialized():
         assert (account.claimed_at is not None, account.user.is_active) == (is_claimed, is_claimed)
 
 
-def test_no_token_is_issued_if_access_ends_during_the_request(db, monkeypatch):
+def test_partner_gets_no_token_if_the_access_ends_during_the_request(db, monkeypatch):
     actor, account, _ = to_claim()
     load = managed.load_account
 

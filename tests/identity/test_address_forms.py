@@ -45,7 +45,7 @@ def test_undeliverable_email_address_is_rejected():
             normalize(f"jane@{domain}")
 
 
-def test_account_owns_its_email_address_in_every_unicode_form():
+def test_account_is_matched_by_every_unicode_form_of_its_email_address():
     person = person_with(UNICODE)
     assert person.email == ASCII
     assert (owns(person, UNICODE), owns(person, ASCII), owns(person, OTHER)) == (True, True, False)
@@ -72,7 +72,7 @@ def test_mailed_link_accepts_only_unicode_forms_of_its_email_address():
     assert use_link(make_link("test", email=UNICODE, **facts), "test", email=ASCII, now=now)
 
 
-def test_a_customer_is_not_mailed_again_for_another_form_of_the_address(shop):  # noqa: F811
+def test_customer_is_not_mailed_again_for_another_unicode_form_of_the_address(shop):  # noqa: F811
     create_account(shop, email=UNICODE)
     assert shop.send("/accounts", {"external_id": "c-1", "email": ASCII.upper()}).status_code == 200
     assert ManagedAccount.objects.get().email == ASCII

@@ -47,7 +47,7 @@ def logged_out(user):
 
 @pytest.mark.django_db
 class TestRefreshing:
-    def test_second_use_of_a_refresh_token_ends_only_its_log_in(self, pair, user):
+    def test_reuse_of_a_refresh_token_revokes_only_the_tokens_of_its_log_in(self, pair, user):
         other = tokens.start_family(user=user, now=timezone.now())
         fresh = refresh(pair.refresh_token).json()
         assert_error(refresh(pair.refresh_token), 401, "E2002")

@@ -105,7 +105,7 @@ def test_password_that_version_1_0_hashed_as_typed_is_accepted(anonymous, user):
     assert_error(log_in(anonymous, user.username, "caf\u00e9 au lait"), 401, "E2001")
 
 
-def test_denormalized_password_costs_the_same_for_an_unknown_user(anonymous, user, hashed):
+def test_password_in_another_unicode_form_computes_equally_many_hashes_for_an_unknown_user(anonymous, user, hashed):
     costs = []
     for username in (user.username, "nobody"):
         before = hashed()
@@ -136,7 +136,7 @@ class TestSecondFactor:
         token = answer.json()["access_token"]
         return jwt.decode(token, options={"verify_signature": False})["amr"]
 
-    def test_tokens_after_a_code_list_otp_as_authentication_method(self, anonymous, user, device):
+    def test_token_issued_after_a_one_time_code_lists_otp_as_authentication_method(self, anonymous, user, device):
         code = code_of()
         first = self.ask(anonymous, user, f"{code[:3]} {code[3:]}")
         assert self.methods(first) == ["pwd", "otp"]
@@ -144,7 +144,9 @@ class TestSecondFactor:
         assert self.methods(again) == ["pwd", "otp"]
 
     @pytest.mark.parametrize("otp", [None, "wrong", "recovery code"])
-    def test_wrong_or_missing_code_returns_the_response_of_a_wrong_password(self, anonymous, user, device, hashed, otp):
+    def test_wrong_or_missing_one_time_code_returns_the_response_of_a_wrong_password(
+        self, anonymous, user, device, hashed, otp
+    ):
         """The response, the hashes, and the statements equal those for an unknown name."""
         code = {None: None, "wrong": wrong_code(), "recovery code": "00000-00000"}[otp]
         outcomes = []
@@ -165,7 +167,7 @@ class TestSecondFactor:
         assert_error(self.ask(anonymous, stranger, "123456"), 401, "E2001")
 
     @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-    def test_wrong_codes_count_toward_the_wrong_password_limit(self, anonymous, user, device, kind):
+    def test_wrong_one_time_codes_count_toward_the_wrong_password_limit(self, anonymous, user, device, kind):
         recovery_code = recovery_codes_of(user)[0]
         wrong, right = (wrong_code(), code_of()) if kind == "code of the app" else ("00000-00000", recovery_code)
         answers = [self.ask(anonymous, user, wrong).status_code for _ in range(11)]
@@ -173,7 +175,7 @@ class TestSecondFactor:
         assert self.ask(anonymous, user, right).status_code == 429
 
     @pytest.mark.parametrize(("steps", "status"), [(-1, 200), (1, 200), (-10, 401)])
-    def test_authenticator_code_one_time_step_off_is_accepted(self, anonymous, user, device, steps, status):
+    def test_authenticator_code_of_an_adjacent_time_step_is_accepted(self, anonymous, user, device, steps, status):
         assert self.ask(anonymous, user, code_of(steps=steps)).status_code == status
 
     def test_recovery_code_can_be_used_once(self, anonymous, user, device):
@@ -182,11 +184,11 @@ class TestSecondFactor:
             assert self.methods(response) == ["pwd", "otp"], spelling
             assert_error(self.ask(anonymous, user, code), 401, "E2001")
 
-    def test_log_in_with_a_malformed_code_returns_400(self, anonymous, user, device):
+    def test_log_in_with_a_malformed_one_time_code_returns_400(self, anonymous, user, device):
         for otp in ("", "12345", "1234567", "abcdef", "UUUUU-UUUUU", "\uff11" * 6):
             assert_error(self.ask(anonymous, user, otp), 400, "E1001")
 
-    def test_removal_of_an_authenticator_ends_log_ins_that_used_it(self, anonymous, user, device):
+    def test_removing_an_authenticator_revokes_tokens_issued_with_its_codes(self, anonymous, user, device):
         with_it = self.ask(anonymous, user, code_of()).json()
         device.delete()
         authentication.forget_credentials()

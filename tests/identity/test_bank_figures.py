@@ -87,7 +87,7 @@ class TestFlows:
         assert (read.months_covered, read.income_monthly_cents, read.gap) == (None, None, "")
         assert read.as_of == date(2026, 5, 27)
 
-    def test_bank_flows_exclude_credit_cards_claimed_bookings_and_other_users(self, linked, stranger):
+    def test_bank_figures_exclude_credit_cards_claimed_transactions_and_other_users(self, linked, stranger):
         booking(linked, -100_000, date(2026, 4, 1))
         account(linked, "card", type="credit")
         booking(linked, 70_000, date(2026, 4, 2), "card")
@@ -96,13 +96,13 @@ class TestFlows:
         read = figures(linked)
         assert (read.income_monthly_cents, read.spending_monthly_cents) == (50_000, 0)
 
-    def test_payment_of_a_credit_card_counts_as_spending(self, linked):
+    def test_credit_card_payment_counts_as_spending_in_bank_figures(self, linked):
         account(linked, "card", type="credit")
         booking(linked, 70_000, date(2026, 4, 1))
         booking(linked, -70_000, date(2026, 4, 1), "card")
         assert figures(linked).spending_monthly_cents == 35_000
 
-    def test_transfer_between_accounts_within_three_days_is_excluded(self, linked):
+    def test_bank_figures_exclude_a_transfer_between_own_accounts_within_three_days(self, linked):
         account(linked, "b")
         for account_id, paid_on, received_on, is_excluded in (
             ("b", date(2026, 4, 15), date(2026, 4, 11), False), ("b", date(2026, 4, 15), date(2026, 4, 12), True),
@@ -135,13 +135,13 @@ class TestMissingFigures:
             assert self.everything_is_missing(linked)
             assert figures(linked).balance_cents is None
 
-    def test_bank_figures_are_missing_for_a_booking_in_another_currency(self, linked):
+    def test_bank_figures_are_missing_for_a_transaction_in_another_currency(self, linked):
         for currency in ("EUR", None):
             BankTransaction.objects.all().delete()
             booking(linked, -100, date(2026, 4, 1), currency=currency)
             assert self.everything_is_missing(linked)
 
-    def test_bank_figures_are_missing_if_an_item_has_no_staged_bookings(self, linked):
+    def test_bank_figures_are_missing_if_a_bank_item_has_no_staged_transactions(self, linked):
         booking(linked, -100, date(2026, 4, 1))
         assert not self.everything_is_missing(linked)
         bank(linked, "other")
@@ -154,7 +154,7 @@ class TestMissingFigures:
             BankItem.objects.filter(item_id="other").update(**{**known, **columns})
             assert self.everything_is_missing(linked), columns
 
-    def test_bookings_before_the_staged_period_do_not_suffice_for_bank_figures(self, user):
+    def test_bank_figures_are_missing_with_transactions_only_before_the_staged_period(self, user):
         bank(user, transactions_staged=1)
         account(user)
         booking(user, -100, SINCE - timedelta(days=1))
@@ -162,7 +162,7 @@ class TestMissingFigures:
         booking(user, -100, SINCE)
         assert figures(user).months_covered == 2
 
-    def test_bank_figures_of_a_removed_item_end_with_its_last_day(self, user):
+    def test_bank_figures_of_a_removed_bank_item_end_on_its_last_complete_day(self, user):
         bank(user, gone_at=NOW)
         account(user)
         assert figures(user).as_of == UNTIL - timedelta(days=1)
@@ -185,7 +185,7 @@ class TestDuplicateAccount:
 
 
 class TestBalances:
-    def test_past_balances_are_computed_backwards_from_the_current_balance(self, linked):
+    def test_past_bank_balances_are_computed_backwards_from_the_current_balance(self, linked):
         booking(linked, 30_000, UNTIL - timedelta(days=1))
         booking(linked, -150_000, UNTIL - timedelta(days=3))
         # The balance is 130,000 before the last day, and -20,000 before the third-to-last day.
@@ -193,14 +193,14 @@ class TestBalances:
         assert read.lowest_balance_cents == -20_000
         assert read.overdrawn_days == 87
 
-    def test_older_bank_balance_is_updated_by_later_bookings(self, user):
+    def test_older_bank_balance_is_updated_by_later_transactions(self, user):
         bank(user)
         account(user, balance_on=UNTIL - timedelta(days=2))
         booking(user, 130_000, UNTIL - timedelta(days=1))
         read = figures(user)
         assert (read.lowest_balance_cents, read.overdrawn_days) == (-30_000, 1)
 
-    def test_balance_figures_are_missing_for_a_balance_without_a_day(self, linked):
+    def test_balance_figures_are_missing_without_a_balance_of_a_day_in_the_period(self, linked):
         for columns in (
             {"balance_on": None}, {"balance_on": UNTIL, "current_cents": None},
             {"balance_on": UNTIL + timedelta(days=1)}, {"balance_on": SINCE - timedelta(days=1)},
@@ -214,14 +214,14 @@ class TestBalances:
         read = figures(linked)
         assert (read.lowest_balance_cents, read.overdrawn_days) == (99_999, 90)
 
-    def test_balance_figures_are_missing_below_90_days_common_to_all_items(self, linked):
+    def test_balance_figures_are_missing_if_the_bank_items_share_fewer_than_90_days(self, linked):
         bank(linked, "other", transactions_since=SINCE - timedelta(days=1))
         account(linked, "b", item="other")
         read = figures(linked)
         assert (read.lowest_balance_cents, read.overdrawn_days, read.months_covered) == (None, None, 2)
 
 
-def test_bank_figures_of_the_sandbox_match_its_bookings(api, user):
+def test_bank_figures_of_the_sandbox_match_its_transactions(api, user):
     body = {"user_id": str(user.pk), "public_token": "public-sandbox-overdrawn-1"}
     assert api.send("/bankdata/exchange", body).status_code == 200
     api.send("/staging/approve-all", {"user_id": str(user.pk)})

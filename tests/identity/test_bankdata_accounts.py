@@ -46,14 +46,14 @@ def test_demo_access_token_returns_the_demo_bank_accounts(api, user):
     assert (shown["item_ids"], shown["total"]) == (["item-sandbox-demo"], 3)
 
 
-def test_an_access_token_in_the_query_replaces_the_stored_tokens(api, user):
+def test_bank_access_token_in_the_query_is_used_instead_of_the_stored_tokens(api, user):
     first = exchange(api, user, "public-sandbox-1").json()["item_id"]
     exchange(api, user, "public-sandbox-2")
     token = BankItem.objects.get(item_id=first).access_token
     assert read(api, user, f"?access_token={token}").json()["item_ids"] == [first]
 
 
-def test_an_access_token_of_another_account_is_rejected(api, user, stranger, stranger_api):
+def test_bank_access_token_of_another_account_is_rejected(api, user, stranger, stranger_api):
     exchange(stranger_api, stranger)
     token = BankItem.objects.get().access_token
     body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
@@ -67,7 +67,7 @@ def test_forged_bank_access_token_is_rejected(api, user):
         assert body["details"][0]["field"] == "access_token"
 
 
-def test_link_token_for_a_required_bank_log_in_or_an_item_is_in_update_mode(judged_plaid, api, user):
+def test_link_token_for_an_item_or_a_required_bank_log_in_is_in_update_mode(judged_plaid, api, user):
     item = judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     item.error = "ITEM_LOGIN_REQUIRED"

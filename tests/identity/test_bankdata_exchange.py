@@ -28,7 +28,7 @@ def exchange(api, user, public_token=PUBLIC_TOKEN, **options):
     return api.send(PATH, {"user_id": str(user.pk), "public_token": public_token}, **options)
 
 
-def test_an_exchange_links_an_item_and_stages_its_accounts(api, user):
+def test_public_token_exchange_links_a_bank_item_and_stages_its_accounts(api, user):
     response = exchange(api, user)
     assert response.status_code == 200
     shown = response.json()
@@ -85,7 +85,7 @@ def bookings_of(user):
     return [item.payload["transaction_id"] for item in staged]
 
 
-def test_linking_stages_ninety_days_of_posted_bookings(judged_plaid, api, user):
+def test_linking_a_bank_stages_90_days_of_posted_transactions(judged_plaid, api, user):
     days = [0, 1, 90, 91, 400]
     feed = [("added", booking(day, day=booked(day))) for day in days]
     feed.append(("added", booking(5, day=booked(5), pending=True)))
@@ -103,7 +103,7 @@ def test_linking_stages_ninety_days_of_posted_bookings(judged_plaid, api, user):
 
 
 @pytest.mark.parametrize("status", ["NOT_READY", "INITIAL_UPDATE_COMPLETE", "TRANSACTIONS_UPDATE_STATUS_UNKNOWN"])
-def test_stage_bank_accounts_stages_bookings_that_plaid_fetches_later(plaid, api, user, status):
+def test_stage_bank_accounts_command_stages_transactions_that_plaid_fetches_later(plaid, api, user, status):
     item = DoubleItem("item-1", [account(1)], [("added", booking(1, day=booked(1)))], update_status=status)
     plaid.offer("public-double-1", item)
     assert len(exchange(api, user, "public-double-1").json()["staged_item_ids"]) == 1
@@ -118,7 +118,7 @@ def test_stage_bank_accounts_stages_bookings_that_plaid_fetches_later(plaid, api
     assert StagedItem.objects.filter(kind="bank_account").count() == 1
 
 
-def test_stage_bank_accounts_stages_bookings_left_by_the_request(plaid, api, user, monkeypatch):
+def test_stage_bank_accounts_command_stages_transactions_that_the_request_did_not_stage(plaid, api, user, monkeypatch):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 2)
     feed = [("added", booking(number, day=booked(1))) for number in range(3)]
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], feed))
@@ -127,7 +127,7 @@ def test_stage_bank_accounts_stages_bookings_left_by_the_request(plaid, api, use
     assert len(bookings_of(user)) == 3
 
 
-def test_a_bank_with_slow_bookings_is_linked_in_time(plaid, api, user, monkeypatch):
+def test_bank_whose_transactions_load_slowly_is_linked_within_the_deadline(plaid, api, user, monkeypatch):
     monkeypatch.setattr(plaid_module, "TOTAL_SECONDS", 0.3)
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/transactions/sync", Fault(hold=True))
@@ -165,7 +165,7 @@ def test_access_token_that_cannot_be_stored_is_revoked_at_the_sandbox(api, user)
     assert SandboxItem.objects.get().removed_at is not None
 
 
-def test_log_about_an_unstored_unrevoked_access_token_omits_the_token(plaid, api, user, caplog):
+def test_log_of_an_access_token_that_was_neither_stored_nor_revoked_omits_the_token(plaid, api, user, caplog):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/item/remove", Fault(500, b"x"))
     break_storing()

@@ -54,7 +54,7 @@ def test_sealed_bank_payload_staged_by_a_client_is_marked_as_claimed(api, user):
     assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {False}
 
 
-def test_bank_payload_seal_is_valid_for_one_payload_of_one_user(user, stranger):
+def test_seal_of_a_bank_payload_is_valid_only_for_its_payload_and_user(user, stranger):
     own, of_other = mark_payload(ACCOUNT, user.pk), mark_payload(ACCOUNT, stranger.pk)
     for payload, is_valid in (
         (own, True), ({**own, "current_cents": 1}, False), (of_other, False), ({**own, "seal": "f" * 64}, False),

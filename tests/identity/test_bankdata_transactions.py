@@ -17,7 +17,7 @@ def read(api, user, query=""):
     return api.read(f"/bankdata/transactions/{getattr(user, 'pk', user)}{query}")
 
 
-def test_pages_of_bank_bookings_are_newest_first_without_gap_or_overlap(api, user):
+def test_pages_of_bank_transactions_are_newest_first_without_gap_or_overlap(api, user):
     item_ids = {exchange(api, user, f"public-sandbox-{number}").json()["item_id"] for number in range(2)}
     first = read(api, user).json()
     assert set(first) == {"transactions", "items", "total", "has_more"}
@@ -42,7 +42,7 @@ def page(api, user, limit, offset):
     return read(api, user, f"?limit={limit}&offset={offset}").json()
 
 
-def test_bank_bookings_from_plaid_are_returned(judged_plaid, api, user):
+def test_bank_transactions_from_plaid_are_returned(judged_plaid, api, user):
     feed = [
         ("added", booking(1, amount=0.29, day="2026-02-01", merchant_name="Shop")),
         ("added", booking(2, amount=-1200, day="2026-03-01", pending=True)),
@@ -63,7 +63,7 @@ def test_bank_bookings_from_plaid_are_returned(judged_plaid, api, user):
     assert shown[2]["merchant_name"] == "Shop"
 
 
-def test_bookings_of_a_token_with_an_unknown_item_have_a_null_item_id(plaid, api, user):
+def test_bank_transactions_of_an_unknown_item_have_a_null_item_id(plaid, api, user):
     plaid.items["access-double-elsewhere"] = DoubleItem("item-9", [account(1)], [("added", booking(1))])
     (transaction,) = read(api, user, "?access_token=access-double-elsewhere").json()["transactions"]
     assert transaction["item_id"] is None

@@ -39,7 +39,7 @@ def targets_of(page):
 
 
 @pytest.mark.parametrize("path", CREATE)
-def test_create_form_is_open_if_the_list_is_empty_or_a_field_is_invalid(browser, path):  # noqa: F811
+def test_developer_create_form_is_expanded_for_an_empty_list_or_an_invalid_field(browser, path):  # noqa: F811
     assert OPEN in read_page(browser, path)
     do, fields = CREATE[path]
     press_button(browser, path, do, **fields)
@@ -53,7 +53,7 @@ def test_create_form_is_open_if_the_list_is_empty_or_a_field_is_invalid(browser,
         assert "<title>Error: " in page
 
 
-def test_rotation_form_with_an_error_is_open_in_the_row_of_its_key(browser):  # noqa: F811
+def test_key_rotation_form_with_an_error_is_expanded_in_the_row_of_its_key(browser):  # noqa: F811
     for name in ("first", "second"):
         press_button(browser, "/keys", "make", **{**KEY, "name": name})
     key = ApiKey.objects.get(name="first")
@@ -64,7 +64,7 @@ def test_rotation_form_with_an_error_is_open_in_the_row_of_its_key(browser):  # 
     assert CLOSED in page
 
 
-def test_form_with_an_error_is_open_and_retains_its_values(browser):  # noqa: F811
+def test_oauth_client_form_with_an_error_is_expanded_and_retains_its_values(browser):  # noqa: F811
     page = press_button(browser, "/clients", "make", 400, **{**CLIENT, "redirect_uris": "ftp://x"})
     assert 'value="Budget app"' in page
     assert "ftp://x</textarea>" in page
@@ -84,7 +84,7 @@ def test_form_with_an_error_is_open_and_retains_its_values(browser):  # noqa: F8
     assert targets_of(press_button(browser, path, "rotate", 400, grace_hours="169")) == ["grace_hours"]
 
 
-def test_error_without_a_field_has_its_message_in_the_summary(browser):  # noqa: F811
+def test_developer_form_error_without_a_field_is_shown_in_the_error_summary(browser):  # noqa: F811
     page = press_button(browser, "/keys", "revoke", 404, key_id="none")
     assert targets_of(page) == []
     assert re.search(r'role="alert" tabindex="-1" autofocus> <p>[^<]+ <a href="/docs/errors/E40', page)

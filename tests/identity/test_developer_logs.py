@@ -85,7 +85,7 @@ class TestRequests:
         ):  # fmt: skip
             assert browser.get(f"/developers/requests?{query}").status_code in {200, 400}, query
 
-    def test_request_page_shows_what_the_log_stores(self, browser, user):  # noqa: F811
+    def test_request_page_shows_the_stored_request_log_line(self, browser, user):  # noqa: F811
         key = issue(user).record
         line = line_of(
             user, credential=f"api_key:{key.pk}", method="POST", route="/v1/applications", status=400, code="E1001",
@@ -109,7 +109,7 @@ class TestRequests:
         assert "<dd><code>api_key:gone</code></dd>" in page
         assert "Operation" not in page
 
-    def test_requests_of_tokens_have_the_name_of_the_app_or_log_in(self, browser, strange_browser, user, stranger):  # noqa: F811
+    def test_requests_page_shows_the_app_or_log_in_of_an_access_token(self, browser, strange_browser, user, stranger):  # noqa: F811
         app = OAuthClient.objects.create(name="Budget app", client_id="budget")
         for client, name in ((app, "Budget app"), (None, "Log-in")):
             family = TokenFamily.objects.create(user=user, client=client, created_at=timezone.now())
@@ -183,7 +183,7 @@ class TestWebhooks:
         press_button(browser, "/webhooks", "add", **WEBHOOK)
         return f"/webhooks/{Endpoint.objects.get().pk}"
 
-    def test_failing_webhook_has_its_last_failure_in_the_list(self, browser, path):  # noqa: F811
+    def test_webhook_list_shows_the_last_failure_of_a_failing_webhook(self, browser, path):  # noqa: F811
         assert "Last failure" not in read_page(browser, "/webhooks")
         press_button(browser, path, "test")
         later = "2026-01-31T12:05:00.000000Z"
@@ -196,7 +196,7 @@ class TestWebhooks:
         Endpoint.objects.update(status=DISABLED, disabled_reason=FAILING)
         assert "Disabled because every attempt failed for 5 days" in read_page(browser, "/webhooks")
 
-    def test_test_of_a_webhook_shows_its_outcome_after_automatic_reloads(self, browser, path):  # noqa: F811
+    def test_webhook_test_page_shows_the_outcome_after_automatic_reloads(self, browser, path):  # noqa: F811
         answer = browser.post(f"/developers{path}", {"do": "test"})
         sent = Delivery.objects.get()
         assert answer.headers["Location"] == f"/developers{path}?delivery={sent.pk}#outcome"
@@ -218,7 +218,7 @@ class TestWebhooks:
         answer = browser.post(f"/developers{path}", {"do": "redeliver", "delivery_id": str(sent.pk)})
         assert str(Delivery.objects.get(is_redelivery=True).pk) in answer.headers["Location"]
 
-    def test_outcome_of_an_unknown_delivery_returns_404(self, browser, path):  # noqa: F811
+    def test_outcome_page_of_an_unknown_webhook_delivery_returns_404(self, browser, path):  # noqa: F811
         for identifier in ("x", "%00", uuid4()):
             read_page(browser, f"{path}?delivery={identifier}", 404)
         press_button(browser, path, "test")

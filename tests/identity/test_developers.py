@@ -127,7 +127,7 @@ class TestKeys:
         assert [ApiClient(api_key=item).read("/auth/me").status_code for item in (old, new)] == [401, 200]
         assert {item.credential for item in AccountHistory.objects.all()} == {"session:developers"}
 
-    def test_api_key_page_tells_a_key_from_its_successor(self, browser):
+    def test_api_key_page_distinguishes_a_key_from_its_successor(self, browser):
         made_key(browser)
         old = ApiKey.objects.get()
         fresh = offer_successor(old, now=timezone.now(), grace_days=2)
@@ -263,7 +263,9 @@ class TestWebhooks:
 
 
 class TestEvents:
-    def test_events_page_lists_own_events_newest_first_by_object_and_request(self, browser, strange_browser, user):
+    def test_events_page_lists_own_events_newest_first_and_filters_by_object_and_request(
+        self, browser, strange_browser, user
+    ):
         first, second = issue(user).record, issue(user).record
         page = read_page(browser, "/events")
         assert page.index(second.pk) < page.index(first.pk)
@@ -298,7 +300,7 @@ class TestRequests:
         for query in ("status=x", "status=9", "request_id=x", "offset=-1", "code=%00", "route=" + "x" * 161):
             assert "E10" in read_page(browser, f"/requests?{query}", 400)
 
-    def test_requests_page_executes_at_most_9_statements(self, browser, user, django_assert_max_num_queries):
+    def test_requests_page_executes_at_most_9_sql_statements(self, browser, user, django_assert_max_num_queries):
         for number in range(120):
             RequestLine.objects.create(
                 account_id=user.pk, credential="jwt:x", method="GET", route=f"/v1/{number}", status=200, duration_ms=1,

@@ -103,7 +103,7 @@ def test_a_revoked_invitation_grants_no_role(operator, jane, ending):
     assert not jane.groups.exists()
 
 
-def test_invitation_is_accepted_only_in_time_by_its_address(operator, jane):
+def test_invitation_can_be_accepted_only_before_its_expiry_by_the_invited_address(operator, jane):
     _shown, real = invited(operator, "partner")
     for person, token, days in (
         (person_with("other@example.org"), real, 0), (UserFactory(), real, 0), (jane, real, 7), (jane, "x" * 43, 0),
@@ -154,7 +154,7 @@ def test_the_invitation_of_a_disabled_owner_grants_no_role(api, user):
     assert not ProviderMember.objects.filter(user__in=people.values()).exists()
 
 
-def test_member_who_joins_a_lender_ends_the_other_invitations_of_the_address(api, user, jane):
+def test_joining_a_lender_ends_the_other_invitations_of_the_members_address(api, user, jane):
     for number in ("700", "701"):
         ProviderFactory(id=number, owner=user)
     first, token = invited(api, "reader", provider_id="700")
@@ -240,7 +240,7 @@ def made_link(**options):
     return make_link("invitation", email=EMAIL, subject="7", lasts=timedelta(days=7), now=timezone.now(), **options)
 
 
-def test_one_time_link_works_once_and_reading_does_not_use_it(db):
+def test_one_time_link_works_once_and_is_not_consumed_by_opening(db):
     token, ended = made_link(), make_link("claim", email=EMAIL, subject="8", lasts=timedelta(7), now=timezone.now())
     for _ in range(2):
         assert find_link(token, "invitation", now=timezone.now()).subject == "7"

@@ -117,7 +117,7 @@ def test_sign_up_of_a_member_requires_a_name(lender):
     assert User.objects.get(emailaddress__email=EMAIL).get_full_name() == "Carmen de la Cruz"
 
 
-def test_sign_up_with_an_invitation_names_it_and_ends_with_its_confirmation(lender):
+def test_sign_up_through_an_invitation_shows_and_confirms_the_invitation(lender):
     browser = Client()
     lender.owner.groups.add(Group.objects.get(name="Lender"))
     path = link("reader", provider_id=lender.pk)
@@ -135,7 +135,7 @@ def test_sign_up_with_an_invitation_names_it_and_ends_with_its_confirmation(lend
     assert OutgoingMail.objects.count() == mails
 
 
-def test_confirmation_of_an_owner_without_a_console_says_who_can_open_it(lender):
+def test_invitation_confirmation_of_an_owner_without_console_access_states_how_to_get_access(lender):
     jane = UserFactory()
     confirm(jane, EMAIL)
     browser = session_of(jane)

@@ -108,7 +108,7 @@ def test_access_token_with_a_wrong_or_missing_claim_is_rejected(user, claims, st
         assert call_with_token(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
 
 
-def test_ended_access_token_returns_its_error_code(user, claims, monkeypatch):
+def test_expired_or_revoked_access_token_returns_its_error_code(user, claims, monkeypatch):
     now = int(time.time())
     ahead = signed({**claims, "iat": now + 30, "nbf": now + 30})
     assert call_with_token(ahead).status_code == 200, "the clock of the issuer may differ"
@@ -149,7 +149,9 @@ def test_token_in_json_serialization_or_without_an_object_payload_is_rejected(cl
 
 
 @pytest.mark.parametrize("change", ["disabled", "password elsewhere", "family elsewhere"])
-def test_cached_token_is_rejected_after_account_password_or_family_change(user, api, monkeypatch, change):
+def test_cached_access_token_is_rejected_after_a_change_of_account_password_or_token_family(
+    user, api, monkeypatch, change
+):
     """Changes by another process, which sends no signal to this process, take effect within 5 s."""
     assert api.read("/auth/me").status_code == 200
     if change == "disabled":

@@ -87,7 +87,7 @@ def test_verification_success_revoked_by_the_vendor_is_flagged_once(plaid, api, 
     assert warning == f"The vendor reversed its success, and now reports “{word}”. The status here is unchanged."
 
 
-def test_plaid_event_refreshes_within_10_seconds_of_the_last_read(plaid, api, anonymous, finished):
+def test_plaid_event_refreshes_a_verification_read_less_than_10_seconds_ago(plaid, api, anonymous, finished):
     assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))

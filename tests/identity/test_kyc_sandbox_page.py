@@ -79,7 +79,7 @@ def simulate(client, verification_id, outcome="verified"):
 
 
 @pytest.mark.parametrize(("outcome", "word"), [("verified", "pass"), ("failed", "fail"), ("pending_review", "review")])
-def test_sandbox_outcomes_set_by_api_and_by_page_are_equal(api, user, stranger_api, outcome, word):
+def test_sandbox_verification_outcomes_set_by_api_and_by_page_are_equal(api, user, stranger_api, outcome, word):
     by_call, by_page = start(api), start(stranger_api)
     assert row_of(by_page).name_match == by_page["name_match"] == "unknown"
     answer = simulate(api, by_call["verification_id"], outcome)

@@ -80,7 +80,7 @@ def test_an_ended_verification_is_not_read_from_the_vendor(plaid, api, status):
     assert count_status_requests(plaid) == 1
 
 
-def test_vendors_decision_ends_an_undecided_verification_review(plaid, db):
+def test_vendors_final_decision_ends_a_pending_verification_review(plaid, db):
     for said, status in (
         ("success", "verified"), ("failed", "failed"), ("expired", "pending_review"), ("canceled", "pending_review"),
         ("active", "pending_review"), ("pending_review", "pending_review"), ("in_appeal", "pending_review"),
@@ -151,7 +151,7 @@ def test_abandoned_identity_verification_expires_unless_the_vendor_reports_its_e
     assert statuses_of(user) == ["requires_input", "expired"]
 
 
-def test_verification_read_during_a_vendor_outage_returns_502_and_delays_the_next(plaid, api):
+def test_verification_read_during_a_vendor_outage_returns_502_and_delays_the_next_vendor_call(plaid, api):
     identifier = start(api)["verification_id"]
     age(identifier, refreshed_at=LATER)
     plaid.fail("/identity_verification/get", Fault(500, b"oops"))
@@ -160,7 +160,7 @@ def test_verification_read_during_a_vendor_outage_returns_502_and_delays_the_nex
     assert count_status_requests(plaid) == 1
 
 
-def test_applying_a_verification_state_twice_changes_nothing(plaid, api, user):
+def test_applying_the_same_verification_state_repeatedly_changes_the_status_once(plaid, api, user):
     shown = start(api)
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "failed", kyc_check="failed")

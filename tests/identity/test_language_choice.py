@@ -38,7 +38,7 @@ def test_account_pages_have_a_button_for_each_language():
         ], path
 
 
-def test_choice_is_stored_with_the_account_and_applies_in_another_browser():
+def test_language_choice_is_stored_with_the_account_and_applies_in_another_browser():
     user = UserFactory()
     response = choose(browser_of(user), "es", "/my?page=1")
     assert (response.status_code, response.url) == (302, "/my?page=1")
@@ -47,7 +47,7 @@ def test_choice_is_stored_with_the_account_and_applies_in_another_browser():
     assert [language_of(browser_of(user), path, accept_language="en") for path in PAGES] == ["es"] * len(PAGES)
 
 
-def test_choice_without_a_log_in_is_stored_in_a_cookie():
+def test_language_choice_without_a_log_in_is_stored_in_a_cookie():
     browser = Client()
     response = choose(browser, "es", "/my/apply")
     cookie = response.cookies["django_language"]
@@ -55,7 +55,7 @@ def test_choice_without_a_log_in_is_stored_in_a_cookie():
     assert [language_of(browser, path, accept_language="en") for path in PUBLIC_PAGES] == ["es"] * len(PUBLIC_PAGES)
 
 
-def test_choice_of_the_account_precedes_the_language_of_an_application():
+def test_language_choice_of_the_account_overrides_the_language_of_an_application():
     world = World(person={**PERSON, "language": "de"})
     world.application.applicants = Applicants.of([{**PERSON, "language": "de"}])
     browser = browser_of(world.consumer.user)
@@ -64,7 +64,7 @@ def test_choice_of_the_account_precedes_the_language_of_an_application():
     assert language_of(browser, "/my") == "es"
 
 
-def test_unknown_language_changes_nothing():
+def test_choice_of_an_unknown_language_changes_nothing():
     user = UserFactory()
     for language in ("fr", "xx", "", "../es", "e" * 600):
         choose(browser_of(user), language)
@@ -72,15 +72,15 @@ def test_unknown_language_changes_nothing():
     assert user.language is None
 
 
-def test_choice_redirects_to_no_other_host():
+def test_language_choice_does_not_redirect_to_another_host():
     assert choose(Client(), "es", "https://evil.example/").url == "/"
 
 
-def test_choice_requires_a_form():
+def test_language_choice_requires_a_post_request_with_a_csrf_token():
     assert Client().get(reverse("account_language")).status_code == 405
     assert Client(enforce_csrf_checks=True).post(reverse("account_language"), {"language": "es"}).status_code == 403
 
 
-def test_choices_do_not_count_as_attempts_to_log_in(settings):
+def test_language_choices_do_not_count_as_attempts_to_log_in(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": 2}
     assert {choose(Client(), "es").status_code for _ in range(4)} == {302}

@@ -349,7 +349,7 @@ def slow(monkeypatch):
         SlowHasher.let_go.set()
 
 
-def test_third_concurrent_password_hash_is_rejected_for_a_retry(slow):
+def test_third_concurrent_password_hash_is_rejected_with_a_retryable_error(slow):
     for future in [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]:
         with pytest.raises(Unavailable):
             future.result(10)
@@ -357,7 +357,7 @@ def test_third_concurrent_password_hash_is_rejected_for_a_retry(slow):
     assert SlowHasher.at_it == 2
 
 
-def test_log_in_fails_immediately_if_two_already_wait_for_a_slot(slow, monkeypatch):
+def test_log_in_fails_immediately_if_two_others_wait_for_a_hashing_slot(slow, monkeypatch):
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
     waiting = [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]
     refused = list(islice(as_completed(waiting, timeout=9), 2))

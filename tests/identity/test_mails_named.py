@@ -68,7 +68,7 @@ def test_mail_to_a_new_address_counts_toward_the_limit_of_the_account():
 
 
 @pytest.mark.django_db
-def test_mail_rate_limited_request_succeeds_later_with_the_same_key(settings):
+def test_request_rejected_by_the_mail_limit_succeeds_later_with_the_same_idempotency_key(settings):
     api = client_of(made_partner())
     limits = settings.RATE_LIMITS
     for limit, status in ((0, 429), (1, 201), (0, 201)):

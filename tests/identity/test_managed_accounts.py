@@ -172,7 +172,7 @@ class TestPartnerOnBehalfOf:
             move = {"status": status, "updated_by": "market"}
             assert client.replace(f"/applications/{application}/status", move).status_code in {400, 403}
 
-    def test_tokens_of_a_partner_or_its_app_cannot_create_tokens_keys_or_payments(self, shop, partner, account):
+    def test_tokens_on_behalf_of_a_customer_cannot_create_tokens_keys_or_payments(self, shop, partner, account):
         for scope in ("accounts:write", "webhooks", "offers:write", "score:read"):
             assert_error(shop.send(f"{PATH}/{account['id']}/tokens", {"scopes": [scope]}), 400, "E1001")
         client = acting(shop, account)
@@ -237,7 +237,7 @@ class TestClaimedAccounts:
         written += [json.dumps(item) for item in AccountHistory.objects.values_list("details", flat=True)]
         assert not any("jane" in item for item in written)
 
-    def test_claim_link_works_once_and_opening_does_not_use_it(self, shop):
+    def test_account_claim_link_works_once_and_is_not_consumed_by_opening(self, shop):
         create_account(shop, email=EMAIL)
         address = f"/account/claim/{token_of('claim')}"
         for _ in range(2):
@@ -252,7 +252,7 @@ class TestClaimedAccounts:
         assert Client().post(address, form).status_code == 410
         assert Client().get(address).status_code == 410
 
-    def test_replaced_or_ended_claim_link_returns_410(self, shop):
+    def test_replaced_or_ended_account_claim_link_returns_410(self, shop):
         create_account(shop, email="first@example.org")
         first = token_of("claim")
         shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # The partner corrects the address.

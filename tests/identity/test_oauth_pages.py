@@ -138,7 +138,7 @@ def test_authorization_request_without_a_scope_uses_the_default_scope(browser, d
     assert redirected_with(open_consent_page(browser, client, scope=None))["error"] == "invalid_scope"
 
 
-def test_consent_redirects_with_a_code_and_denied_consent_with_access_denied(browser, registered, settings):
+def test_oauth_consent_redirects_with_a_code_and_a_denial_with_access_denied(browser, registered, settings):
     issuer = {"state": "st4te", "iss": settings.HOST_ROOT}
     for how in ({"allow": False}, {"granted": []}):
         said = redirected_with(answer(browser, open_consent_page(browser, registered[0]), **how))
@@ -149,7 +149,7 @@ def test_consent_redirects_with_a_code_and_denied_consent_with_access_denied(bro
     assert said == {"code": Grant.objects.get().code, **issuer}
 
 
-def test_every_error_redirect_contains_the_issuer_once(browser, registered, settings):
+def test_every_oauth_error_redirect_contains_the_issuer_once(browser, registered, settings):
     for changes, error in (
         ({"scope": "admin"}, "invalid_scope"), ({"scope": ""}, "invalid_scope"),
         ({"scope": "wallet:read"}, "invalid_scope"), ({"scope": "offers:read wallet:read"}, "invalid_scope"),
@@ -170,7 +170,7 @@ def test_every_error_redirect_contains_the_issuer_once(browser, registered, sett
     assert not Grant.objects.exists()
 
 
-def test_unregistered_client_or_redirect_uri_is_not_redirected(browser, registered):
+def test_authorization_request_with_an_unregistered_client_or_redirect_uri_is_not_redirected(browser, registered):
     for changes in ({"client_id": "nobody"}, {"client_id": "a\0"}, *({"redirect_uri": redirect} for redirect in (
         "https://evil.example/callback", "https://app.example/callback/more", "https://app.example:444/callback",
         "https://app.example/callback?x=1", "https://app.example.evil.example/callback",

@@ -68,7 +68,7 @@ def test_plaid_amounts_are_converted_to_exact_cents(plaid):
     assert {entry["available_cents"] for entry in result} == {None}
 
 
-def test_plaid_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
+def test_plaid_transaction_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
     feed = [("added", booking(number)) for number in range(5)]
     feed += [
@@ -83,7 +83,7 @@ def test_plaid_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatc
     judge.judge(plaid.exchanges)
 
 
-def test_plaid_feed_changed_during_paging_is_restarted(plaid, monkeypatch):
+def test_plaid_transaction_feed_changed_during_paging_is_read_again(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
     item = DoubleItem("item-1", [account(1)], [("added", booking(number)) for number in range(4)], mutations=1)
     result = open_banking().list_transactions(link(plaid, item).access_token)
@@ -91,7 +91,7 @@ def test_plaid_feed_changed_during_paging_is_restarted(plaid, monkeypatch):
     assert [body.get("cursor") for body in plaid.requests_at("/transactions/sync")] == [None, "2", None, "2"]
 
 
-def test_plaid_feed_changed_three_times_during_paging_fails(plaid, monkeypatch):
+def test_plaid_transaction_feed_changed_three_times_during_paging_fails(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 1)
     item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("added", booking(2))], mutations=99)
     token = link(plaid, item).access_token
@@ -100,7 +100,7 @@ def test_plaid_feed_changed_three_times_during_paging_fails(plaid, monkeypatch):
     assert len(plaid.requests_at("/transactions/sync")) == 2 * 3
 
 
-def test_plaid_feed_without_an_end_fails(plaid):
+def test_plaid_transaction_feed_that_never_ends_fails(plaid):
     token = link(plaid, DoubleItem("item-1")).access_token
     endless = json.dumps({"added": [], "modified": [], "removed": [], "has_more": True, "next_cursor": "1"}).encode()
     plaid.fail("/transactions/sync", *[Fault(200, endless)] * 41)

@@ -32,7 +32,7 @@ def monthly(bookings, *names):
     return sum(entry["amount_cents"] for entry in of_category(bookings, *names)) * 30 // HISTORY_DAYS
 
 
-def test_sandbox_booking_appears_once_and_todays_bookings_are_pending():
+def test_sandbox_bank_transaction_appears_once_and_todays_transactions_are_pending():
     for text, today in product(TEXTS, DAYS):
         transactions = transactions_of(item(text), today)
         days = {date.fromisoformat(entry["date"]) for entry in transactions}
@@ -42,7 +42,7 @@ def test_sandbox_booking_appears_once_and_todays_bookings_are_pending():
         assert [row["pending"] for row in transactions] == [row["date"] == str(today) for row in transactions]
 
 
-def test_sandbox_bookings_of_a_day_are_the_same_at_every_read():
+def test_sandbox_bank_transactions_of_a_day_are_the_same_at_every_read():
     def settled(text, today, read_on):
         first, last = (str(today - timedelta(days=days)) for days in (100, 1))
         return [entry for entry in transactions_of(item(text), read_on) if first <= entry["date"] <= last]
@@ -51,7 +51,7 @@ def test_sandbox_bookings_of_a_day_are_the_same_at_every_read():
         assert settled(text, today, today) == settled(text, today, today + timedelta(days=9))
 
 
-def test_sandbox_balances_change_by_the_bookings():
+def test_sandbox_bank_balances_change_by_the_transactions():
     for text, today in product(TEXTS, DAYS):
         days = [today + timedelta(days=number) for number in range(41)]
         bookings = transactions_of(item(text), days[-1])
@@ -102,7 +102,7 @@ def require(client, item_id):
     return client.call("POST", f"/sandbox/bank-items/{item_id}/require-login")
 
 
-def test_sandbox_item_requires_a_log_in_at_the_next_read(api, user, stranger, stranger_api):
+def test_sandbox_bank_item_requires_a_log_in_at_the_next_read(api, user, stranger, stranger_api):
     exchange(stranger_api, stranger, "public-sandbox-theirs")
     item_id = exchange(api, user).json()["item_id"]
     for read in ("accounts", "transactions"):

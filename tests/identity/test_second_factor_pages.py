@@ -87,7 +87,9 @@ def test_user_logs_in_with_a_code_of_the_added_app_or_a_recovery_code(transactio
 
 
 @pytest.mark.parametrize(("wanted", "leads_to"), [("/admin/?a=1", "/admin/?a=1"), ("https://evil.example/", HOME)])
-def test_recovery_codes_page_leads_to_the_page_that_required_the_factor(transactional_db, user, wanted, leads_to):
+def test_recovery_codes_page_links_to_the_page_that_required_the_second_factor(
+    transactional_db, user, wanted, leads_to
+):
     browser = reauthenticated(user)
     links = re.findall(r'href="([^"]+/add[^"]*)"', browser.get(HOME, {"next": wanted}).content.decode())
     assert len(links) == 2

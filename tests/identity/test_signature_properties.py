@@ -81,7 +81,7 @@ def test_any_change_of_a_signed_request_invalidates_the_signature(data):
 
 @given(METHODS, PATHS, QUERIES, TIMES)
 @examples(30)
-def test_get_signature_covers_the_complete_query_or_none(method, path, query, at):
+def test_signature_of_a_get_request_covers_the_complete_query_or_no_query(method, path, query, at):
     whole, bare = signed(method, path + query, b"", at), signed(method, path, b"", at)
     assert verified(method, path + query, b"", at, whole, now=at)
     assert verified(method, path + query, b"", at, bare, now=at)

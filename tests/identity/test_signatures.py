@@ -153,7 +153,7 @@ def test_signed_replay_without_its_idempotency_key_is_rejected(issued, body):
     assert Offer.objects.count() == 6
 
 
-def test_an_operation_without_idempotency_or_an_unknown_method_accepts_a_signature_once(issued, user):
+def test_signature_for_a_non_idempotent_operation_or_an_unknown_method_is_accepted_once(issued, user):
     path, body = "/v1/bankdata/link-token", json.dumps({"user_id": str(user.pk)}).encode()
     headers = signature_headers(issued, "POST", path, body)
     api = ApiClient()
@@ -166,7 +166,7 @@ def test_an_operation_without_idempotency_or_an_unknown_method_accepts_a_signatu
 
 
 @pytest.mark.parametrize(("key", "status", "code"), [(None, 401, "E2007"), (FIRST_KEY, 400, "E1001")])
-def test_a_failed_signed_request_can_be_retried_only_with_its_key(issued, key, status, code):
+def test_failed_signed_request_can_be_retried_only_with_its_idempotency_key(issued, key, status, code):
     headers = signature_headers(issued, "POST", OFFERS, b"{}")
     api = ApiClient()
     assert_error(api.call("POST", OFFERS, raw=b"{}", key=key, **headers), 400, "E1001")
@@ -191,7 +191,7 @@ class TestConcurrentCopies:
         assert {answer.json()["code"] for answer in answers if answer.status_code == 401} == {"E2007"}
         assert Offer.objects.count() == 1
 
-    def test_concurrent_signed_copies_with_one_key_create_one_offer(self, committed):
+    def test_concurrent_copies_of_a_signed_request_with_one_idempotency_key_create_one_offer(self, committed):
         answers = self.send([FIRST_KEY] * 8)
         # During the first request, PostgreSQL makes the other requests wait or fail with 409.
         assert {answer.status_code for answer in answers} <= {201, 409}

@@ -42,7 +42,7 @@ def test_current_token_signing_key_is_published():
             assert signing_keys.key_that_signs(order, NOW).kid == signs
 
 
-def test_key_caches_expire_before_a_new_signing_key_signs():
+def test_caches_of_published_keys_expire_before_a_new_signing_key_is_used():
     assert PUBLISHED_AHEAD_SECONDS >= 30
     assert PUBLISHED_AHEAD_SECONDS > JWKS_MAX_AGE_SECONDS + KEYS_REMEMBERED_SECONDS
     # The ledger requests an unknown key again, but not immediately after its last request.

@@ -97,7 +97,7 @@ def test_oidc_log_in_without_a_mapped_group_is_rejected_and_removes_groups(issue
     assert User.objects.get().is_superuser is False
 
 
-def test_rejected_log_in_of_a_demoted_or_closed_account_grants_no_group(issuer, jane):
+def test_rejected_oidc_log_in_of_a_demoted_or_closed_account_grants_no_group(issuer, jane):
     user = User.objects.get()
     user.groups.clear()
     for change in ({"is_active": False, "is_staff": True}, {"is_active": True, "is_staff": False}):
@@ -177,7 +177,7 @@ def test_linked_staff_account_can_add_its_first_second_factor(transactional_db, 
     assert browser.get(address).headers["Location"].startswith("/account/reauthenticate")
 
 
-def test_staff_log_in_requires_the_accounts_second_factor_without_an_oidc_one(issuer, jane):
+def test_staff_log_in_requires_the_accounts_second_factor_if_the_issuer_reports_none(issuer, jane):
     authenticator_of(User.objects.get())
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, response = log_in(issuer)
@@ -359,7 +359,7 @@ def test_log_in_page_shows_the_oidc_button_only_with_an_issuer(issuer, settings)
     assert Client().post("/account/oidc/logout").status_code == 404
 
 
-def test_another_subject_and_an_unlinked_staff_account_require_another_invitation(issuer, jane):
+def test_oidc_log_in_of_another_subject_or_an_unlinked_staff_account_requires_an_invitation(issuer, jane):
     browser, response = log_in(issuer, sub="jane-2")
     assert (response.status_code, is_in(browser), User.objects.count()) == (403, False, 1)
     admin = UserFactory(username="glass", is_staff=True, is_superuser=True)

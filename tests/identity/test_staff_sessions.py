@@ -45,7 +45,7 @@ def test_staff_log_out_invalidates_copied_session_cookies(issuer, jane):
     assert (is_in(jane), is_in(copied)) == (False, False)
 
 
-def test_deletion_of_a_staff_account_shows_the_obstacle(issuer, jane):
+def test_privacy_page_states_that_a_staff_account_cannot_be_erased(issuer, jane):
     assert jane.post("/account/privacy", {"do": "erase"}).headers["Location"] == "/account/privacy"
     assert "belongs to staff" in jane.get("/account/privacy").content.decode()
 
@@ -84,7 +84,7 @@ def test_logout_token_ends_the_session_and_its_api_log_ins(issuer, jane):
     assert not TokenFamily.objects.filter(revoked_at=None).exists()
 
 
-def test_logout_token_of_another_session_or_before_the_session_ends_nothing(issuer, jane):
+def test_logout_token_of_another_or_an_earlier_session_does_not_end_the_session(issuer, jane):
     earlier = {"sub": "jane-1", "iat": int(time.time()) - 200}
     for claims in ({"sub": "john-1"}, {"sid": "s2"}, {"sub": "jane-1", "sid": "s2"}, earlier):
         assert log_out(issuer, **claims).status_code == 200

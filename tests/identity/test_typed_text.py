@@ -90,7 +90,7 @@ def test_form_input_of_account_pages_is_restored_after_the_log_in():
     ("/account/name", {"first_name": "Omar", "last_name": "Diaz"}),
     ("/my/applications/01990000-0000-7000-8000-000000000000", {"statement": "Wrong", "do": "ask_again"}),
 ])  # fmt: skip
-def test_single_ascii_words_in_text_fields_are_restored_and_listed(path, fields):
+def test_single_words_in_text_fields_are_restored_after_the_log_in(path, fields):
     person = UserFactory()
     browser = sent_too_late(person, path, fields)
     log_in(person.username, browser=browser)
@@ -101,7 +101,7 @@ def test_single_ascii_words_in_text_fields_are_restored_and_listed(path, fields)
     assert "Send this text" in page.content.decode()
 
 
-def test_application_form_has_its_fields_after_the_log_in():
+def test_application_form_input_is_restored_after_the_log_in():
     person = UserFactory()
     offer = listed()
     new, draft = f"/my/apply/{offer.pk}", applied(offer, consumer=person, status="draft", submitted_at=None)
@@ -146,7 +146,7 @@ def test_restored_form_input_is_deleted_only_after_the_form_is_accepted():
     assert "I have a raise since May." in browser.get("/my/consent").content.decode()
 
 
-def test_empty_or_huge_form_input_and_buttons_are_not_stored(person, form):
+def test_empty_or_oversized_form_input_and_button_values_are_not_stored(person, form):
     for fields in (
         {}, {"reason": ""}, {"reason": "x " * 50_001}, {"documents": " ", "seen": "0" * 64}, {"do": "end 01990000"},
     ):  # fmt: skip

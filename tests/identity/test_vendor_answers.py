@@ -46,7 +46,7 @@ def linked(plaid, api, user):
 @pytest.mark.parametrize(
     ("vendor_path", "path"), [("/accounts/get", "/bankdata/accounts"), ("/transactions/sync", "/bankdata/transactions")]
 )
-def test_altered_bank_data_of_plaid_is_read_or_a_documented_error(plaid, api, user, vendor_path, path):
+def test_altered_plaid_bank_data_is_accepted_or_causes_a_documented_error(plaid, api, user, vendor_path, path):
     linked(plaid, api, user)
 
     def read_data():
@@ -56,7 +56,7 @@ def test_altered_bank_data_of_plaid_is_read_or_a_documented_error(plaid, api, us
     assert try_each(plaid, vendor_path, read_data, TRIES) > 0
 
 
-def test_altered_link_token_of_plaid_is_returned_or_a_documented_error(plaid, api, user):
+def test_altered_plaid_link_token_is_returned_or_causes_a_documented_error(plaid, api, user):
     def create():
         assert_documented(api.send("/bankdata/link-token", {"user_id": str(user.pk)}))
 
@@ -64,7 +64,7 @@ def test_altered_link_token_of_plaid_is_returned_or_a_documented_error(plaid, ap
 
 
 @pytest.mark.parametrize("vendor_path", ["/item/public_token/exchange", "/accounts/get", "/transactions/sync"])
-def test_altered_exchange_at_plaid_is_linked_or_a_documented_error(plaid, api, user, vendor_path):
+def test_altered_plaid_exchange_response_links_the_bank_or_causes_a_documented_error(plaid, api, user, vendor_path):
     def link():
         BankItem.objects.all().delete()
         StagedItem.objects.all().delete()
@@ -74,7 +74,7 @@ def test_altered_exchange_at_plaid_is_linked_or_a_documented_error(plaid, api, u
     assert try_each(plaid, vendor_path, link, TRIES) > 0
 
 
-def test_altered_verification_of_plaid_is_returned_or_a_documented_error(plaid, api):
+def test_altered_plaid_verification_is_returned_or_causes_a_documented_error(plaid, api):
     shown = start(api)
 
     def read_status():
@@ -84,7 +84,7 @@ def test_altered_verification_of_plaid_is_returned_or_a_documented_error(plaid, 
     assert try_each(plaid, "/identity_verification/get", read_status, TRIES) > 0
 
 
-def test_altered_webhook_key_of_plaid_is_a_documented_error(plaid, anonymous):
+def test_altered_plaid_webhook_key_causes_a_documented_error(plaid, anonymous):
     body = b'{"webhook_type": "OTHER"}'
 
     def deliver():
@@ -146,7 +146,7 @@ def adapter(settings):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_altered_result_of_an_adapter_is_returned_or_a_documented_error(adapter, api, user, method):
+def test_altered_adapter_result_is_returned_or_causes_a_documented_error(adapter, api, user, method):
     body = {"public_token": "public-sandbox-altered", "user_id": str(user.pk)}
     assert api.send("/bankdata/exchange", body).status_code == 200
     every = list(changes_of(HONEST[method]()))
@@ -157,7 +157,7 @@ def test_altered_result_of_an_adapter_is_returned_or_a_documented_error(adapter,
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_altered_result_of_an_adapter_fails_check_vendor_if_the_platform_rejects_it(adapter, method):
+def test_adapter_result_that_the_platform_rejects_fails_check_vendor(adapter, method):
     every = list(changes_of(HONEST[method]()))
     for number, change in enumerate(random.Random(2).sample(every, min(len(every), share_of(60)))):
         Altered.method, Altered.change = method, staticmethod(change)
@@ -179,7 +179,7 @@ HONEST_THROUGH_PLATFORM = {
 
 
 @pytest.mark.parametrize("name", ["pending", "currency", "item_id"])
-def test_booking_without_a_documented_key_fails_check_vendor_and_is_no_500(adapter, api, user, name):
+def test_bank_transaction_without_a_documented_key_fails_check_vendor_and_causes_no_500(adapter, api, user, name):
     body = {"public_token": "public-sandbox-short", "user_id": str(user.pk)}
     assert api.send("/bankdata/exchange", body).status_code == 200
     Altered.method = "list_transactions"
@@ -190,7 +190,7 @@ def test_booking_without_a_documented_key_fails_check_vendor_and_is_no_500(adapt
     assert (response.status_code, response.json()["code"]) == (502, "E5003")
 
 
-def test_unexpected_exception_of_an_adapter_is_a_vendor_error_without_its_text(adapter, api, user, caplog):
+def test_unexpected_adapter_exception_returns_a_vendor_error_without_its_message(adapter, api, user, caplog):
     Altered.method, Altered.change = "create_link_token", staticmethod(lambda _link: {}["555-12-3456"])
     response = api.send("/bankdata/link-token", {"user_id": str(user.pk)})
     assert (response.status_code, response.json()["code"]) == (502, "E5003")
@@ -198,7 +198,7 @@ def test_unexpected_exception_of_an_adapter_is_a_vendor_error_without_its_text(a
     assert "555-12-3456" not in caplog.text
 
 
-def test_adapter_of_another_vendor_verifies_an_event_by_its_own_header(settings, api, anonymous):
+def test_adapter_of_a_custom_vendor_verifies_events_by_its_own_header(settings, api, anonymous):
     settings.OPEN_BANKING = "tests.identity.altered:Other"
     shown = start(api)
     session = SandboxVerification.objects.get()
@@ -215,7 +215,7 @@ OIDC_PATHS = ["/tenant/.well-known/openid-configuration", "/tenant/keys", "/tena
 
 @pytest.mark.filterwarnings("ignore:The RSA key is")
 @pytest.mark.parametrize("path", OIDC_PATHS)
-def test_altered_response_of_an_issuer_is_a_log_in_or_a_page(issuer, path):
+def test_altered_oidc_issuer_response_leads_to_a_log_in_or_an_error_page(issuer, path):
     issuer.person.pop("groups")
     issuer.userinfo = {"groups": ["idp-support"], "website": "x"}
 
@@ -249,7 +249,7 @@ def sign_unchecked(claims):
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
-def test_altered_claim_of_an_issuer_is_a_log_in_or_a_page(issuer, claim):
+def test_altered_oidc_claim_leads_to_a_log_in_or_an_error_page(issuer, claim):
     invited()
     issuer.sign = sign_unchecked
     values = (REMOVED, *HOSTILE, "1700000000")
@@ -263,7 +263,7 @@ def test_altered_claim_of_an_issuer_is_a_log_in_or_a_page(issuer, claim):
         assert response.status_code in {200, 400, 503}, repr(value)
 
 
-def test_id_token_without_a_subject_is_a_refused_log_in_with_userinfo(issuer):
+def test_oidc_log_in_with_an_id_token_without_a_subject_is_rejected_despite_userinfo(issuer):
     issuer.userinfo, issuer.claim_changes = {"website": "x"}, {"groups": None, "sub": None}
     browser, back = start_log_in(issuer)
     assert browser.get(back).status_code == 403
