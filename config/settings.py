@@ -464,7 +464,6 @@ SPECTACULAR_SETTINGS = {
         "config.api.openapi.complete_document",
         "config.webhooks.openapi.add_webhooks",
         "identity.oauth.openapi.add_oauth",
-        "credit.api.scoring.openapi.add_scorecard",
         "credit.api.shapes.add_shapes",
     ],
 }

@@ -1,4 +1,4 @@
-"""JSON Schemas of values that the API stores and returns as JSON: loan terms, reasons, reports, and inclusion proofs.
+"""JSON Schemas of JSON values of the API: loan terms, reasons, reports, inclusion proofs, and scorecards.
 
 The OpenAPI document has them as components, to which fields refer with `shape`. Only the documentation uses them.
 Services validate the values.
@@ -9,11 +9,12 @@ from typing import Any
 from config.api.serializers import OPEN_OBJECT
 from credit.core.consumer_reports import CATEGORIES_MAX, FACTORS_MAX, REPORTS_MAX, TEXT_MAX
 from credit.core.reasons import OTHER, OTHER_TEXT_MAX, PRINCIPAL_MAX, REASONS
+from credit.scoring.definition import SCHEMA
 
 Schema = dict[str, Any]
 
 
-def _of(kind: str | list[str], description: str, **keywords: Any) -> Schema:
+def typed(kind: str | list[str], description: str, **keywords: Any) -> Schema:
     return {"type": kind, "description": description, **keywords}
 
 
@@ -25,31 +26,31 @@ _INTEGER, _NUMBER, _TEXT = ["integer", "null"], ["number", "null"], ["string", "
 _NOT_OF_LINE, _NO_SCORE = "Null for a line of credit.", "Null or absent without a score."
 _ONLY_EU = "Absent unless the offer's `jurisdiction` is `eu`."
 _LOAN: dict[str, Schema] = {
-    "amount_cents": _of(
+    "amount_cents": typed(
         _INTEGER,
         "The amount of the loan, or the limit of a line of credit. Null only in an offer's information form that "
         "assumes a limit of the credit.",
     ),
-    "rate_percent": _of("number", "The note rate per year, in percent."),
-    "term_months": _of(_INTEGER, f"The number of monthly payments. {_NOT_OF_LINE}"),
-    "fee_cents": _of("integer", "The fee. 0 if there is none."),
-    "first_payment_on": _of(_TEXT, "The date of the first payment. Null if it depends on the start.", format="date"),
+    "rate_percent": typed("number", "The note rate per year, in percent."),
+    "term_months": typed(_INTEGER, f"The number of monthly payments. {_NOT_OF_LINE}"),
+    "fee_cents": typed("integer", "The fee. 0 if there is none."),
+    "first_payment_on": typed(_TEXT, "The date of the first payment. Null if it depends on the start.", format="date"),
 }
 # A value that is null or absent in a request has its default.
 _LOAN_REQUEST: dict[str, Schema] = {
-    "amount_cents": _of(
+    "amount_cents": typed(
         _INTEGER, "The amount of the loan, or the limit of a line of credit. Default: the amount of the application."
     ),
-    "rate_percent": _of(
+    "rate_percent": typed(
         _NUMBER,
         "The note rate per year, in percent. Default: the offer's lowest rate, or its highest rate if it has no lowest "
         "rate.",
     ),
-    "term_months": _of(
+    "term_months": typed(
         _INTEGER, "The number of monthly payments. Default: the term of the application, or null for a line of credit."
     ),
-    "fee_cents": _of(_INTEGER, "The fee. Default: 0."),
-    "first_payment_on": _of(
+    "fee_cents": typed(_INTEGER, "The fee. Default: 0."),
+    "first_payment_on": typed(
         _TEXT, "The date of the first payment. Null or absent if it depends on the start.", format="date"
     ),
 }
@@ -58,106 +59,106 @@ _EU_REJECTION = (
     "absent."
 )
 _REPORT: dict[str, Schema] = {
-    "agency": _of("string", "The name of the agency.", maxLength=TEXT_MAX),
-    "address": _of("string", "The address of the agency.", maxLength=TEXT_MAX),
-    "phone": _of("string", "The phone number of the agency.", maxLength=TEXT_MAX),
-    "score": _of(
+    "agency": typed("string", "The name of the agency.", maxLength=TEXT_MAX),
+    "address": typed("string", "The address of the agency.", maxLength=TEXT_MAX),
+    "phone": typed("string", "The phone number of the agency.", maxLength=TEXT_MAX),
+    "score": typed(
         _INTEGER, "The score. It requires `range`, `date`, and `factors`. Null or absent if the report has none."
     ),
-    "range": _of(
+    "range": typed(
         ["array", "null"],
         f"The lowest and the highest possible score. {_NO_SCORE}",
         items={"type": "integer"},
         minItems=2,
         maxItems=2,
     ),
-    "date": _of(_TEXT, f"The date of the score. {_NO_SCORE}", format="date"),
-    "factors": _of(
+    "date": typed(_TEXT, f"The date of the score. {_NO_SCORE}", format="date"),
+    "factors": typed(
         ["array", "null"],
         f"Up to {FACTORS_MAX} key factors, and one about inquiries. {_NO_SCORE}",
         items={"type": "string"},
     ),
-    "ranks_above_percent": _of(
+    "ranks_above_percent": typed(
         _INTEGER,
         "The percentage of consumers with a lower score. Required with a score if the offer's `risk_based_pricing` is "
         "`score_disclosure`, unless the application is rejected. Otherwise it can be null or absent.",
     ),
-    "applicant": _of("integer", "The number of the report's applicant: 1 or 2. Absent means 1."),
-    "result": _of(_TEXT, f"The result of the query of a database. {_EU_REJECTION}"),
-    "categories": _of(
+    "applicant": typed("integer", "The number of the report's applicant: 1 or 2. Absent means 1."),
+    "result": typed(_TEXT, f"The result of the query of a database. {_EU_REJECTION}"),
+    "categories": typed(
         ["array", "null"],
         f"The categories of the report's data. {_EU_REJECTION}",
         items={"type": "string"},
         maxItems=CATEGORIES_MAX,
     ),
-    "supplier": _of(_TEXT, "The company that supplied the report. Null or absent if none."),
+    "supplier": typed(_TEXT, "The company that supplied the report. Null or absent if none."),
 }
-_OTHER_REASON = _of(
+_OTHER_REASON = typed(
     "object",
     "Another reason.",
     required=["code", "text"],
     properties={
-        "code": _of("string", "Always `other`.", enum=[OTHER]),
-        "text": _of("string", "The specific factor in words.", maxLength=OTHER_TEXT_MAX),
+        "code": typed("string", "Always `other`.", enum=[OTHER]),
+        "text": typed("string", "The specific factor in words.", maxLength=OTHER_TEXT_MAX),
     },
 )
 _PROOF: dict[str, Schema] = {
-    "hash": _of("string", "The SHA-256 of the record, in hex."),
-    "index": _of("integer", "The index of the entry in the log, from 0."),
-    "entry": _of("string", "The entry in the log, in hex."),
-    "commitment": _of("string", "The commitment to the record's metadata, in hex."),
-    "leaf_hash": _of("string", "The hash of the leaf, in hex."),
-    "tree_size": _of("integer", "The size of the tree, in entries."),
-    "root": _of("string", "The root of the tree, in hex."),
-    "audit_path": _of("array", "The hashes from the leaf to the root, in hex.", items={"type": "string"}),
-    "checkpoint": _of("string", "The signed checkpoint of the tree."),
-    "block_number": _of("integer", "The number of the record's block."),
-    "timestamp": _of("string", "When the ledger wrote the block (UTC)."),
+    "hash": typed("string", "The SHA-256 of the record, in hex."),
+    "index": typed("integer", "The index of the entry in the log, from 0."),
+    "entry": typed("string", "The entry in the log, in hex."),
+    "commitment": typed("string", "The commitment to the record's metadata, in hex."),
+    "leaf_hash": typed("string", "The hash of the leaf, in hex."),
+    "tree_size": typed("integer", "The size of the tree, in entries."),
+    "root": typed("string", "The root of the tree, in hex."),
+    "audit_path": typed("array", "The hashes from the leaf to the root, in hex.", items={"type": "string"}),
+    "checkpoint": typed("string", "The signed checkpoint of the tree."),
+    "block_number": typed("integer", "The number of the record's block."),
+    "timestamp": typed("string", "When the ledger wrote the block (UTC)."),
 }
 COMPONENTS: dict[str, Schema] = {
-    "LoanTermsRequest": _of(
+    "LoanTermsRequest": typed(
         "object",
         "The terms of a loan. Null or absent values have their default.",
         properties=_LOAN_REQUEST,
         additionalProperties=False,
     ),
-    "LoanTerms": _of(
+    "LoanTerms": typed(
         "object",
         "The terms and the cost of a loan. The SHA-256 of this object as canonical JSON is `terms_sha256`. A proposed "
         "counteroffer has only the fields from `amount_cents` to `first_payment_on`.",
         properties={
-            "application_id": _of("string", "The application's id.", format="uuid"),
-            "kind": _of("string", "`approval` or `counteroffer`."),
+            "application_id": typed("string", "The application's id.", format="uuid"),
+            "kind": typed("string", "`approval` or `counteroffer`."),
             **_LOAN,
-            "payment_cents": _of(_INTEGER, f"Each monthly payment except for the last. {_NOT_OF_LINE}"),
-            "final_payment_cents": _of(_INTEGER, f"The last payment. {_NOT_OF_LINE}"),
-            "total_of_payments_cents": _of(_INTEGER, f"The sum of all payments. {_NOT_OF_LINE}"),
-            "finance_charge_cents": _of(_INTEGER, f"The cost of the loan: interest and fee. {_NOT_OF_LINE}"),
-            "amount_financed_cents": _of(_INTEGER, f"The amount without the fee. {_NOT_OF_LINE}"),
-            "apr_percent": _of(_NUMBER, f"The annual percentage rate. {_NOT_OF_LINE}"),
-            "method": _of(
+            "payment_cents": typed(_INTEGER, f"Each monthly payment except for the last. {_NOT_OF_LINE}"),
+            "final_payment_cents": typed(_INTEGER, f"The last payment. {_NOT_OF_LINE}"),
+            "total_of_payments_cents": typed(_INTEGER, f"The sum of all payments. {_NOT_OF_LINE}"),
+            "finance_charge_cents": typed(_INTEGER, f"The cost of the loan: interest and fee. {_NOT_OF_LINE}"),
+            "amount_financed_cents": typed(_INTEGER, f"The amount without the fee. {_NOT_OF_LINE}"),
+            "apr_percent": typed(_NUMBER, f"The annual percentage rate. {_NOT_OF_LINE}"),
+            "method": typed(
                 _TEXT,
                 "The method of the annual percentage rate: `us_appendix_j` or `eu_annex_iii`. Null for a line of "
                 "credit of an offer with `jurisdiction` `us`.",
             ),
-            "currency": _of("string", f"The ISO 4217 code of the currency. {_ONLY_EU}"),
-            "fee_financed": _of("boolean", f"Whether the lender deducts the fee from the payout. {_ONLY_EU}"),
-            "total_credit_cents": _of("integer", f"The total amount of credit. {_ONLY_EU}"),
-            "total_cost_cents": _of(_INTEGER, f"The total cost of the credit. {_NOT_OF_LINE} {_ONLY_EU}"),
-            "total_payable_cents": _of(_INTEGER, f"The total amount payable. {_NOT_OF_LINE} {_ONLY_EU}"),
+            "currency": typed("string", f"The ISO 4217 code of the currency. {_ONLY_EU}"),
+            "fee_financed": typed("boolean", f"Whether the lender deducts the fee from the payout. {_ONLY_EU}"),
+            "total_credit_cents": typed("integer", f"The total amount of credit. {_ONLY_EU}"),
+            "total_cost_cents": typed(_INTEGER, f"The total cost of the credit. {_NOT_OF_LINE} {_ONLY_EU}"),
+            "total_payable_cents": typed(_INTEGER, f"The total amount payable. {_NOT_OF_LINE} {_ONLY_EU}"),
         },
     ),
-    "ConsumerReport": _of(
+    "ConsumerReport": typed(
         "object",
         "A consumer report that the platform does not store.",
         required=["agency", "address", "phone"],
         properties=_REPORT,
     ),
-    "DecisionMetadata": _of(
+    "DecisionMetadata": typed(
         "object",
         "Data about a decision.",
         properties={
-            "reasons": _of(
+            "reasons": typed(
                 ["array", "null"],
                 "The principal reasons of a rejection. Null or absent if none.",
                 items=_ref("PrincipalReason"),
@@ -166,13 +167,13 @@ COMPONENTS: dict[str, Schema] = {
                 "description": "The loan of an approval. Null or absent for the defaults.",
                 "anyOf": [_ref("LoanTermsRequest"), {"type": "null"}],
             },
-            "report_ids": _of(
+            "report_ids": typed(
                 ["array", "null"],
                 "The ids of the used reports, at most 10. Null or absent if none. Without `report_ids` and "
                 "`consumer_report`, the API adds the reports that the score used.",
                 items={"type": "string"},
             ),
-            "language": _of(
+            "language": typed(
                 _TEXT,
                 "The language of `reason` and of reasons in your own words, such as `es`. Null or absent for the "
                 "language of the offer.",
@@ -192,9 +193,9 @@ COMPONENTS: dict[str, Schema] = {
     ),
     "PrincipalReason": {
         "description": "A code of the model form of 12 CFR 1002, or another reason in words.",
-        "anyOf": [_of("string", "The code of a reason.", enum=[*REASONS]), _OTHER_REASON],
+        "anyOf": [typed("string", "The code of a reason.", enum=[*REASONS]), _OTHER_REASON],
     },
-    "InclusionProof": _of(
+    "InclusionProof": typed(
         "object",
         "A proof that the ledger contains a record (RFC 9162).",
         required=[*_PROOF],
@@ -210,22 +211,40 @@ STORED_REASONS = {"type": "array", "items": {"anyOf": [{"type": "string"}, _OTHE
 _ANY = {"type": ["object", "array", "string", "number", "boolean"], "additionalProperties": True, "items": {}}
 METADATA: Schema = {"anyOf": [_ref("DecisionMetadata"), _ANY]}  # other statuses accept any JSON
 OBJECT = OPEN_OBJECT
-EVIDENCE = _of(
+EVIDENCE = typed(
     "object",
     "The evidence of a delivery.",
     properties={
-        "reference": _of("string", "The reference that you recorded. Only for `post` and `provider`."),
-        "mail": _of("string", "The id of the mail. Only for `email`."),
-        "opened_with": _of("string", "The credential that opened the notice. Only for `portal`."),
+        "reference": typed("string", "The reference that you recorded. Only for `post` and `provider`."),
+        "mail": typed("string", "The id of the mail. Only for `email`."),
+        "opened_with": typed("string", "The credential that opened the notice. Only for `portal`."),
     },
 )
 SCALAR: Schema = {"type": ["number", "string", "boolean"]}
 INSTALMENT = _ref("Instalment")
 
 
+SCORECARD = _ref("Scorecard")
+# This part of a scorecard's schema is omitted, because generators can't read negative patterns.
+_FORBIDDING = "writable"
+
+
 def add_shapes(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
     """Add the components to which the fields refer. The ledger's document has none."""
     schemas = result["components"]["schemas"]
     if "CounterofferRequest" in schemas:
-        schemas |= COMPONENTS
+        parts = {f"Scorecard{name.title()}": part for name, part in SCHEMA["$defs"].items() if name != _FORBIDDING}
+        whole = {name: part for name, part in SCHEMA.items() if name not in {"$schema", "$defs"}}
+        schemas |= {name: _placed(part) for name, part in {**parts, "Scorecard": whole}.items()} | COMPONENTS
     return result
+
+
+def _placed(schema: Any) -> Any:
+    """Return a part of a scorecard's JSON Schema with references to components."""
+    if isinstance(schema, dict):
+        return {
+            name: f"{SCORECARD['$ref']}{value.rpartition('/')[2].title()}" if name == "$ref" else _placed(value)
+            for name, value in schema.items()
+            if (name, value) != ("$ref", f"#/$defs/{_FORBIDDING}")
+        }
+    return [_placed(part) for part in schema] if isinstance(schema, list) else schema

@@ -3,57 +3,46 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 
 from config.api import serializers
+from credit.api.shapes import SCALAR, typed
 from credit.core import profile
 
-
-def _of(kind: str, description: str, **more: Any) -> dict[str, Any]:
-    return {"type": kind, "description": description, **more}
-
-
-_SCALAR = {"type": ["number", "string", "boolean"]}
 _LENGTH = {"minimum": 0, "maximum": profile.TEXT_MAX_LENGTH}
 _MEMBER = {
-    "type": _of("string", "The type of the value.", enum=list(profile.KEYWORDS)),
-    "title": _of("string", "The label of the field.", maxLength=profile.TITLE_MAX_LENGTH),
-    "description": _of("string", "The help text of the form field.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
-    profile.X_FACT: _of(
+    "type": typed("string", "The type of the value.", enum=list(profile.KEYWORDS)),
+    "title": typed("string", "The label of the field.", maxLength=profile.TITLE_MAX_LENGTH),
+    "description": typed("string", "The help text of the form field.", maxLength=profile.DESCRIPTION_MAX_LENGTH),
+    profile.X_FACT: typed(
         "string", "The name of the fact with which the API compares the value.", examples=["bank.income_monthly_cents"]
     ),
-    "enum": _of(
-        "array",
-        "The allowed values.",
-        items=_SCALAR,
-        minItems=1,
-        maxItems=profile.ENUM_MAX,
-    ),
-    "format": _of("string", "For a string: `date`, such as 2026-01-31.", enum=["date"]),
-    "minLength": _of("integer", "For a string: its minimum length.", **_LENGTH),
-    "maxLength": _of("integer", "For a string: its maximum length.", **_LENGTH),
-    "minimum": _of("number", "For a number: the minimum."),
-    "maximum": _of("number", "For a number: the maximum."),
+    "enum": typed("array", "The allowed values.", items=SCALAR, minItems=1, maxItems=profile.ENUM_MAX),
+    "format": typed("string", "For a string: `date`, such as 2026-01-31.", enum=["date"]),
+    "minLength": typed("integer", "For a string: its minimum length.", **_LENGTH),
+    "maxLength": typed("integer", "For a string: its maximum length.", **_LENGTH),
+    "minimum": typed("number", "For a number: the minimum."),
+    "maximum": typed("number", "For a number: the maximum."),
 }
-APPLICATION_SCHEMA = _of(
+APPLICATION_SCHEMA = typed(
     "object",
     "A JSON Schema 2020-12 in a closed profile: an object of strings, integers, numbers, and booleans, without "
     "nesting.",
     required=["type", "properties"],
     properties={
-        "$schema": _of("string", "The dialect of the schema.", enum=[profile.DIALECT]),
-        "type": _of("string", "Always `object`.", enum=["object"]),
-        "title": _of(
+        "$schema": typed("string", "The dialect of the schema.", enum=[profile.DIALECT]),
+        "type": typed("string", "Always `object`.", enum=["object"]),
+        "title": typed(
             "string", "The title of the form, which applicants also see at `/my`.", maxLength=profile.TITLE_MAX_LENGTH
         ),
-        "description": _of(
+        "description": typed(
             "string",
             "The introduction of the form, which applicants also see at `/my`.",
             maxLength=profile.DESCRIPTION_MAX_LENGTH,
         ),
-        "properties": _of(
+        "properties": typed(
             "object",
             f"The fields by name, at most {profile.MEMBERS_MAX}.",
             additionalProperties={"type": "object", "required": ["type"], "properties": _MEMBER},
         ),
-        "required": _of("array", "The required fields.", items={"type": "string"}),
+        "required": typed("array", "The required fields.", items={"type": "string"}),
     },
 )
 

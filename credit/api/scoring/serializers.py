@@ -6,7 +6,7 @@ from config.api import serializers
 from config.api.secret_answers import SecretAnswer
 from config.core.json_text import day_of
 from credit.api.scoring.about_serializers import AboutField, AboutRequestSerializer
-from credit.api.scoring.openapi import SCORECARD
+from credit.api.shapes import SCORECARD
 from credit.core import card
 from credit.core import facts as known_facts
 from credit.core.applicants import APPLICANTS_MAX, FIRST
@@ -22,7 +22,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (s
 _ANY: tuple[type, ...] = (int, float, str, bool)
 
 
-@extend_schema_field({"$ref": SCORECARD})
+@extend_schema_field(SCORECARD)
 class DefinitionField(serializers.FreeField):
     """A scorecard; `definition.check` validates it."""
 
@@ -101,10 +101,7 @@ class WholeVersionSerializer(VersionSerializer):
 
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "definition", "about"]
-        extra_kwargs: dict[str, Any] = {
-            **VersionSerializer.Meta.extra_kwargs,
-            "definition": {"shape": {"$ref": SCORECARD}},
-        }
+        extra_kwargs: dict[str, Any] = {**VersionSerializer.Meta.extra_kwargs, "definition": {"shape": SCORECARD}}
 
 
 class VersionsPageSerializer(serializers.PageSerializer):
