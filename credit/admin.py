@@ -2,7 +2,7 @@
 
 from credit.console import (
     applications,
-    hold_list,
+    holds,
     notices,
     offers,
     people,
@@ -14,6 +14,6 @@ from credit.console import (
 )  # fmt: skip
 
 __all__ = [
-    "applications", "hold_list", "notices", "offers", "people", "proposal_list", "records", "scoring", "team",
+    "applications", "holds", "notices", "offers", "people", "proposal_list", "records", "scoring", "team",
     "withdrawals",
 ]  # fmt: skip

@@ -49,8 +49,7 @@ from credit.console.people import FOUND_MAX, find_applications
 from credit.console.proposal_facts import both_names, proposal_entries
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
-from credit.console.reconsideration import ReconsiderationConsole, request_entries
-from credit.console.reopening import ReopeningConsole
+from credit.console.reconsideration import ReconsiderationConsole, ReopeningConsole, request_entries
 from credit.console.score_panel import score_panel
 from credit.console.terms import LoanConsole, counteroffer_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries

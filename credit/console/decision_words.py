@@ -10,7 +10,7 @@ from config.backoffice.forms import TransitionForm
 from config.backoffice.html import words
 from credit.applications.services import IDLE_DAYS
 from credit.console.queues import UNDECIDED
-from credit.console.reopening import reopens
+from credit.console.reconsideration import reopens
 from credit.console.score_words import PROPOSALS
 from credit.core import machine as states
 from credit.core.card import APPROVE

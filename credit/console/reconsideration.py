@@ -1,6 +1,6 @@
-"""Reconsideration in the back office: the applicant's request on the page of the case, and the actions that answer it.
+"""The start and the reopening of a review, and reconsideration, in the back office.
 
-A new decision answers the request. A decided case is reopened first.
+A new decision answers the applicant's request for reconsideration. A decided case is reopened first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,23 +14,82 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.backoffice.bases import ReviewAdmin
+from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import may
 from config.backoffice.html import NOTHING, chip, moment, words
 from config.backoffice.people import person_name
 from config.backoffice.personal import mask
 from config.backoffice.records import Button
 from config.backoffice.timeline import TimelineEntry
+from config.core.casework import Assignment, named
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
+from credit.console.documents import missing_documents
 from credit.console.notices import STATEMENT, VIEW_REQUESTS, days_left
-from credit.console.reopening import reopens
 from credit.core import machine as states
 from credit.core.loan_words import in_words as loan_in_words
 from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, ReviewRequest
 from credit.review.services import takes_two
+
+
+def reopens(record: Application, to: str) -> bool:
+    return record.status in states.DECIDED and to == states.UNDER_REVIEW
+
+
+class ReopeningConsole(ReviewAdmin):
+    """Assign a case to the reviewer who starts its review or reopens it, if this reviewer can decide it.
+
+    A case that is assigned to another reviewer stays assigned to that reviewer.
+    """
+
+    def bar_of(self, record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
+        """Show *Return to review* as a plain button while a requested document has no file."""
+        actions, rare = super().bar_of(record, transitions)
+        if record.status == states.PENDING_DOCUMENTS and missing_documents(record):
+            actions = [replace(button, is_plain=button.name == states.UNDER_REVIEW) for button in actions]
+        return actions, rare
+
+    def consequences_of(self, record: Application, to: str) -> list[str]:
+        lines = super().consequences_of(record, to)
+        if (record.status, to) == (states.PENDING_DOCUMENTS, states.UNDER_REVIEW):
+            lines += [f"The applicant has not uploaded “{name}” yet." for name in missing_documents(record)]
+        return lines
+
+    def effects_for(self, request: HttpRequest, record: Application, to: str) -> list[str]:
+        if not self.is_assigned_at(request, record, to):
+            return super().effects_for(request, record, to)
+        other = self.other_assignee(request, record)
+        text = "The case is assigned to you." if other is None else f"The case stays assigned to {person_name(other)}."
+        return [*super().effects_for(request, record, to), text]
+
+    def is_assigned_at(self, request: HttpRequest, record: Application, to: str) -> bool:
+        """Check whether a transition assigns the record to the viewer, who starts or reopens the review."""
+        if to != states.UNDER_REVIEW or record.status not in {states.SUBMITTED, *states.DECIDED}:
+            return False
+        asked = record.open_review_request
+        return asked is None or asked.refusal_for(self.actor_of(request)) is None
+
+    def other_assignee(self, request: HttpRequest, record: Application) -> Any:
+        """Return another assignee of the record on the viewer's side (the platform or the lender), or None."""
+        side = self.side_of(request, record)
+        work = Assignment.in_force(self.review_permission, **named(record), provider=side).exclude(
+            assignee=cast("Any", request.user)
+        )
+        assignment = work.select_related("assignee").first()
+        return None if assignment is None else assignment.assignee
+
+    def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
+        is_assigned = self.is_assigned_at(request, record, form.to)
+        message = super().decide_locked(request, record, form)
+        if not is_assigned:
+            return message
+        if (other := self.other_assignee(request, record)) is not None:
+            return f"{message} It stays assigned to {person_name(other)}."
+        self.assign(request, record, request.user)
+        return f"{message} It is assigned to you."
+
 
 DECISION, REASONS = "Earlier decision", "Reasons of the decision"
 _UPHOLD = {states.REJECTED: "Uphold the rejection", states.APPROVED: "Uphold the approval"}

@@ -6,7 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from credit.console import offer_translations
+from credit.console import offers
 from credit.models import Provider
 from tests.backoffice.lenders import console_client, lender_of
 from tests.backoffice.pages import confirm, send_form, text_of
@@ -88,7 +88,7 @@ def test_invalid_text_is_an_error_at_its_field(owner, lender):
 
 
 def test_offer_with_too_many_texts_is_translated_with_the_api(owner, lender, monkeypatch):
-    monkeypatch.setattr(offer_translations, "FIELDS_MAX", 3)
+    monkeypatch.setattr(offers, "FIELDS_MAX", 3)
     response = owner.get(action_of(offer_of(lender), "es"), follow=True)
     assert "Translate them with the API." in text_of(response)
 
