@@ -37,7 +37,6 @@ def _live(*conditions: Q) -> Q:
 
 
 def _expiring() -> QuerySet[ApiKey]:
-    """Return the keys that expire soon."""
     now = timezone.now()
     return ApiKey.objects.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
 

@@ -163,7 +163,7 @@ class CredentialAuthentication(BaseAuthentication):
             return by_header
         if not key.isascii():
             raise credentials.InvalidToken("The API key is unknown.")
-        if "," in key:  # Gunicorn joins repeated headers with a comma
+        if "," in key:
             raise credentials.AmbiguousCredentials("Send one X-API-Key header.")
         by_key = _remember(key, _check_key).caller
         if by_header is not None and by_header[1].user_id != by_key[1].user_id:
@@ -171,10 +171,9 @@ class CredentialAuthentication(BaseAuthentication):
         return by_header or by_key
 
     def _by_authorization(self, request: Request, header: str) -> Caller:
-        """Authenticate by the Authorization header. Gunicorn joins repeated headers with a comma."""
         if not header.isascii():
             raise credentials.InvalidToken
-        if "," in header:
+        if "," in header:  # Gunicorn joins repeated headers with a comma
             raise credentials.AmbiguousCredentials("Send one Authorization header.")
         scheme, _, text = header.partition(" ")
         if scheme.lower() != "bearer":

@@ -35,8 +35,8 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     """Store an invitation and mail its link.
 
     Raises SecondFactorRequired and RateLimited. Raises InsufficientScope, or another error of the role's check, if the
-    actor can't invite. Raises ValidationFailed for an invalid address, for a lender or group that the role does not
-    use, if the lender has an open invitation of the address, or if WAITING_MAX invitations are open.
+    actor can't invite. Raises ValidationFailed for an invalid address, and for a lender or group that the role does not
+    use. Also raises it if the lender has already invited the address, or if WAITING_MAX invitations are open.
     """
     email = check_address(email)
     invitation = Invitation(

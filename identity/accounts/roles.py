@@ -26,7 +26,7 @@ MAY_INVITE, MAY_INVITE_STAFF = "identity.add_invitation", "identity.change_user"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an accepted invitation means for the account: a title, what the account can do, and what is missing."""
+    """The effect of an accepted invitation: a title, what the account can do, and what is missing."""
 
     title: str
     allowed: str

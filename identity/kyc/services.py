@@ -145,7 +145,7 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
     if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         refreshed_before = now - timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(refreshed_at__lte=refreshed_before, pk=verification.pk)
-        # Only one of several concurrent requests asks the vendor. The other requests return the stored status.
+        # Of several concurrent requests, only the first calls the vendor. The others return the stored status.
         if stale.update(refreshed_at=now):
             return refresh_verification(verification, now=now)
     return verification
