@@ -1,4 +1,4 @@
-"""Determine which applications of an erased account must be retained, and delete the files of the others."""
+"""Select the applications of an erased account that must be retained. Delete the files of all other applications."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -51,9 +51,9 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
 def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[str, Any]:
     """Return the bundle of the newest decision, with which `verify_decision.py` checks the hashes and the signature.
 
-    For an applicant, the bundle discloses neither facts about other applications nor a result that reveals such facts.
-    The common nonce would disclose them. So if the score has such facts, the bundle has neither `facts` nor `nonce`.
-    Raises NotFound without a decision.
+    For an applicant, the bundle omits facts about other applications, and a result that reveals them. If the score has
+    such facts, it also omits `facts` and the common nonce, which would disclose them. Raises NotFound without a
+    decision.
     """
     anchor = decisions_about(application)[-1]
     score = _score_of(anchor, application) if anchor.includes_score else None

@@ -152,7 +152,7 @@ def days_to_decision(console: Console | None) -> Numbers:
 
 
 def _mean(entries: Iterable[tuple[int, timedelta]]) -> timedelta | None:
-    """Return the mean of means that are weighted by their counts, or None without counts."""
+    """Return the mean of (count, mean) entries, weighted by count, or None without entries."""
     counted = list(entries)
     total = sum(count for count, _ in counted)
     return sum((took * count for count, took in counted), timedelta()) / total if total else None

@@ -25,7 +25,7 @@ UNCHANGED = (
     "application instead."
 )
 _AMOUNTS = {"amount": "amount_cents", "fee": "fee_cents"}
-# The names of the fields in the API, if they differ from those of the form.
+# This maps names in the API to different names in the form.
 API_NAMES = {**{name: field for field, name in _AMOUNTS.items()}, "expires_at": "expires_on"}
 DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 

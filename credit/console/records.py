@@ -20,7 +20,7 @@ from credit.models import Application, ApplicationHistory, ApplicationRevision, 
 
 
 class TitledByApplication(ReadOnlyAdmin):
-    """The base admin of an application's records, whose titles in other lists are the application's reference."""
+    """The base admin of an application's records. Other lists show a record with the application's reference."""
 
     def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
         parse = parse_uuid if isinstance(self.opts.pk, UUIDField) else parse_positive_int64
@@ -48,7 +48,7 @@ class OfApplication(TitledByApplication):
 
 
 class WithCase(OfApplication):
-    """The base admin of an application's records whose page has a summary of the application."""
+    """The base admin of an application's records. The page of a record has a summary of the application."""
 
     change_form_template = "credit/backoffice_with_case.html"
 

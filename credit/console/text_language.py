@@ -29,14 +29,14 @@ def language_choices() -> list[tuple[str, str]]:
 
 
 def hint_of(initial: Any) -> str:
-    """Return which language the applicant reads, or "" if it is the language of the offer."""
+    """Return a hint about the applicant's language, or "" if it is the offer's language."""
     reads = initial.get("reads")
     is_other = reads is not None and reads != initial.get("writes")
     return HINT.format(language_name(reads)) if is_other else ""
 
 
 def add_language(form: forms.Form) -> None:
-    """Add the field `language` to a form if the applicant reads another language than that of the offer."""
+    """Add the field `language` to a form if the applicant's language differs from the offer's language."""
     if hint := hint_of(form.initial):
         form.fields["language"] = forms.ChoiceField(
             choices=language_choices(),

@@ -66,7 +66,7 @@ def checked_summary(summary: Any) -> dict[str, Any]:
 
 
 def checked_raw(raw: Any) -> str | None:
-    """Return a vendor's raw response. Raises ValueError if it is neither None nor a string of at most RAW_MAX_BYTES."""
+    """Return a vendor's raw response. Raises ValueError for other values than None or up to RAW_MAX_BYTES of text."""
     if raw is not None and not (isinstance(raw, str) and len(raw.encode()) <= RAW_MAX_BYTES):
         raise ValueError(f"raw must be a string of at most {RAW_MAX_BYTES} bytes")
     return raw

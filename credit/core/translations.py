@@ -1,6 +1,6 @@
 """The texts of an offer in further languages.
 
-A translation has the structure of the offer: its texts, those of its schema, and the titles of its documents. A text
+A translation has the structure of the offer: the offer's texts, the schema's texts, and the document titles. A text
 without a translation is displayed in the offer's language, with this language as its `lang` (WCAG 3.1.2).
 """
 

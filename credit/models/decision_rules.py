@@ -188,7 +188,7 @@ class DecisionRules(StatefulModel):
 
     @property
     def approves_worse(self) -> bool:
-        """Whether the amount or the term is below the request, or with a score, the rate is above the lowest rate."""
+        """Return whether the amount or the term is below the request, or a scored rate is above the lowest rate."""
         terms, requested = self.loan_terms, Figures(self.application_data)
         if terms is None:
             return False
@@ -205,7 +205,7 @@ class DecisionRules(StatefulModel):
 
     @property
     def is_reconsiderable(self) -> bool:
-        """Whether the applicant can request reconsideration of the decision.
+        """Return whether the applicant can request reconsideration of the decision.
 
         A rejection, an open counteroffer, and a not yet accepted approval on worse terms allow the request. In the
         European Union, every approval with a score also allows it (Directive (EU) 2023/2225, Art. 18(8)(c)).
@@ -229,7 +229,7 @@ class DecisionRules(StatefulModel):
 
     @property
     def was_decided(self) -> bool:
-        """Whether there was a decision or a counteroffer, so that a request for reconsideration can exist."""
+        """Return whether there was a decision or a counteroffer, so that a request for reconsideration can exist."""
         return self.reviewed_at is not None or self.initial_status == states.REJECTED or self.counteroffer_moves > 0
 
     def check_documents(self, to: str) -> ApiError | None:
@@ -320,7 +320,7 @@ class DecisionRules(StatefulModel):
         return self.score_waits_until is not None
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
-        """Return the reasons of a referring score if `reasons`, those of a rejection, include none of them."""
+        """Return the reasons of a score that refers the application if a rejection's `reasons` include none of them."""
         score = self.decision_score
         if score is None or score.outcome != REFER:
             return []

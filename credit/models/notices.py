@@ -218,7 +218,7 @@ class Notice(lifecycle.StatefulModel):
 
     @property
     def is_about_price(self) -> bool:
-        """Whether this notice is a created risk-based pricing notice, as opposed to a score disclosure."""
+        """Return whether this notice is a created risk-based pricing notice, as opposed to a score disclosure."""
         return "pricing" in (self.made_from or {}).get("blocks", ())
 
     @property
@@ -267,7 +267,7 @@ class Notice(lifecycle.StatefulModel):
 
     @property
     def is_for_account(self) -> bool:
-        """Whether the notice is for the first applicant, to whom the account belongs."""
+        """Return whether the notice is for the first applicant, to whom the account belongs."""
         return (self.applicant or FIRST) == FIRST
 
     @classmethod

@@ -26,7 +26,7 @@ from credit.core.translations import text_to_search
 class Provider(models.Model):
     """A lender. The account that owns it is also a member.
 
-    Members review the applications with this lender's ID. Applications that are older than the lender were meant for a
+    Members review the applications with this lender's ID. Applications that are older than the lender belong to a
     lender of another marketplace, so members can't read them.
     """
 

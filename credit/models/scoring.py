@@ -251,7 +251,7 @@ class Score(models.Model):
 
     @property
     def is_withheld(self) -> bool:
-        """Whether only the lender can read the result, because it can reveal the applicant's other applications."""
+        """Return whether only the lender can read the result, because it can reveal other applications."""
         return has_person(source["name"] for source in self.sources or ())
 
     @property

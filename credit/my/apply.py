@@ -275,7 +275,7 @@ def _latest_person(request: HttpRequest) -> Any:
 
 
 def _new_person(request: HttpRequest) -> Any:
-    """Return an applicant with only the account's confirmed email address, or None without such an address."""
+    """Return an applicant with only the account's confirmed email address, or None without a confirmed address."""
     address = EmailAddress.objects.filter(user=request.user.pk, primary=True, verified=True).first()
     return address and {"email": address.email, "address": {}}
 

@@ -65,7 +65,7 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
 def members_of(offer: Offer) -> dict[str, Any]:
     """Return the schemas of the form's fields: the amount, the term, and the fields of the offer.
 
-    The amount and the term have the stricter of the limits of the offer's terms and of its schema.
+    The amount and the term have the stricter limits of the offer's terms and schema.
     """
     properties = profile.members_of(offer.application_schema)
     loan: dict[str, Any] = {"amount_cents": {"type": "integer", **properties.get("amount_cents", {})}}

@@ -125,8 +125,8 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 def localized(request: HttpRequest) -> Iterator[None]:
     """Activate the language that the user chose, and the time zone of the page's application or of the user.
 
-    Without a choice, the language is that of the latest application with applicants, otherwise the browser's. If the
-    time zone is unknown, UTC is used.
+    Without a choice, the latest application with applicants determines the language, otherwise the browser. The default
+    time zone is UTC.
     """
     latest = latest_applicants(request.user) if request.user.is_authenticated else []
     language = chosen_language(request) or language_of(

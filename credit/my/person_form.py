@@ -108,7 +108,7 @@ def _separates(sign: str) -> bool:
 
 
 class PersonForm(DraftForm):
-    """The form of an applicant. An empty form means that there is no such applicant."""
+    """The form of an applicant. An empty form means no applicant."""
 
     def __init__(
         self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
@@ -186,7 +186,7 @@ class PersonForm(DraftForm):
                     self.add_error(path, _WRONG.get(path, _("Check this value.")))
                 elif is_complete:
                     self.add_error(path, self.missing(path))
-            # The serializer checks the fields that depend on the country only if the others are valid.
+            # The serializer checks country-dependent fields only if all other fields are valid.
             for path in applicant_schema.DUE:
                 if is_complete and applicant_schema.is_required(person, path):
                     self.add_missing(path)

@@ -51,9 +51,9 @@ def _blocks(
 ) -> list[str]:
     """Return the blocks of a notice in their order. The notice of a counteroffer can be a denial (comment 9(a)(1)-6).
 
-    A denial contains the block of 15 USC 1681m(a) if it is based on `reports`, and the block of 15 USC 1681m(b)(1) if
-    it can be based on bank data. The notice for an applicant other than the first discloses only the reports about that
-    applicant. The first applicant gets the notice about the application (12 CFR 1002.9(f)).
+    A denial that is based on `reports` contains the block of 15 USC 1681m(a). A denial that can be based on bank data
+    contains the block of 15 USC 1681m(b)(1). The notice for an applicant other than the first discloses only the
+    reports about that applicant. The first applicant gets the notice about the application (12 CFR 1002.9(f)).
 
     In the European Union, a notice states the `way` of the decision and the rights only if a score was computed
     (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States, these statements are also required for an

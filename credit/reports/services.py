@@ -120,8 +120,8 @@ def _store_instructions(application: Application, kind: str, now: datetime) -> N
 def request_for_score(application: Application, kinds: Sequence[str], *, now: datetime) -> bool:
     """Store a request for each kind of report that the offer requires at the submission. `collect` calls the vendor.
 
-    Returns whether the score must wait for a report. The score doesn't wait if all reports are current, if no vendor is
-    configured, or if the applicant has no legal name or date of birth.
+    Returns whether the score must wait for a report. It doesn't wait if all reports are current, no vendor is
+    configured, or the applicant has no legal name or date of birth.
     """
     vendor, persons, waits = report_vendor(), Report.persons_of(application, FIRST), False
     if vendor is None or not persons:

@@ -200,8 +200,8 @@ def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
 def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime, **about: Any) -> list[Computed]:
     """Compute the score of each version. `about` are the arguments of `facts_for`.
 
-    If a card or a fact raises an error, the error is logged and the result is an empty list, so that reviewers decide
-    without a score. Database errors are raised again.
+    If a card or a fact raises an error, logs it and returns an empty list, so that reviewers decide without a score.
+    Raises database errors.
     """
     try:
         return [
@@ -277,8 +277,7 @@ def _is_newer(name: str, fact: Known, correction: Known) -> bool:
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
     """Return name, source, and day of each fact that an input of the card reads, sorted by name.
 
-    An input with facts about other applications lists all of its facts, because a list of the used facts would reveal
-    which facts are missing.
+    An input with facts about other applications lists all of them, because a shorter list would reveal missing facts.
     """
     used = {
         name for source in card.inputs for name in (source.facts if has_person(source.facts) else source.used(facts))
@@ -298,8 +297,7 @@ def describe_waiting(model_id: int) -> dict[str, Any]:
 def describe(score: Score, *, for_applicant: bool = False) -> dict[str, Any]:
     """Describe a computed score. `changes` is None if the facts are erased, and `facts` is None before version 1.1.
 
-    If the card reads facts that only the lender can read, the applicant's description has neither the result nor these
-    facts.
+    If the card reads facts that only the lender can read, the applicant's description omits them and the result.
     """
     card, kept = score.version.card, score.facts_if_kept
     is_hidden = for_applicant and score.is_withheld

@@ -49,7 +49,7 @@ def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | 
 def check_offer(application: Application, metadata: Any, *, now: datetime) -> tuple[LoanTerms, dict[str, Any]]:
     """Validate a counteroffer. Return its unsaved terms, and its metadata with all values.
 
-    The metadata is `{terms, reasons, expires_at, with_denial, consumer_report}`, to which a proposal is bound. Raises
+    The metadata, which a proposal stores, is `{terms, reasons, expires_at, with_denial, consumer_report}`. Raises
     CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired, or TermsOutsideOffer.
     """
     if open_of(application) is not None:

@@ -80,7 +80,7 @@ def compute(
     where: str = "metadata.terms",
     bounded: bool = True,
 ) -> LoanTerms:
-    """Compute the unsaved terms and the cost of `loan` as if it started today, even if its own start is earlier.
+    """Compute the unsaved terms and the cost of `loan` for a start today, even if the loan started earlier.
 
     Raises ValidationFailed if the first payment is not within the coming year, or if the rate is out of range. With
     `bounded`, raises TermsOutsideOffer or AprAboveCap if the annual percentage rate exceeds the offer's maximum.
