@@ -137,10 +137,10 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     ) -> tuple[QuerySet[Any], bool]:
         matching_rows, has_duplicates = super().get_search_results(request, queryset, search_term)
         if search_term.strip():
-            found = people.find_people(search_term, request.user)
-            matching_rows |= queryset.filter(pk__in=found)
+            account_ids = people.find_people(search_term, request.user)
+            matching_rows |= queryset.filter(pk__in=account_ids)
             match = request.resolver_match
-            if found and match is not None and match.url_name == "identity_user_changelist":
+            if account_ids and match is not None and match.url_name == "identity_user_changelist":
                 messages.info(request, "The search also found accounts by a name, an email address, or a phone number.")
         return matching_rows, has_duplicates
 

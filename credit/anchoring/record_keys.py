@@ -57,8 +57,8 @@ def key_at(moment: datetime) -> RecordKey:
 
     If no key exists, the first key is created.
     """
-    begun = RecordKey.objects.filter(valid_from__lte=moment).last()
-    if key := begun or RecordKey.objects.first():
+    valid_key = RecordKey.objects.filter(valid_from__lte=moment).last()
+    if key := valid_key or RecordKey.objects.first():
         return key
     columns = _columns(_first_seed(), valid_from=moment - PUBLISHED_AHEAD)
     return RecordKey.objects.get_or_create(number=1, defaults=columns)[0]

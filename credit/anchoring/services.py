@@ -98,7 +98,7 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
     """
     keys = FailedItems("record_key", record_keys.unannounced(), lease=_LEASE)
     failed = keys.process(partial(record_keys.announce_key, now=now), now=now)
-    anchored = taken = 0
+    anchored = claimed_count = 0
     items = FailedItems("record", DecisionAnchor.objects.filter(anchored_at__isnull=True), lease=_LEASE)
     items.review(now=now)
     suspects = [DecisionAnchor.objects.filter(pk=key) for key in items.suspects(now=now)]
@@ -106,8 +106,8 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
         if claimed := _claim(rows, now):
             with items.mark(claimed):
                 anchored += _anchor_claimed(items, claimed, now)
-            taken += len(claimed)
-    return {"anchored": anchored, "failed": failed + taken - anchored}
+            claimed_count += len(claimed)
+    return {"anchored": anchored, "failed": failed + claimed_count - anchored}
 
 
 def _claim(rows: QuerySet[DecisionAnchor], now: datetime) -> list[UUID]:

@@ -163,12 +163,12 @@ class ApplicationAdmin(
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)
-        theirs = assignees_of(request.user, [row.pk for row in rows])
+        assignees = assignees_of(request.user, [row.pk for row in rows])
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
         waiting = queues.waiting_of(rows, request.user)
         for row in rows:
             row.waiting = waiting.get(row.pk, NOT_WAITING)
-            row.assignee_name, row.offer_name = theirs.get(str(row.pk), ""), names.get(row.offer_id, "")
+            row.assignee_name, row.offer_name = assignees.get(str(row.pk), ""), names.get(row.offer_id, "")
 
     def search_by_name(self, term: str) -> Q | None:
         end = end_of_id(term)
@@ -176,11 +176,11 @@ class ApplicationAdmin(
 
     def search_by_person(self, request: HttpRequest, term: str) -> Q:
         """Return the condition for applications of the applicants or accounts with this name or contact data."""
-        found, has_more = find_applications(term, request.user)
+        application_ids, has_more = find_applications(term, request.user)
         if has_more:
             text = f"The list has only the newest {FOUND_MAX} matches. Search for the whole name to find others."
             messages.info(request, text)
-        return Q(pk__in=found) | Q(consumer_id__in=find_accounts(term, request.user))
+        return Q(pk__in=application_ids) | Q(consumer_id__in=find_accounts(term, request.user))
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Application], search_term: str

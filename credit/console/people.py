@@ -36,8 +36,8 @@ def find_people(typed: str, viewer: Any) -> list[int]:
 
 def find_applications(typed: str, viewer: Any) -> tuple[list[Any], bool]:
     """Return the IDs of the FOUND_MAX newest matching applications that the viewer can see, and whether more match."""
-    found = list(_matching(typed, viewer).values_list("pk", flat=True)[: FOUND_MAX + 1])
-    return found[:FOUND_MAX], len(found) > FOUND_MAX
+    matches = list(_matching(typed, viewer).values_list("pk", flat=True)[: FOUND_MAX + 1])
+    return matches[:FOUND_MAX], len(matches) > FOUND_MAX
 
 
 def _matching(typed: str, viewer: Any) -> QuerySet[Application]:

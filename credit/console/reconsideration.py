@@ -68,8 +68,8 @@ class ReopeningConsole(ReviewAdmin):
         """Check whether a transition assigns the record to the viewer, who starts or reopens the review."""
         if to != states.UNDER_REVIEW or record.status not in {states.SUBMITTED, *states.DECIDED}:
             return False
-        asked = record.open_review_request
-        return asked is None or asked.refusal_for(self.actor_of(request)) is None
+        review = record.open_review_request
+        return review is None or review.refusal_for(self.actor_of(request)) is None
 
     def other_assignee(self, request: HttpRequest, record: Application) -> Any:
         """Return another assignee of the record on the viewer's side (the platform or the lender), or None."""
@@ -98,15 +98,15 @@ _UPHOLD = {states.REJECTED: "Uphold the rejection", states.APPROVED: "Uphold the
 class ReconsiderationConsole(ReviewAdmin):
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         page = super().page_of(request, record)
-        asked = record.open_review_request if may(request.user, VIEW_REQUESTS) else None
-        if asked is None:
+        review = record.open_review_request if may(request.user, VIEW_REQUESTS) else None
+        if review is None:
             return page
         shown = {
-            "statement": _statement_of(asked, is_masked=getattr(record, "is_masked", False)),
-            "requested": moment(asked.requested_at),
-            "left": days_left(asked.due_at, now=timezone.now()),
-            "earlier": self.earlier_decision(record, asked),
-            "who": self.who_answers(request, asked),
+            "statement": _statement_of(review, is_masked=getattr(record, "is_masked", False)),
+            "requested": moment(review.requested_at),
+            "left": days_left(review.due_at, now=timezone.now()),
+            "earlier": self.earlier_decision(record, review),
+            "who": self.who_answers(request, review),
             "answers": self.answers_of(request, record, page["transitions"]) if page["may_review"] else [],
         }
         return {**page, "reconsideration": shown}
@@ -114,17 +114,17 @@ class ReconsiderationConsole(ReviewAdmin):
     def case_of(self, request: HttpRequest, record: Application) -> list[dict[str, Any]]:
         """Add the statement of an open request, and the decision that the applicant wants reconsidered."""
         rows = super().case_of(request, record)
-        asked = record.open_review_request if may(request.user, VIEW_REQUESTS) else None
-        if asked is None:
+        review = record.open_review_request if may(request.user, VIEW_REQUESTS) else None
+        if review is None:
             return rows
-        statement = _statement_of(asked, is_masked=getattr(record, "is_masked", False))
-        return [*rows, *self.earlier_decision(record, asked), {"name": STATEMENT, "value": statement or NOTHING}]
+        statement = _statement_of(review, is_masked=getattr(record, "is_masked", False))
+        return [*rows, *self.earlier_decision(record, review), {"name": STATEMENT, "value": statement or NOTHING}]
 
     def refusal_of(self, record: Any, to: str, actor: Actor) -> ApiError | None:
         """Block the reopening for reviewers who must not answer the open request."""
         refusal = super().refusal_of(record, to, actor)
-        if refusal is None and reopens(record, to) and (asked := record.open_review_request) is not None:
-            return cast("ApiError | None", asked.refusal_for(actor))
+        if refusal is None and reopens(record, to) and (review := record.open_review_request) is not None:
+            return cast("ApiError | None", review.refusal_for(actor))
         return refusal
 
     def button_label(self, to: str, record: Any) -> str:
@@ -141,19 +141,19 @@ class ReconsiderationConsole(ReviewAdmin):
             lines.append("The decision answers the applicant's request for reconsideration.")
         return lines
 
-    def earlier_decision(self, record: Application, asked: ReviewRequest) -> list[dict[str, Any]]:
+    def earlier_decision(self, record: Application, review: ReviewRequest) -> list[dict[str, Any]]:
         """Return rows about the decision to reconsider. If the record is masked, mask the texts."""
         is_masked = getattr(record, "is_masked", False)
         return [
             {"name": name, "value": mask(value) if is_masked and name != DECISION else value}
-            for name, value in _earlier(record, asked.requested_at)
+            for name, value in _earlier(record, review.requested_at)
             if value
         ]
 
-    def who_answers(self, request: HttpRequest, asked: ReviewRequest) -> str:
+    def who_answers(self, request: HttpRequest, review: ReviewRequest) -> str:
         """Return a sentence with the reviewers who must not answer, because they took part in the earlier decision."""
-        excluded = asked.participant_ids()
-        people = get_user_model()._default_manager.filter(pk__in=excluded).exclude(pk=asked.application.consumer_id)
+        excluded = review.participant_ids()
+        people = get_user_model()._default_manager.filter(pk__in=excluded).exclude(pk=review.application.consumer_id)
         names = list(people.order_by("username").values_list("username", flat=True))
         if request.user.pk in excluded:
             return "You took part in the earlier decision, so another reviewer must answer."
@@ -165,8 +165,8 @@ class ReconsiderationConsole(ReviewAdmin):
         self, request: HttpRequest, record: Application, transitions: Iterable[Button] | None = None
     ) -> list[Button]:
         """Return the buttons that answer the open request, or that reopen a decided case for the answer."""
-        asked = record.open_review_request
-        if asked is None or asked.refusal_for(self.actor_of(request)) is not None:
+        review = record.open_review_request
+        if review is None or review.refusal_for(self.actor_of(request)) is not None:
             return []
         listed = self.transitions_of(request, record) if transitions is None else transitions
         buttons = {button.name: button for button in listed if not button.refusal}
@@ -205,9 +205,9 @@ def _decided(status: str, at: datetime, who: str) -> SafeString:
     return format_html("{} {}{}", chip(status), moment(at), f", by {who}" if who else "")
 
 
-def _statement_of(asked: ReviewRequest, *, is_masked: bool) -> str:
+def _statement_of(review: ReviewRequest, *, is_masked: bool) -> str:
     try:
-        statement = asked.statement or ""
+        statement = review.statement or ""
     except UnreadableSecret:
         return "No key in FIELD_ENCRYPTION_KEYS decrypts the statement."
     return mask(statement) if is_masked else statement
@@ -218,21 +218,21 @@ def request_entries(record: Application) -> list[TimelineEntry]:
     entries: list[TimelineEntry] = []
     if not record.was_decided:
         return entries
-    for asked in record.review_requests.all():
+    for item in record.review_requests.all():
         entries.append(
             TimelineEntry(
-                at=asked.requested_at,
+                at=item.requested_at,
                 title="Reconsideration requested by the applicant",
-                text=_statement_of(asked, is_masked=False),
-                id=str(asked.pk),
+                text=_statement_of(item, is_masked=False),
+                id=str(item.pk),
             )
         )
-        if asked.answered_at is not None:
+        if item.answered_at is not None:
             entries.append(
                 TimelineEntry(
-                    at=asked.answered_at,
-                    title=f"Reconsideration answered by {asked.answered_by or 'the platform'}: {words(asked.outcome)}",
-                    id=f"{asked.pk}-answer",
+                    at=item.answered_at,
+                    title=f"Reconsideration answered by {item.answered_by or 'the platform'}: {words(item.outcome)}",
+                    id=f"{item.pk}-answer",
                 )
             )
     return entries

@@ -79,9 +79,9 @@ class LoanConsole(WithdrawalConsole):
         figures: list[tuple[str, str]] = []
         is_wrong = not {*form.errors}.isdisjoint(LOAN_FIELDS)
         if not is_wrong:
-            given = form.terms() if form.is_bound else terms_of(form.initial, record.shown_currency)
+            terms = form.terms() if form.is_bound else terms_of(form.initial, record.shown_currency)
             try:
-                figures = _cost_of(record, form.to, given)
+                figures = _cost_of(record, form.to, terms)
             except ApiError as refusal:
                 figures, is_wrong = set_errors(form, refusal), form.is_bound
         if not is_wrong:
@@ -175,12 +175,12 @@ class LoanConsole(WithdrawalConsole):
         return self.confirmed(request, record, form, withdraw, **page)
 
 
-def _cost_of(record: Application, to: str, given: dict[str, Any]) -> list[tuple[str, str]]:
+def _cost_of(record: Application, to: str, submitted: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a loan with its cost, or an empty list without a loan. Raises ApiError."""
-    if to == COUNTEROFFER and not given:
+    if to == COUNTEROFFER and not submitted:
         return []
     kind = LoanTerms.COUNTEROFFER if to == COUNTEROFFER else LoanTerms.APPROVAL
-    loan = loan_of(record, given or None)
+    loan = loan_of(record, submitted or None)
     terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
     return [] if terms is None else _figures(record, terms)
 

@@ -82,16 +82,16 @@ def _definition(points: int) -> dict[str, Any]:
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     if models.Provider.objects.filter(pk=str(demo_ids.PROVIDER)).exists():
         return
-    begun = now - timedelta(days=book.DAYS + 10)
+    started_at = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
-        record_keys.key_at(begun)  # the first key must be older than the records that it signs
+        record_keys.key_at(started_at)  # the first key must be older than the records that it signs
     for pk, name in _LENDERS.items():
-        _create_lender(pk, name, consumer if pk == str(demo_ids.OWN_PROVIDER) else staff, begun)
+        _create_lender(pk, name, consumer if pk == str(demo_ids.OWN_PROVIDER) else staff, started_at)
     lender = Actor(user=staff, credential="demo", second_factor=True)
     *terms_of_others, scored_terms, free_terms = map(book.terms_of, book.DATA["offers"])
-    offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
-    scored = _make_lender(consumer, staff, scored_terms, begun)
-    create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=begun)
+    offers = [create_offer(actor=lender, terms=terms, now=started_at) for terms in terms_of_others]
+    scored = _make_lender(consumer, staff, scored_terms, started_at)
+    create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=started_at)
     book.write(consumer=consumer, staff=staff, now=now)
     actors = {
         _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),

@@ -38,10 +38,10 @@ def _last(matches: Iterator[re.Match[bytes]]) -> re.Match[bytes]:
     return deque(matches, maxlen=1)[-1]
 
 
-def _dictionary(content: bytes, found: re.Match[bytes]) -> bytes:
-    if found[1] is None:
-        return content[found.end() : found.end() + _DICTIONARY_MAX]
-    number, generation = int(found[1]), int(found[2])
+def _dictionary(content: bytes, match: re.Match[bytes]) -> bytes:
+    if match[1] is None:
+        return content[match.end() : match.end() + _DICTIONARY_MAX]
+    number, generation = int(match[1]), int(match[2])
     start = re.search(rb"(?<![0-9])0*%d\s+0*%d\s+obj\b" % (number, generation), content)
     if start is None:
         raise LookupError
@@ -113,6 +113,6 @@ def _string(content: bytes, name: bytes, opened_by: bytes = b"") -> bytes:
     return _ESCAPED.sub(_unescaped, rest[: at - 1])
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    sign = found[1]
+def _unescaped(match: re.Match[bytes]) -> bytes:
+    sign = match[1]
     return bytes([int(sign, 8) & 0xFF]) if sign[:1].isdigit() else _ESCAPES.get(sign, sign)

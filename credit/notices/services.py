@@ -276,11 +276,10 @@ def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
     """Return the notices of applications to a lender, sorted by `due_at`. Raises the errors of `load_read`."""
     provider = providers.load_read(provider_id, actor)
     number = providers.number_of(provider.pk)
-    # Applications store the lender's ID as an integer.
-    if number is None:
+    if number is None:  # applications store the lender's ID as an integer
         return Notice.objects.none()
-    theirs = Notice.objects.filter(provider_id=number, application__created_at__gte=provider.created_at)
-    return theirs.order_by("due_at", "id")
+    notices = Notice.objects.filter(provider_id=number, application__created_at__gte=provider.created_at)
+    return notices.order_by("due_at", "id")
 
 
 # --- Consent to electronic records (15 USC 7001(c)) -------------------------------------------------------------------

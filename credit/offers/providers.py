@@ -252,13 +252,13 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
     """Accept an invitation. The actor becomes a member with the invitation's role. Idempotent."""
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
-        theirs = {"provider": queryable(provider_id), "user": actor.user}
-        invitation = _valid(now).filter(**theirs).first()
+        key = {"provider": queryable(provider_id), "user": actor.user}
+        invitation = _valid(now).filter(**key).first()
         if invitation is not None and invitation.delete()[0]:
             ProviderMember.objects.get_or_create(
                 provider_id=provider_id, user=actor.user, defaults={"role": invitation.role}
             )
-        return first_or(ProviderMember.objects.filter(**theirs).select_related("user", "provider"), ProviderNotFound)
+        return first_or(ProviderMember.objects.filter(**key).select_related("user", "provider"), ProviderNotFound)
 
 
 def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> ProviderMember:

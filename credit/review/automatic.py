@@ -89,8 +89,8 @@ def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
             moment, pk = last
             following = following.filter(Q(submitted_at__gt=moment) | Q(submitted_at=moment, pk__gt=pk))
         page = list(following.values_list("submitted_at", "pk")[:BATCH_MAX])
-        taken = _with_reviewers([pk for _, pk in page])
-        yield from (pk for _, pk in page if pk not in taken)
+        with_reviewers = _with_reviewers([pk for _, pk in page])
+        yield from (pk for _, pk in page if pk not in with_reviewers)
         if len(page) < BATCH_MAX:
             return
         last = page[-1]

@@ -112,8 +112,8 @@ class _Fields:
         return field
 
 
-def _unused(name: str, taken: Iterable[str]) -> str:
-    tries, names = chain([name], (f"{name} {number}" for number in count(2))), set(taken)
+def _unused(name: str, used: Iterable[str]) -> str:
+    tries, names = chain([name], (f"{name} {number}" for number in count(2))), set(used)
     return next(tried for tried in tries if tried not in names)
 
 

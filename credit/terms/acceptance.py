@@ -230,10 +230,10 @@ def provide(application: Application, form: Precontract, *, medium: str, is_open
     with transaction.atomic():
         form.note_provision(medium, is_opened=is_opened, now=now)
         for email, language in other_borrowers(application.applicants) if is_first else ():
-            theirs = form_to_read(application, language=language, now=now)
+            borrower_form = form_to_read(application, language=language, now=now)
             with translation.override(language):
                 about = mails.facts_of(application)
-            link = f"{settings.APP_URL}/my/information/{_signer.sign(str(theirs.pk))}"
+            link = f"{settings.APP_URL}/my/information/{_signer.sign(str(borrower_form.pk))}"
             queue_mail(email, "information", {"link": link, **about}, language=language, now=now)
 
 

@@ -341,12 +341,12 @@ def form_of_acceptable(
     )[0]  # fmt: skip
 
 
-def require_form(application: Application, terms: LoanTerms | None, given: str | None) -> Precontract | None:
-    """Return the form of the accepted terms. Raises PrecontractRequired if `given` is not the form's hash."""
+def require_form(application: Application, terms: LoanTerms | None, form_sha256: str | None) -> Precontract | None:
+    """Return the form of the accepted terms. Raises PrecontractRequired if `form_sha256` is not its hash."""
     if terms is None or not follows_directive(application.offer_snapshot):
         return None
     forms = Precontract.objects.filter(application=application, terms_sha256=terms.terms_sha256)
-    form = forms.filter(sha256=given, provided_at__isnull=False).first() if given else None
+    form = forms.filter(sha256=form_sha256, provided_at__isnull=False).first() if form_sha256 else None
     if form is None:
         path = f"/v1/applications/{application.pk}/precontract"
         raise PrecontractRequired(details={"precontract": path})

@@ -38,8 +38,8 @@ def login_attempt(
     counted: list[tuple[str, int]] = []
     outcome = "failed"
     try:
-        for limit_name, whom in limits:
-            counter, refusal = try_once(limit_name, whom)
+        for limit_name, subject in limits:
+            counter, refusal = try_once(limit_name, subject)
             if counter is not None:
                 counted.append(counter)
             if refusal is not None and not (limit_name == "login_name" and shows_code()):

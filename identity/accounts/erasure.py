@@ -75,8 +75,8 @@ def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> None:
         user = User.objects.select_for_update().get(pk=account_id)
         if Erasure.objects.filter(account=user).exists():
             return
-        if found := obstacles(user):
-            raise ErasureNotPossible(" ".join(each["reason"] for each in found), details={"obstacles": found})
+        if reasons := obstacles(user):
+            raise ErasureNotPossible(" ".join(each["reason"] for each in reasons), details={"obstacles": reasons})
         AccountHistory.note("account.deletion_requested", actor, account_id=user.pk, now=now)
         if account_id == actor.user.pk:
             mail_about_privacy(user, "erasure_requested", now=now)

@@ -52,11 +52,11 @@ def issuer_at(name: str, *, https_only: bool) -> Issuer | None:
 def mapped_groups(name: str) -> dict[str, str]:
     groups: dict[str, str] = {}
     for member in environment.listing(name):
-        theirs, is_pair, ours = (part.strip() for part in member.rpartition("="))
-        if not is_pair or not theirs:
+        external, is_pair, group = (part.strip() for part in member.rpartition("="))
+        if not is_pair or not external:
             raise ImproperlyConfigured(f"{name} contains {member!r}. Write issuer-group=Reviewer, joined by commas.")
-        if ours not in _GROUPS:
-            raise ImproperlyConfigured(f"{name} contains {ours!r}, which must be one of {', '.join(_GROUPS)}.")
-        if groups.setdefault(theirs, ours) != ours:
-            raise ImproperlyConfigured(f"{name} maps {theirs!r} twice. Map each group of the issuer to one group.")
+        if group not in _GROUPS:
+            raise ImproperlyConfigured(f"{name} contains {group!r}, which must be one of {', '.join(_GROUPS)}.")
+        if groups.setdefault(external, group) != group:
+            raise ImproperlyConfigured(f"{name} maps {external!r} twice. Map each group of the issuer to one group.")
     return groups

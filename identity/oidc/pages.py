@@ -70,12 +70,12 @@ class CallbackPage(IssuerPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         tries = request.session.get(_TRIES, {})
-        begun = tries.pop(request.GET.get("state", ""), None)
+        attempt = tries.pop(request.GET.get("state", ""), None)
         request.session[_TRIES] = tries
         if request.session.session_key:
             request.session.save()  # save early, so that only one of two concurrent requests finds the state
         try:
-            claims, wanted = _claims_of(request, begun)
+            claims, wanted = _claims_of(request, attempt)
             is_strong = client.has_second_factor(claims)
             user, session = services.log_in_person(claims, now=timezone.now())
         except SignInFailed as failure:
@@ -85,11 +85,11 @@ class CallbackPage(IssuerPage):
         return _log_in(request, user, session.pk, wanted=wanted, is_strong=is_strong)
 
 
-def _claims_of(request: HttpRequest, begun: list[Any] | None) -> tuple[dict[str, Any], str]:
+def _claims_of(request: HttpRequest, attempt: list[Any] | None) -> tuple[dict[str, Any], str]:
     """Return the user's claims from the issuer, and the target page. Raises SignInFailed."""
-    if begun is None or time.time() - begun[3] > _TRY_SECONDS:
+    if attempt is None or time.time() - attempt[3] > _TRY_SECONDS:
         raise SignInFailed("state")
-    nonce, verifier, wanted, _began = begun
+    nonce, verifier, wanted, _began = attempt
     client.check_response_issuer(request.GET.get("iss"))
     if "error" in request.GET or not request.GET.get("code"):
         raise SignInFailed("refused_by_issuer")

@@ -350,8 +350,8 @@ def _verification(document: dict[str, Any]) -> VerificationState:
     named = _object(document, "steps")
     steps = {name: _text(named, name, longest=64) for name in named if is_text(name, 64)}
     # The acceptance of the terms is the first step. The applicant has started after any other step.
-    begun = any(state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos")
-    if progress is Progress.WAITING and begun:
+    has_started = any(state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos")
+    if progress is Progress.WAITING and has_started:
         progress = Progress.RUNNING
     return VerificationState(
         reference=_text(document, "id", longest=REFERENCE_MAX_LENGTH),
