@@ -1,4 +1,4 @@
-"""Admins of the back office's own models: accesses, failed items, log entries, assignments, mentions, and templates."""
+"""Admins of accesses, failed items, log entries, assignments, mentions, and reply templates."""
 
 from contextlib import suppress
 from functools import cache
@@ -32,7 +32,7 @@ from config.ops.models import FailedItem
 class RecordNamedAdmin(ReadOnlyAdmin):
     """Admin for rows that refer to a record by its kind and id."""
 
-    shows_names: ClassVar[bool] = False  # if True, the titles of records can have personal data
+    shows_names: ClassVar[bool] = False  # True if the titles of records can contain personal data
 
     def named_by(self, row: Any) -> tuple[str, str]:
         return row.kind, row.record_id
@@ -137,7 +137,7 @@ class DataAccessAdmin(RecordNamedAdmin):
 
 @cache
 def _models_of_failed_items() -> dict[str, str]:
-    """Return the labels of the models by the kind of failed item, for kinds whose records have a page."""
+    """Return a mapping from kinds of failed items to model labels, for records with a page."""
     return dict(declared("failed_item_models"))
 
 
@@ -156,7 +156,7 @@ def _retry(_request: HttpRequest, item: FailedItem, _form: Any) -> str:
 
 @admin.register(FailedItem)
 class FailedItemAdmin(RecordNamedAdmin):
-    """The admin of failed items. An item has a kind, a primary key, an exception's type, and times."""
+    """Admin for failed items. An item has a kind, a primary key, an exception's type, and times."""
 
     list_title = "Dead letters"
     list_display = ("kind", "record", "error", "failures", "kills", "last_failed", "retries", "dead")
@@ -212,7 +212,7 @@ class LogEntryAdmin(RecordNamedAdmin):
     when = column(moment, "action_time", "when", ordering="id")
 
     def named_by(self, row: LogEntry) -> tuple[str, str]:
-        """Return the record's kind and id. If the model no longer exists, return only the record's name."""
+        """Return the record's kind and ID. For a deleted model, return only the record's name."""
         if row.content_type is None:
             return row.object_repr, ""
         return f"{row.content_type.app_label}.{row.content_type.model}", row.object_id or ""
@@ -256,7 +256,7 @@ class NoteAdmin(RecordNamedAdmin):
 
 @admin.register(ReplyTemplate)
 class ReplyTemplateAdmin(PersonalData):
-    """Reply templates. Staff write templates for staff. A lender's members write templates for the lender's members."""
+    """Reply templates. Staff write templates for staff, and members of a lender write templates for its members."""
 
     list_display = ("name", "use", "text")
     list_filter = ("use",)
@@ -281,7 +281,7 @@ class ReplyTemplateAdmin(PersonalData):
         return (verb == "view" or writes) and may(request.user, f"backoffice.{verb}_replytemplate")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Limit members to templates of the lenders for which they decide, and staff to those of the platform."""
+        """Restrict a template's lender: members choose a lender for which they decide, and staff choose none."""
         console = console_of(request.user)
         if db_field.name != "provider":
             return super().formfield_for_dbfield(db_field, request, **options)

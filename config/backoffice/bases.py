@@ -1,10 +1,10 @@
 """Base classes of every app's admin.
 
-`ReadOnlyAdmin` is for rows that the back office must not add, change, or delete. Each `RecordAction` adds a button with
-one action (see `config.backoffice.records`). `OwnedRecords` is a `ReadOnlyAdmin` for records that an account owns.
+`ReadOnlyAdmin` is for rows that the back office must not add, change, or delete. A `RecordAction` adds a button with an
+action (`config.backoffice.records`). `OwnedRecords` is a `ReadOnlyAdmin` for records that an account owns.
 
-`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). A record's page has the fields on one side, and
-the possible transitions and a timeline on the other side. A complete example:
+`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). A record's page displays fields, possible
+transitions, and a timeline. A complete example:
 
     @admin.register(Claim)
     class ClaimAdmin(ReviewAdmin):
@@ -18,8 +18,8 @@ the possible transitions and a timeline on the other side. A complete example:
 
 Methods to override: `make_transition` executes a transition. `notices_of` returns remarks above the fields.
 `own_entries` returns entries of the timeline. `consequences_of` returns sentences for the confirmation.
-`transition_form` is the form, and `transition_forms` has the forms of single statuses. `seen_state` returns the state
-to which a decision is bound.
+`transition_form` is the form, and `transition_forms` has the forms of single statuses. `seen_state` returns a record's
+state. If the state changes before the confirmation, the decision is rejected.
 """
 
 import re
@@ -56,7 +56,7 @@ VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
 class HistoryAdmin(ReadOnlyAdmin):
     """Admin for rows about an account's record, such as its history. `about` is the foreign key to the record.
 
-    The rows are masked like the record.
+    Rows are masked if the record is masked.
     """
 
     about: ClassVar[str]
@@ -85,8 +85,8 @@ class ReviewAdmin(Transitions):
     """Admin for records with a lifecycle, with transitions of single and of many records, and assignments.
 
     Each of `bulk_transitions` is an action of the list, with a preview, a confirmation, and a result for each record.
-    Every row has a separate transaction. If a row changed after the preview, or the rules reject its transition, the
-    row is unchanged, and the result reports the reason.
+    Each row has a separate transaction. A row that changed after the preview stays unchanged, and so does a row whose
+    transition is not allowed. The result reports the reason.
     """
 
     bulk_transitions: ClassVar[tuple[str, ...]] = ()
@@ -134,7 +134,7 @@ class ReviewAdmin(Transitions):
         return list(others.only("pk", "username")[:200])
 
     def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Store a note for colleagues (POST: `text`), and notify the first mentioned colleague (`@name`)."""
+        """Store a note for colleagues (POST: `text`). Notify the first mentioned colleague (`@name`)."""
         back = HttpResponseRedirect(self.record_address(record, request))
         text = request.POST.get("text", "").strip()
         if request.method != "POST":
@@ -148,7 +148,7 @@ class ReviewAdmin(Transitions):
         self.add_note(request, record, text, mentioned=mentioned)
         notified = f" {mentioned} gets a notification." if mentioned else ""
         messages.success(request, f"The note is stored.{notified}")
-        # An `@` inside a word is part of an email address, for example.
+        # An `@` inside a word can belong to an email address.
         alone = (word.rstrip(".,;:!?)") for word in re.findall(r"(?<!\S)@(\w\S{0,149})", text))
         if unknown := next((name for name in alone if name not in colleagues), None):
             messages.warning(request, f"“{unknown}” is no colleague for this record, and gets no notification.")
@@ -186,7 +186,7 @@ class ReviewAdmin(Transitions):
     def assign_view(self, request: HttpRequest, record: Any) -> HttpResponse:
         """List the possible assignees of a record (GET), or assign the record (POST).
 
-        In a POST, `assignee` is "me", a user's id, or empty to remove the assignment.
+        In a POST, `assignee` is "me", a user's ID, or empty to remove the assignment.
         """
         back = HttpResponseRedirect(self.record_address(record, request))
         if request.method != "POST":
@@ -209,7 +209,7 @@ class ReviewAdmin(Transitions):
         return back
 
     def assign(self, request: HttpRequest, record: Any, assignee: Any) -> None:
-        """Assign a record on the viewer's side, and log it."""
+        """Assign a record for the viewer's organization, and log the assignment."""
         facts = {"assignee": assignee, "assigned_by": request.user, "assigned_at": timezone.now()}
         Assignment.objects.update_or_create(**named(record), provider=self.side_of(request, record), defaults=facts)
         self.log_change(request, record, f"Assigned to {assignee}.")
@@ -272,7 +272,7 @@ class ReviewAdmin(Transitions):
         )
 
     def bulk_view(self, request: HttpRequest, to: str) -> HttpResponse:
-        """Execute the transition for each confirmed row separately, and display the results (POST)."""
+        """Execute the transition separately for each confirmed row, and display the results (POST)."""
         if to not in self.bulk_transitions or not may(request.user, self.review_permission):
             raise PermissionDenied
         back = HttpResponseRedirect(self.address_of("changelist"))

@@ -1,7 +1,7 @@
 """Access to the back office. Staff have permissions. Members of lenders have a console.
 
-A member's `Console` (`Declarations.consoles`) contains the member's rights. Members can view the rows that the model's
-rule selects (`Declarations.console_rules`). On all pages of a model without a rule, members get 403.
+A `Console` (`Declarations.consoles`) contains a member's rights. Members can view only rows that a model's rule selects
+(`Declarations.console_rules`). For models without a rule, members get 403.
 """
 
 from collections.abc import Callable, Collection
@@ -23,7 +23,7 @@ EXPORT = "backoffice.export_records"
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A member's rights for one lender, and the time from which records belong to the lender."""
+    """A member's rights for one lender. `since` is when the lender's access to records began."""
 
     provider_id: str
     since: datetime
@@ -49,12 +49,12 @@ class Console:
 
 
 Rule = Callable[[Console], Q]
-# The current user's console. Links that are rendered without a request need it.
+# Links that are rendered without a request need the current user's console.
 viewing: ContextVar[Console | None] = ContextVar("viewing", default=None)
 
 
 def console_of(user: Any) -> Console | None:
-    """Return a member's console, or None for staff. This queries the database once per user instance."""
+    """Return a member's console, or None for staff. The user instance caches the console."""
     if user.is_staff:
         return None
     console: Console | None = getattr(user, "backoffice_console", None)
@@ -65,13 +65,13 @@ def console_of(user: Any) -> Console | None:
 
 
 def enters(user: Any) -> bool:
-    """Check whether `user` may use the back office. This does not check the second factor."""
+    """Check whether `user` may use the back office. The second factor is not checked."""
     console = console_of(user)
     return console is None or bool(console.seats)
 
 
 def needs_second_factor(user: Any) -> bool:
-    """Check whether the back office requires a second factor from `user`. Members of lenders always need it."""
+    """Check whether the back office requires a second factor from `user`, as always for members of lenders."""
     return enters(user) and (console_of(user) is not None or settings.BACKOFFICE_SECOND_FACTOR)
 
 
@@ -85,7 +85,7 @@ def has_rule(model: type[Model]) -> bool:
 
 
 def narrowed(rows: QuerySet[Any], user: Any) -> QuerySet[Any]:
-    """Filter `rows` by the model's rule for members of lenders. Staff may view all rows."""
+    """Filter `rows` by the model's rule for members of lenders. For staff, `rows` stays unchanged."""
     return shown_at(console_of(user), rows)
 
 
@@ -114,7 +114,7 @@ def may(user: Any, permission: str) -> bool:
 
 
 def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
-    """Return the lenders for which `user` can write a row. For staff, this is "". For a record, it is its lender."""
+    """Return the lenders for which `user` can write a row, or only the record's lender. For staff, this is ""."""
     console = console_of(user)
     if console is None:
         return ("",)
@@ -122,11 +122,11 @@ def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
 
 
 def of_provider(name: str) -> Rule:
-    """Return a rule for rows with a lender's id in the column `name`. `name` can be a lookup to a related row."""
+    """Return a rule for rows with a lender's ID in the column or lookup `name`."""
     return lambda console: Q(**{f"{name}__in": console.providers})
 
 
-# Permissions on the console's own records. Reviewers of a lender write the lender's reply templates.
+# Members who decide for a lender write the lender's reply templates.
 PERMISSIONS = tuple(f"backoffice.{verb}_replytemplate" for verb in ("add", "change", "delete"))
 RULES = {
     f"backoffice.{model}": of_provider("provider") for model in ("note", "assignment", "dataaccess", "replytemplate")

@@ -1,7 +1,6 @@
 """Exports of filtered lists as CSV or JSON Lines files (`config.core.table_files`).
 
-The SHA-256 of a file is in its name, in the response's `Repr-Digest` (RFC 9530), and in the access log of personal
-data.
+The file's SHA-256 is in the file name, in `Repr-Digest` (RFC 9530), and in the access log.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,8 +26,7 @@ _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("applicatio
 class Exports(PersonalData):
     """A list that viewers with permission can export.
 
-    `export_columns` lists the columns. By default, these are the primary key, and the model's columns in the list or on
-    the page.
+    `export_columns` lists the columns. The default columns are the primary key and the displayed columns of the model.
     """
 
     export_columns: ClassVar[tuple[str, ...]] = ()
@@ -51,7 +49,7 @@ class Exports(PersonalData):
         ]
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponse | FileResponse:
-        """Return a file of the list with the filters of the query string (POST)."""
+        """Return a file of the list, with the filters of the query string (POST)."""
         if not (self.has_view_permission(request) and may(request.user, EXPORT)) or kind not in _FORMATS:
             raise PermissionDenied
         query = request.META.get("QUERY_STRING", "")
@@ -70,7 +68,7 @@ class Exports(PersonalData):
         return self._file(request, kind, listed)
 
     def export_rows(self, request: HttpRequest, rows: QuerySet[Any], hidden: set[str]) -> Iterator[Iterable[Any]]:  # noqa: ARG002
-        """Yield the cells of each row in the order of `columns_to_export`. Cells of `hidden` columns are masked."""
+        """Yield the cells of each row in the order of `columns_to_export`, with masked cells for `hidden` columns."""
         names = self.columns_to_export()
         for row in rows.values_list(*names).iterator(chunk_size=CHUNK_ROWS):
             yield [mask(cell) if name in hidden else cell for name, cell in zip(names, row, strict=True)]

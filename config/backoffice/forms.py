@@ -18,9 +18,9 @@ class ReasonField(forms.CharField):
 
 
 class TemplateSelect(forms.Select):
-    """A choice of reply templates by id, with a button that inserts the chosen text into the form's `field`.
+    """A list of reply templates, with a button that inserts the chosen text into the form's `field`.
 
-    Without the script, the button sends the form as a preview.
+    Without JavaScript, the button sends the form as a preview.
     """
 
     template_name = "backoffice/template_select.html"
@@ -37,16 +37,16 @@ class TemplateSelect(forms.Select):
 
 
 class SeenForm(forms.Form):
-    """A confirmation that is bound to the record's state when the page was rendered."""
+    """A confirmation for the record's state at the time when the page was rendered."""
 
-    inserted = False  # if True, the form's data has texts that the page has not shown
+    inserted = False  # True if the form's data contains texts that the page has not displayed
 
     seen = forms.CharField(widget=forms.HiddenInput)
-    fieldset: ClassVar[Any] = ("", ())  # the title and the fields of a group at the end of the page
+    fieldset: ClassVar[Any] = ("", ())  # title and fields of the last group of the page
 
     @property
     def sections(self) -> list[tuple[str, Any]]:
-        """Return the titles and the visible fields of the form's sections. A section without a title has no frame."""
+        """Return the titles and visible fields of the form's sections. A section without a title has no frame."""
         return [("", [field for field in self.visible_fields() if field not in self.fieldset[1]])]
 
     @property
@@ -55,15 +55,15 @@ class SeenForm(forms.Form):
 
     @property
     def opens_fieldset(self) -> bool:
-        """Check whether the group of `fieldset` is open because it has an invalid field."""
+        """Check whether the group `fieldset` must be open, because a field is invalid."""
         return any(field.errors for field in self.fieldset[1])
 
     def field_of(self, path: str) -> str:
-        """Return the name of the form's field for the path or the name of a field of the API."""
+        """Return the form field for a field name or path of the API."""
         return re.split(r"[./]", path)[-1]
 
     def set_errors(self, error: ApiError | forms.ValidationError) -> None:
-        """Set an action's error on the fields that it names, or on the form, with the labels of the form's fields."""
+        """Set an action's error on the form's fields, or on the form, with the labels of the form's fields."""
         if isinstance(error, forms.ValidationError):
             self.add_error(None, error)
             return
@@ -79,10 +79,9 @@ class SeenForm(forms.Form):
         return name[0] if field is None else f"“{field.label}”"
 
     def focus(self) -> None:
-        """Mark the first invalid field, or the first field if all are valid, for the focus of the script.
+        """Mark the field that the script focuses: the first invalid field, or the first field if all are valid.
 
-        On a phone, the script only focuses an invalid field. The focus of a valid field would open the
-        keyboard.
+        On a phone, the script focuses only invalid fields, because a focus opens the keyboard.
         """
         sections = [*self.sections, *self.fieldset_sections]
         fields = [field for _title, fields in sections for field in fields]
@@ -91,7 +90,7 @@ class SeenForm(forms.Form):
 
 
 class ExplainedForm(SeenForm):
-    """A confirmation with the reason for an access to, or a change of, another person's account."""
+    """A confirmation with a reason for the access to, or a change of, another user's account."""
 
     reason = ReasonField(
         max_length=1_000,
@@ -101,7 +100,10 @@ class ExplainedForm(SeenForm):
 
 
 class TransitionForm(SeenForm):
-    """The reason for a status change. A subclass can add fields and return their values from `metadata`."""
+    """A form with the reason for a status change.
+
+    A subclass can add fields, and return their values from `metadata`.
+    """
 
     reason = ReasonField(
         max_length=10_000,
@@ -114,7 +116,7 @@ class TransitionForm(SeenForm):
         self, *args: Any, to: str, reason_required: Collection[str] = (), sides: Collection[str] = (), **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        self.sides = sides  # the form offers the reply templates of these sides (`consoles.sides_of`)
+        self.sides = sides  # the organizations whose reply templates the form offers (`consoles.sides_of`)
         self.to = to
         self.fields["reason"].required = to in reason_required
 

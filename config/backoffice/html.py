@@ -1,4 +1,4 @@
-"""Functions that format values as HTML for lists and pages of the back office. They escape all values."""
+"""Format values as HTML for pages of the back office. All values are escaped."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -20,14 +20,14 @@ from config.core.currencies import amount_in_words, percent_in_words, to_units
 from config.core.json_text import day_of, parse_rfc3339
 from config.core.registration import declared
 
-_LATE_SHARE = 0.7  # after this share of a deadline, the age is displayed as late
+_LATE_SHARE = 0.7  # an age above this share of its deadline is displayed as late
 NOTHING = "—"
-# The values of these fields are names in code.
+# These fields contain names in code as values.
 NAMED_VALUES = frozenset({
     "channel", "customer_segment", "day_count", "kind", "method", "outcome", "product_type", "regime", "status", "type",
     "way",
 })  # fmt: skip
-# Titles spell these words of field names differently.
+# Field titles contain these spellings.
 _SPELLINGS = {
     "apr": "APR", "bic": "BIC", "doi": "DOI", "eu": "EU", "iban": "IBAN", "id": "ID", "ids": "IDs", "ip": "IP",
     "max": "maximum", "min": "minimum", "sha256": "SHA-256", "us": "US", "url": "URL",
@@ -42,7 +42,7 @@ def words(status: str) -> str:
 
 @cache
 def _tones() -> dict[str, str]:
-    """Return the color of each status for all pages. Raises ValueError if two apps declare different colors."""
+    """Return the color of each status. Raises ValueError if two apps declare different colors."""
     looks: dict[str, str] = {}
     for tone, statuses in declared("tones"):
         for status in statuses:
@@ -56,7 +56,7 @@ def chip(status: str) -> SafeString:
 
 
 def moment(at: datetime | None) -> SafeString | str:
-    """Format a UTC time to the minute. The tooltip and the `datetime` attribute are more precise."""
+    """Format a UTC time to the minute. The tooltip and the `datetime` attribute contain more digits."""
     if at is None:
         return NOTHING
     short = at.isoformat(timespec="milliseconds")  # HTML allows at most 3 decimals
@@ -100,7 +100,7 @@ def clock(span: timedelta, *, days: int) -> SafeString:
 
 
 def document(value: Any) -> SafeString | str:
-    """Format a JSON document for programs as HTML. HTML is returned unchanged. `details` is for users."""
+    """Format a JSON document as HTML in the form for programs. HTML is returned unchanged."""
     if value is None or isinstance(value, SafeString):
         return NOTHING if value is None else value
     return format_html('<pre class="document" tabindex="0">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
@@ -117,7 +117,7 @@ def table(facts: Iterable[tuple[str, Any]]) -> SafeString | str:
 
 
 def spelled(value: Any) -> Any:
-    """Return a value in words: days and times in local formats, lists with commas, objects as tables."""
+    """Return a value in words: local dates and times, lists with commas, and objects as tables."""
     if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
         return format_html_join("", "{}", ((spelled(item),) for item in value))
     if isinstance(value, list):
@@ -140,17 +140,17 @@ def _text_in_words(value: Any) -> Any:
 
 
 def title_of(name: str) -> str:
-    """Return the title of a field: `loan_amount_min_cents` is "Loan amount minimum"."""
+    """Return the title of a field. For `loan_amount_min_cents`, this is "Loan amount minimum"."""
     pieces = name.removesuffix("_cents").removesuffix("_percent").removesuffix("_at").replace("_", " ").split()
     if pieces[-1:] == ["months"] and len(pieces) > 1:
-        # A number before the unit is a period: `inquiries_6_months` is "Inquiries in 6 months".
+        # A number before the unit means a period: `inquiries_6_months` is "Inquiries in 6 months".
         pieces.insert(-2 if pieces[-2].isdigit() else -1, "in")
     text = " ".join(_SPELLINGS.get(piece, piece) for piece in pieces)
     return text[:1].upper() + text[1:]
 
 
 def details(value: Any, currency: str | None = None) -> SafeString | str:
-    """Return the fields of an object as a table in words. Other values are spelled."""
+    """Return the fields of an object as a table in words. Other values are converted to words."""
     if isinstance(value, SafeString) or not isinstance(value, dict):
         return NOTHING if value in (None, [], "") else format_html("{}", spelled(value))
     return table(fields_in_words(value, currency))
@@ -203,7 +203,7 @@ def change_address(kind: str, pk: Any) -> str:
 def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
     """Return a link to a record's page. `kind` is `app_model`. The default of `text` is the key.
 
-    If a member of a lender may not open the page, the result is the text without a link.
+    Members of lenders who may not open the page get the text without a link.
     """
     if pk is None:
         return NOTHING
@@ -214,7 +214,7 @@ def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
 
 @cache
 def without_link(opts: Any, name: str) -> Any:
-    """Return a foreign key's column for a lender console, without a link if members may not open the page."""
+    """Return a foreign key's column for a lender console: without a link if members may not open the page."""
     field = next(
         (
             concrete_field
@@ -238,7 +238,7 @@ def column(
 ) -> Callable[[Any, Any], SafeString | str]:
     """Return an admin column that formats a field: `created = column(moment, "created_at", "created")`.
 
-    The path of a related record's field has a dot: `model.provider_id`.
+    The path of a related record's field contains a dot: `model.provider_id`.
     """
 
     @admin.display(description=description, ordering=ordering)

@@ -1,4 +1,4 @@
-"""Admin lists whose speed does not depend on the size of the table."""
+"""Admin lists whose response time does not depend on the size of the table."""
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -21,11 +21,11 @@ from config.backoffice.html import words
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """A paginator that counts at most COUNT_MAX rows, so that a whole table is never counted."""
+    """A paginator that counts at most COUNT_MAX rows."""
 
     COUNT_MAX = 5_000
 
-    is_capped = False  # `count` sets this to True if more rows exist
+    is_capped = False  # True after `count` if more rows exist
 
     @cached_property
     def count(self) -> int:
@@ -36,7 +36,7 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
 
 class WordsFilter(admin.ChoicesFieldListFilter):
-    """A filter of a column with choices, whose labels are in words: “under review” for `under_review`."""
+    """A filter of a column with choices. Its labels are words: “under review” for `under_review`."""
 
     def __init__(self, field: Any, *arguments: Any, **named: Any) -> None:
         super().__init__(field, *arguments, **named)
@@ -53,8 +53,8 @@ admin.FieldListFilter.register(lambda field: bool(field.choices), WordsFilter, t
 def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.FieldListFilter]:
     """Return a filter with fixed values for a column without choices: `("status", among(MACHINE.statuses))`.
 
-    Django would offer the stored values, with a `SELECT DISTINCT` over the complete table for every page. `values` may
-    be a function for values that are only complete after all apps are ready.
+    Django would query the stored values for every page (`SELECT DISTINCT`). `values` may be a function for values that
+    are complete only after all apps are ready.
     """
 
     class Among(WordsFilter):
@@ -65,7 +65,7 @@ def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.Fie
 
 
 class ConditionFilter(admin.SimpleListFilter):
-    """A filter by conditions. `conditions` maps each value to its label and its Q, or is a function of the request."""
+    """A filter by conditions. `conditions`, or its result for a request, maps each value to its label and its Q."""
 
     conditions: ClassVar[Mapping[str, tuple[str, Q | Callable[[HttpRequest], Q]]]] = {}
 
@@ -78,11 +78,11 @@ class ConditionFilter(admin.SimpleListFilter):
 
 
 class PageList(ChangeList):
-    """A list that omits the columns of `list_defer`, and calls its admin's `rows_shown` for each page."""
+    """A list that omits the columns of `list_defer`. The admin's `rows_shown` can process the rows of each page."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        # To add the filters, Django would resolve the URL of each row, which takes as long as reading the rows.
+        # Django would resolve the URL of each row to add the filters, which is as slow as reading the rows.
         self.filters_of_rows, self.preserved_filters = self.preserved_filters, ""
 
     def url_for_result(self, result: Any) -> str:
@@ -97,7 +97,7 @@ class PageList(ChangeList):
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_ordering_field(self, field_name: Any) -> Any:
-        """Allow only columns of `sortable_by`. Django shows no links for other columns, but accepts them in the URL."""
+        """Allow only columns of `sortable_by`. Django would also accept other columns in the URL."""
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
     def get_results(self, request: HttpRequest) -> None:
@@ -112,15 +112,15 @@ def _refuse(_request: HttpRequest) -> HttpResponseBase:
     raise PermissionDenied
 
 
-# Suffixes that Django's own list filters append to a field's name in their links.
+# Django's list filters append these suffixes to a field's name in their links.
 _FILTER_LOOKUPS = ("", "__exact", "__isnull", "__isempty", "__id__exact")
 
 
 class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """The base class of every list in the back office, with capped counts, no facets, and pages of 50 rows.
+    """The base class of every list, with capped counts, no facets, and pages of 50 rows.
 
-    `list_defer` lists columns that the list does not load. `rows_shown` can load related data for all rows of a page in
-    one query.
+    `list_defer` contains columns that the list does not load. `rows_shown` can load related data for all rows of a page
+    in one query.
     """
 
     paginator: ClassVar[Any] = CappedPaginator
@@ -128,13 +128,13 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     view_on_site = False  # records have no public pages
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
-    list_title = ""  # the default is the plural of the model's name
+    list_title = ""  # the plural of the model's name by default
     list_max_show_all = 0
     list_defer: ClassVar[tuple[str, ...]] = ()
 
     @property
     def urls(self) -> list[Any]:
-        """Wrap all pages, so that members of lenders get 403 if the model has no rule."""
+        """Wrap all pages, so that members of lenders get 403 for models without a rule."""
         pages = self.get_urls()
         if not has_rule(self.model):
             for page in pages:
@@ -153,8 +153,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Select the rows that the viewer may view, for lists, searches, exports, pages, and bulk actions.
 
-        Overrides can filter the rows further, or load more columns. The rows are ordered, because Django's autocomplete
-        paginates them, and unordered pages could repeat rows.
+        The rows must be ordered, because Django's autocomplete paginates them.
         """
         rows = self.viewable(request, super().get_queryset(request))
         return rows if rows.ordered else rows.order_by("-pk")
@@ -169,7 +168,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         )
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Display Django's log to staff only, because it contains names of the platform's staff."""
+        """Display Django's log to staff only, because the log contains names of staff."""
         if console_of(request.user) is not None:
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)
@@ -184,7 +183,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:  # noqa: ARG002
         """Allow only the declared filters of the list.
 
-        Django allows any lookup on the model's own columns, such as `?email__startswith=j`, which would reveal masked
+        Django allows any lookup on the model's own columns. A lookup such as `?email__startswith=j` would reveal masked
         data.
         """
         names = set()
@@ -206,7 +205,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return self.list_title or capfirst(str(self.opts.verbose_name_plural))
 
     def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
-        """Return the list's rows for a query string, and their order. Raises IncorrectLookupParameters."""
+        """Return the list's rows and their order for a query string. Raises IncorrectLookupParameters."""
         request_copy = copy(request)
         request_copy.GET = QueryDict(filters)
         request_copy.wants_rows_only = True  # type: ignore[attr-defined]
@@ -218,10 +217,10 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tuple[Any, Any]:
-    """Return the primary keys of the rows before and after `record` in `rows`, each None if the row does not exist.
+    """Return the primary keys of the rows before and after `record` in `rows`. At either end, the key is None.
 
-    `ordering` is a list of column names. A leading minus means a descending order. The last column must be unique.
-    `rows` may lack `record` itself, because the record can stop matching the filters after a decision.
+    `ordering` contains column names, with a leading minus for a descending order. The last column must be unique.
+    `rows` may lack `record`, because the record can stop matching the filters after a decision.
     """
     if not all(isinstance(name, str) for name in ordering):
         return None, None

@@ -1,4 +1,4 @@
-"""Django finds the tables of an app in this module; `config.core.casework` defines them."""
+"""The models that Django finds for this app. `config.core.casework` defines them."""
 
 from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate, SavedView
 

@@ -14,7 +14,7 @@ from config.core.privacy import tables_of
 
 
 def notes_about(user_id: int) -> Iterator[tuple[str, bytes, str]]:
-    """Yield the notes about an account's records as files for the copy of the data."""
+    """Yield the notes about an account's records as files for the account's export."""
     for label, _declaration, rows in tables_of(user_id):
         notes = Note.objects.filter(kind=label.lower())
         if not notes.exists():
@@ -26,7 +26,7 @@ def notes_about(user_id: int) -> Iterator[tuple[str, bytes, str]]:
 
 
 def erase_texts(user_id: int, *, now: datetime) -> None:
-    """Erase reviewers' notes and Django's log entries about records that no ground retains."""
+    """Erase reviewers' notes and Django's log entries about records that are not retained."""
     for label, rows in unkept_rows(user_id, now=now):
         notes = Note.objects.filter(kind=label.lower()).exclude(text="")
         kind = ContentType.objects.get_for_model(rows.model, for_concrete_model=False)

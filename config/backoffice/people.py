@@ -19,7 +19,7 @@ Line = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table on the page of an account. `more` is the address of a list with all rows."""
+    """A table on the page of an account. `more` is the URL of a list with all rows."""
 
     title: str
     head: Sequence[str]
@@ -29,7 +29,7 @@ class Table:
 
     @property
     def labeled_rows(self) -> list[list[tuple[str, Any]]]:
-        """Return each value with the title of its column, which narrow screens display next to the value."""
+        """Return each value with its column title. Narrow screens display the title next to the value."""
         return [list(zip(self.head, row, strict=True)) for row in self.rows]
 
 
@@ -43,7 +43,7 @@ def tables_about(person_id: int, *, viewer: Any) -> list[Table]:
 class Lines:
     """An app's lines. `source(person_id, viewer)` returns the lines that the viewer may see, with at most one query.
 
-    If `for_other_apps` is True, the lines are also displayed next to records of other apps.
+    With `for_other_apps`, pages of other apps' records also display the lines.
     """
 
     source: Callable[[int, Any], Iterable[Line]]
@@ -51,15 +51,15 @@ class Lines:
 
 
 def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Line]:
-    """Return all lines about an account. With `beside`, return only the lines for a page of another app's record."""
+    """Return all lines about an account. With `beside`, return only the lines for pages of other apps' records."""
     registered_lines = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
     return [line for lines in registered_lines for line in lines.source(person_id, viewer)]
 
 
 def person_name(user: Any) -> str:
-    """Return the name of an account. Lender consoles show names of members, and staff see user names.
+    """Return the name of an account: a member's name in lender consoles, and the user name for staff.
 
-    Names of accounts are personal data, which pages of other records do not mask.
+    Account names are personal data, but pages of other records do not mask them.
     """
     if viewing.get() is None or user.is_staff:
         return str(user.get_username())
@@ -67,23 +67,23 @@ def person_name(user: Any) -> str:
 
 
 def find_people(typed: str, viewer: Any) -> set[int]:
-    """Return the ids of accounts with this name, email address, or phone number in records that the viewer may see.
+    """Return the IDs of accounts with this name, email address, or phone number in records that the viewer may see.
 
-    Staff also find accounts by the account's own email address.
+    Staff also find accounts by the email address of the account itself.
     """
     people = {person_id for find in declared("person_finders") for person_id in find(typed, viewer)}
     return people | find_accounts(typed, viewer)
 
 
 def find_accounts(typed: str, viewer: Any) -> set[int]:
-    """Return the ids of accounts with this email address. Members of lenders find none."""
-    if "@" not in typed or console_of(viewer) is not None:  # otherwise, members of lenders could enumerate accounts
+    """Return the IDs of accounts with this email address. Members of lenders find no accounts."""
+    if "@" not in typed or console_of(viewer) is not None:  # members of lenders must not enumerate accounts
         return set()
     return set(get_user_model()._default_manager.filter(email=comparable(typed)).values_list("pk", flat=True))
 
 
 def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:
-    """Return a line with the number of an account's records by status, and a link to the list of these records.
+    """Return a line with the number of an account's records by status, and a link to their list.
 
     Viewers without permission for the records get no line.
     """

@@ -1,10 +1,9 @@
 """Personal data in the back office: masked for viewers without permission, with a log of every access.
 
-An admin of records with personal data sets `is_about_people`, and returns a record's data subject from `subject_of`.
-The register of personal data (`config.core.privacy`) lists the personal columns. For viewers without
-`backoffice.view_personal_data`, these columns are masked. With `backoffice.unmask_personal_data`, a viewer can unmask
-one record for UNMASKED_SECONDS, and must enter a reason, which is stored. Masking changes only the instance in memory,
-which these admins never save.
+An admin of records with personal data sets `is_about_people`, and `subject_of` returns a record's data subject. The
+register of personal data (`config.core.privacy`) lists the personal columns. These columns are masked for viewers
+without `backoffice.view_personal_data`. With `backoffice.unmask_personal_data` and a stored reason, a viewer can unmask
+a record for UNMASKED_SECONDS. Masking changes only the instance in memory, which these admins never save.
 """
 
 import re
@@ -27,12 +26,12 @@ from config.core.search_words import folded
 MASK = "•••"
 UNMASKED_SECONDS = 600
 PRESENT_FOR = timedelta(minutes=5)  # a viewer counts as present for this time after opening a page
-_NUMBERED = re.compile(r"[a-z]+:[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}")  # this matches `user:42` or a record's id
+_NUMBERED = re.compile(r"[a-z]+:[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}")  # matches `user:42` and IDs of records
 _SESSION_KEY = "backoffice.unmasked"
 
 
 def mask(value: Any) -> Any:
-    """Mask a value. The keys of objects, the length of arrays, and the first character of strings remain visible."""
+    """Mask a value. Keys of objects, lengths of arrays, and first characters of strings stay visible."""
     if value is None or value == "":
         return value
     if isinstance(value, dict):
@@ -43,9 +42,9 @@ def mask(value: Any) -> Any:
 
 
 def logged_query(request: HttpRequest) -> str:
-    """Return the query string for the access log, with a digest in place of the search text.
+    """Return the query string for the append-only access log, with a digest in place of the search text.
 
-    The text can be a personal name or a phone number, and the log is append-only.
+    The search text can be a name or a phone number.
     """
     parameters = request.GET.copy()
     if text := parameters.get("q", "").strip():
@@ -61,7 +60,7 @@ def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> 
 
 
 class PersonalData(LargeListAdmin):
-    is_about_people: ClassVar[bool] = False  # if True, the admin overrides `subject_of`
+    is_about_people: ClassVar[bool] = False  # True if the admin overrides `subject_of`
 
     @property
     def hidden_fields(self) -> tuple[str, ...]:
@@ -69,12 +68,12 @@ class PersonalData(LargeListAdmin):
 
     @property
     def retained_fields(self) -> tuple[str, ...]:
-        """The fields that are masked after the account is erased. A law requires their retention."""
+        """The retained fields of an erased account, which are masked."""
         kept = [name for name, field in personal_fields(self.model).items() if field.keep is not None]
         return tuple(dict.fromkeys([*self.hidden_fields, *kept])) if self.is_about_people else ()
 
     def is_record_page(self, request: HttpRequest) -> bool:
-        """Check whether the request is for a record's page of this admin instead of a list or an action."""
+        """Check whether the request is for a record's page of this admin."""
         match = request.resolver_match
         return match is not None and match.url_name == f"{self.opts.app_label}_{self.opts.model_name}_change"
 
@@ -83,13 +82,14 @@ class PersonalData(LargeListAdmin):
         return None
 
     def works_on_record(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Check whether the viewer works on the record, so that the record is not masked."""
+        """Check whether the viewer works on the record. Such a record is not masked."""
         return False
 
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
         """Check whether a record is masked.
 
-        An erased account's record is masked for all viewers. Other records are masked for viewers without VIEW.
+        An erased account's record is masked for all viewers. Other records are masked for viewers without VIEW who do
+        not work on the record.
         """
         if not self.is_about_people:
             return False
@@ -101,7 +101,7 @@ class PersonalData(LargeListAdmin):
         return not may(request.user, VIEW) and not self.works_on_record(request, record)
 
     def is_erased(self, request: HttpRequest, record: Any) -> bool:
-        """Check whether the account of a record is erased. This needs at most one query per record and request."""
+        """Check whether the account of a record is erased, with at most one query per record and request."""
         known: dict[str, bool] = request.__dict__.setdefault("erased_records", {})
         key = f"{self.opts.label_lower}:{record.pk}"
         if key not in known:
@@ -113,10 +113,10 @@ class PersonalData(LargeListAdmin):
         self.mask_record(record)
 
     def mask_record(self, record: Any) -> None:
-        """Mask the hidden fields of a record. If its account is erased, also mask the retained fields."""
+        """Mask the hidden fields of a record. For an erased account, also mask the retained fields."""
         names = self.retained_fields if getattr(record, "is_of_erased", False) else self.hidden_fields
         for name in names:
-            if name in record.__dict__:  # a deferred column must not be loaded
+            if name in record.__dict__:  # accessing a deferred column would load it
                 value = getattr(record, name)
                 is_text = isinstance(value, str | dict | list) or name in self.hidden_fields
                 setattr(record, name, mask(value) if is_text else None)
@@ -129,7 +129,7 @@ class PersonalData(LargeListAdmin):
         return self.title_of(record)
 
     def title_of(self, record: Any) -> str:
-        """Return a record's name for page titles. The name may be personal data, so mask the record first."""
+        """Return a record's name for page titles. Mask the record first, because the name may contain personal data."""
         return str(record)
 
     def unmask(self, request: HttpRequest, record: Any, form: ExplainedForm) -> str:
@@ -152,7 +152,7 @@ class PersonalData(LargeListAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         drawn = getattr(request, "drawn", {})
-        if object_id in drawn:  # Django would load the record again
+        if object_id in drawn:  # prevents Django from loading the record again
             return drawn[object_id]
         record = super().get_object(request, queryable(object_id), from_field)
         if self.is_record_page(request):
@@ -181,7 +181,7 @@ class PersonalData(LargeListAdmin):
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Mask the rows, and log the access to the list.
 
-        An access to an empty list is also logged, because an empty list can reveal information about an account.
+        Empty lists are also logged, because they can reveal information.
         """
         if not self.is_about_people:
             return

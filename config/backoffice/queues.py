@@ -1,7 +1,7 @@
-"""Queues of waiting records on the landing page, which apps declare (`Declarations.queues`).
+"""Queues of waiting records on the landing page (`Declarations.queues`).
 
-One statement counts all queues of a page. It counts at most COUNT_MAX rows of each queue, from the oldest, so an index
-should support the order of `rows` by `waiting_since`.
+One statement counts all queues. It counts at most COUNT_MAX rows of each queue, oldest first, so an index should
+support the order of `rows` by `waiting_since`.
 """
 
 from collections.abc import Callable
@@ -25,19 +25,19 @@ COUNT_MAX = 999
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue. `rows(user)` selects the queue's rows. Their age is computed from the column `waiting_since`."""
+    """A queue. `rows(user)` selects its rows. The column `waiting_since` determines their age."""
 
     name: str
     title: str
     permission: str
     rows: Callable[[Any], QuerySet[Any]]
-    waiting_since: str  # if `ends` is True, this is the column of a row's deadline
+    waiting_since: str  # if `ends` is True, the column contains a row's deadline
     address: str | Callable[[Any], str]
     calm: str
-    urgent_days: int | None = None  # the wait, or if `ends` is True, the remaining time, at which the card is red
-    rank: int = 50  # lower ranks are higher on the page
+    urgent_days: int | None = None  # the wait, or with `ends` the remaining time, at which the card is red
+    rank: int = 50  # the page displays lower ranks first
     ends: bool = False
-    take: str = ""  # the URL whose POST opens the oldest row
+    take: str = ""  # a POST to this URL opens the oldest row
 
     def address_for(self, user: Any) -> str:
         return self.address(user) if callable(self.address) else self.address
@@ -77,7 +77,7 @@ class QueueState:
 
 
 def states_of(user: Any) -> list[QueueState]:
-    """Return the length of each queue of `user`, and the time of the queue's oldest row, with one statement."""
+    """Return the length and the oldest time of each of the user's queues, with one statement."""
     queues: list[Queue] = declared("queues")
     mine = sorted((queue for queue in queues if may(user, queue.permission)), key=lambda queue: queue.rank)
     if not mine:
@@ -101,7 +101,7 @@ def states_of(user: Any) -> list[QueueState]:
 
 
 def is_queue(path: str, user: Any) -> bool:
-    """Check whether a path is a page of a list that is the address of one of the viewer's queues."""
+    """Check whether a path is the list of one of the viewer's queues."""
     addresses = (queue.address_for(user) for queue in declared("queues") if may(user, queue.permission))
     return any(path.startswith(address.partition("?")[0]) for address in addresses)
 

@@ -1,9 +1,8 @@
 """Pages of records, with read-only fields and buttons.
 
-A button is a `RecordAction`. The button opens a confirmation page with the consequences. The POST of that page calls
-`run` with the request, the record, and the form. `run` returns a message or a response. If `run` raises ApiError or
-ValidationError, the confirmation page is displayed again with the error and the entered values. `show_secret` returns a
-page that displays a secret once.
+A `RecordAction` is a button that opens a confirmation page with the consequences. The POST of that page calls `run`,
+which returns a message or a response. If `run` raises ApiError or ValidationError, the page displays the error and the
+entered values.
 """
 
 import re
@@ -36,9 +35,9 @@ from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.search_words import compounds_of, has_words
 
-# The query parameter with which Django's lists pass their filters to a record's page.
+# Django's lists pass their filters to a record's page in this query parameter.
 LIST_FILTERS = "_changelist_filters"
-NEWEST_MAX = 100_000  # a search without an index reads this number of the newest rows
+NEWEST_MAX = 100_000  # a search without an index reads only this number of the newest rows
 FOUND_MAX = 100
 _NAMED_MAX = 1_000
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
@@ -49,8 +48,8 @@ AN_ID = f"An id, or 10 characters of an id (searches the newest {NEWEST_MAX:,})"
 class RecordAction:
     """A button on a record's page.
 
-    The button requires `permission`. `refusal` returns the reason why the button is disabled, or "". A confirmation is
-    bound to the result of `seen`. If the result differs at the POST, the action is not executed.
+    The button requires `permission`. `refusal` returns the reason for a disabled button, or "". If the result of `seen`
+    changes between the confirmation page and its POST, the action is not executed.
     """
 
     name: str
@@ -63,7 +62,7 @@ class RecordAction:
     form: type[SeenForm] = SeenForm
     initial: Callable[[Any], Mapping[str, Any]] = lambda _record: {}
     beside: Callable[[Any, Any], Mapping[str, Any]] = lambda _record, _form: {}  # see `confirmed`
-    logged: Callable[[Any], str] = lambda _form: ""  # Django's log contains this text after the label
+    logged: Callable[[Any], str] = lambda _form: ""  # a text for Django's log, after the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class Button:
     address: str
     refusal: str
     hint: str = ""
-    is_plain: bool = False  # the first button of a bar is filled, unless it is plain
+    is_plain: bool = False  # prevents the filled style of a bar's first button
 
 
 def within_list(address: str, request: HttpRequest) -> str:
@@ -95,16 +94,16 @@ class ReadOnlyAdmin(Exports):
     has_delete_permission = has_change_permission
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Require the permission to view. The permission to change is not sufficient.
+        """Require the permission to view, because the permission to change is not sufficient.
 
-        Viewers with UNMASK_ERASED can also open the masked page of an erased account's record.
+        Viewers with UNMASK_ERASED can also open the masked record of an erased account.
         """
         if may(request.user, f"{self.opts.app_label}.view_{self.opts.model_name}"):
             return True
         return obj is not None and may(request.user, UNMASK_ERASED) and self.is_erased(request, obj)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """Omit the help texts of read-only fields, because they describe fields of the API."""
+        """Omit the help texts of read-only fields, which describe fields of the API."""
         named = {*map(str, self.get_readonly_fields(request, obj))}
         is_edited = self.has_change_permission(request, obj)
         read = [field.name for field in self.opts.fields if field.name in named or not is_edited]
@@ -137,15 +136,15 @@ class ReadOnlyAdmin(Exports):
         return str(self.opts.verbose_name_plural)
 
     def address_of(self, page: str, pk: Any = None, *arguments: Any) -> str:
-        """Return the URL of a page of this admin: "changelist", or a record's "change", "move" or "do"."""
+        """Return the URL of this admin's page: "changelist", or a record's "change", "move", or "do"."""
         name = f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_{page}"
         return reverse(name, args=arguments if pk is None else (quote(str(pk)), *arguments))
 
     def record_address(self, record: Any, request: HttpRequest) -> str:
         return within_list(self.address_of("change", record.pk), request)
 
-    def way_through(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Return the links to the previous and the next record if the page was opened from a list."""
+    def links_to_neighbors(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        """Return links to the previous and the next record if a list opened the page."""
         filters = request.GET.get(LIST_FILTERS)
         if filters is None:
             return {}
@@ -157,15 +156,15 @@ class ReadOnlyAdmin(Exports):
         return {"way": {"before": before, "after": after, "list": f"{self.address_of('changelist')}?{filters}"}}
 
     def search_by_name(self, term: str) -> Q | None:  # noqa: ARG002
-        """Return the filter for a term that identifies a record, or None for any other term."""
+        """Return the filter for a term that identifies a record, otherwise None."""
         return None
 
     def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
-        """Return titles without masked data by id, for lists of other records. This needs at most one query."""
+        """Return unmasked titles by ID, for lists of other records, with at most one query."""
         return {}
 
     def names_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:
-        """Return titles that can have personal data. An override logs the access."""
+        """Return titles that can contain personal data. An override logs the access."""
         return self.titles_of(request, ids)
 
     def notices_of(self, record: Any) -> list[str]:  # noqa: ARG002
@@ -179,7 +178,7 @@ class ReadOnlyAdmin(Exports):
             "record": record,
             "notices": self.notices_of(record),
             "buttons": self.buttons_of(request, record),
-            **self.way_through(request, record),
+            **self.links_to_neighbors(request, record),
         }
 
     def change_view(
@@ -197,7 +196,7 @@ class ReadOnlyAdmin(Exports):
         return super().change_view(request, object_id, form_url, context)
 
     def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
-        """Return the URL pattern of another page of a record, whose view receives the record."""
+        """Return the URL pattern of another page of a record. The view receives the record."""
 
         def with_record(request: HttpRequest, object_id: str, **options: Any) -> HttpResponse:
             record = self.get_object(request, unquote(object_id))
@@ -238,7 +237,7 @@ class ReadOnlyAdmin(Exports):
         ]
 
     def action_view(self, request: HttpRequest, record: Any, name: str) -> HttpResponse:
-        """Display an action's consequences (GET), or execute the action if the record has not changed (POST)."""
+        """Display an action's consequences (GET), or execute the action if the record is unchanged (POST)."""
         action = next((action for action in self.actions_of(request, record) if action.name == name), None)
         if action is None:
             raise PermissionDenied
@@ -265,7 +264,7 @@ class ReadOnlyAdmin(Exports):
     def draw(self, request: HttpRequest, template: str, record: Any = None, **page: Any) -> TemplateResponse:
         """Render an additional page of `record`, or of the list if `record` is None.
 
-        Such a page repeats data of the record, so the access is logged like an access to the record's page.
+        The page contains data of the record, so the access is logged.
         """
         if record is not None and self.is_about_people:
             self.note(request, DataAccess.PAGE, record, was_masked=self.is_masked_for(request, record))
@@ -286,10 +285,9 @@ class ReadOnlyAdmin(Exports):
     ) -> HttpResponse:
         """Display `page`. After a confirmation, execute the action, and display the outcome on the record's page.
 
-        A button named `preview` displays the page again, with the consequences of the form. If `unseen` in `page` is
-        true, the page is also displayed again, because it has not yet displayed the figures that follow from the form.
-        The same applies to texts that the form inserted, and to an error of the action. The page then has the error and
-        the entered values. A form without visible fields has no values, so the record's page displays its error.
+        The page is displayed again after a click on `preview`, or if it must first display computed figures (`unseen`)
+        or inserted texts. After an error, the page contains the error and the entered values. A form without visible
+        fields has no values, so the record's page then displays the error.
         """
         is_sent = form.is_valid() and "preview" not in request.POST and not page.get("unseen") and not form.inserted
         if is_sent:
@@ -297,7 +295,7 @@ class ReadOnlyAdmin(Exports):
                 outcome = run()
             except (ApiError, ValidationError) as error:
                 form.set_errors(error)
-                # The page displays the record's current state, to which the form is then bound.
+                # The page displays the record's current state, so the next confirmation applies to this state.
                 data: Any = form.data
                 data = data.copy()
                 data["seen"] = form.initial["seen"]
@@ -322,11 +320,10 @@ class ReadOnlyAdmin(Exports):
 
 
 class OwnedRecords(ReadOnlyAdmin):
-    """Admin for records that an account owns, with a search by the record's id or the account, which uses an index.
+    """Admin for records that an account owns, with a search by the record's ID or by the account.
 
-    `user:42` searches by an account's id. A part of an id, which lists display, is searched in the newest rows.
-
-    Override `search_by_name` to find a record by a different name. `owner` is the foreign key to the record's owner.
+    `user:42` searches for an account's ID. A part of an ID is searched in the newest rows. `owner` is the foreign key
+    to the account. Override `search_by_name` for other names.
     """
 
     owner: ClassVar[str] = "user"
@@ -347,7 +344,7 @@ class OwnedRecords(ReadOnlyAdmin):
         return Q(pk=identifier) if identifier else None
 
     def search_by_person(self, request: HttpRequest, term: str) -> Q:
-        """Return the condition for records of people with this name, email address, or phone number."""
+        """Return the condition for records of accounts with this name, email address, or phone number."""
         return Q(**{f"{self.owner}_id__in": find_people(term, request.user)})
 
     def get_search_results(
@@ -363,7 +360,7 @@ class OwnedRecords(ReadOnlyAdmin):
         people, wanted = {user_id} if user_id else set(), Q()
         if not (user_id and term.startswith("user:")):
             users = get_user_model()._default_manager.all()
-            # Members of lenders only find accounts with records in their console.
+            # Members of lenders find only accounts with records in their console.
             if console_of(request.user) is not None:
                 users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
             people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
@@ -394,10 +391,10 @@ class OwnedRecords(ReadOnlyAdmin):
 
 
 class NamedRecords(ReadOnlyAdmin):
-    """Admin with a search by words of a name, or by parts of words, in any order.
+    """Admin with a search for words or parts of words of a name, in any order.
 
-    The search ignores case, accents, and hyphens, and reads the names of the newest rows. `name_field` is the column of
-    the name. `search_fields` are for ids.
+    The search ignores case, accents, and hyphens, and reads only the newest rows. `name_field` is the column of the
+    name. `search_fields` are for IDs.
     """
 
     name_field: ClassVar[str] = "name"
@@ -416,7 +413,7 @@ class NamedRecords(ReadOnlyAdmin):
 def show_secret(
     request: HttpRequest, record: Any, *, title: str, secrets: Mapping[str, str], note: str
 ) -> HttpResponse:
-    """Return a page that displays `secrets` by name once. No session or log stores the secrets."""
+    """Return a page that displays `secrets` by name once. Sessions and logs do not contain the secrets."""
     model_admin = cast("ReadOnlyAdmin", admin.site.get_model_admin(type(record)))
     page = {"title": title, "secrets": secrets.items(), "note": note}
     return model_admin.draw(request, "backoffice/secret.html", record, **page)

@@ -1,7 +1,7 @@
 """The search box in the header of each page.
 
-An exact id or reference opens its record. An email address opens the first list with a match. Any other text opens a
-list with the search of that list.
+An exact ID or reference opens its record. An email address opens the first list with a match. Other text opens a list
+with its search.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ from config.core.registration import declared
 
 
 def searched_lists(site: AdminSite, request: HttpRequest, available_apps: list[dict[str, Any]]) -> list[ReadOnlyAdmin]:
-    """Return the admins whose lists the viewer can search: first those of the main links, in the links' order."""
+    """Return the admins whose lists the viewer can search, with the lists of the main links first."""
     ranks = {page.model: page.rank for page in declared("console_pages")}
     admins = [site.get_model_admin(entry["model"]) for app in available_apps for entry in app["models"]]
     searched = [
@@ -31,12 +31,10 @@ def searched_lists(site: AdminSite, request: HttpRequest, available_apps: list[d
 def searched_in(
     site: AdminSite, request: HttpRequest, available_apps: list[dict[str, Any]], typed: str
 ) -> HttpResponseRedirect | None:
-    """Return the redirect to the record with the typed id, or to the first list with a search for the typed text.
+    """Return the redirect to the record with the typed ID, or to a list with a search for the typed text.
 
-    The id of a record that has other records, such as the deliveries of an endpoint, opens the record itself.
-
-    Only an email address selects the list by its matches. A list logs its own search, and an unlogged search would
-    reveal data.
+    An ID that other records share, such as the ID of an endpoint with deliveries, opens the record itself. Only an
+    email address is searched in several lists, because each of these searches must be logged.
     """
     lists = searched_lists(site, request, available_apps)
     identifier, found = parse_uuid(typed.lower()), ""
@@ -56,9 +54,9 @@ def searched_in(
 
 
 def _list_with_address(lists: list[ReadOnlyAdmin], request: HttpRequest, typed: str) -> ReadOnlyAdmin:
-    """Return the first main list about people with a match for an email address, or else the last such list.
+    """Return the first main list about accounts with a match for an email address, or the last list.
 
-    A list without a match logs its search as if it had been displayed.
+    The search of a list without a match is logged.
     """
     main = {page.model for page in declared("console_pages") if not page.tab}
     about_people = [each for each in lists if each.is_about_people and each.opts.label_lower in main]

@@ -23,14 +23,14 @@ from config.core.groups import LENDER
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
 
-# The admins of these packages would display access tokens, secrets of second factors, and mail addresses.
+# Admins of these packages would display access tokens, secrets of second factors, and mail addresses.
 PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "allauth"})
 
 
 class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "Needs your attention"
-    site_url = None  # no public site exists
+    site_url = None  # the platform has no public site
     empty_value_display = NOTHING
     enable_nav_sidebar = False  # the main links replace the sidebar
 
@@ -59,7 +59,7 @@ class BackOfficeSite(AdminSite):
         }
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Name each list as its own page does."""
+        """Use the same name for each list as its own page."""
         app_list: list[Any] = super().get_app_list(request, app_label)
         for app in app_list:
             for entry in app["models"]:
@@ -69,13 +69,13 @@ class BackOfficeSite(AdminSite):
         return app_list
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Register an admin like Django, except for admins of packages that would display or edit secrets."""
+        """Register an admin, except for packages whose admins would display secrets."""
         if admin_class is not None and admin_class.__module__.partition(".")[0] in PACKAGES_KEPT_OUT:
             return
         super().register(model_or_iterable, admin_class, **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap a view like Django. The errors 400, 403, and 404 get a page of the back office with links."""
+        """Wrap a view. The errors 400, 403, and 404 get a page of the back office with links."""
         inner: Callable[..., HttpResponse] = super().admin_view(view, cacheable)
 
         @wraps(view)
@@ -99,7 +99,7 @@ class BackOfficeSite(AdminSite):
         return answer
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Check access: staff need a second factor if the settings require it, and members of lenders always do."""
+        """Check access. Members of lenders need a second factor. The settings determine whether staff need one."""
         if self.has_console(request.user):
             return gave_second_factor(request)
         is_given = not settings.BACKOFFICE_SECOND_FACTOR or gave_second_factor(request)
@@ -119,7 +119,7 @@ class BackOfficeSite(AdminSite):
         ]
 
     def search(self, request: HttpRequest) -> HttpResponse:
-        """Open the record or the list with the text that was typed into the header's search box (GET: `q`)."""
+        """Open the record or the list for the text in the search box of the header (GET: `q`)."""
         typed = request.GET.get("q", "").strip()
         found = searched_in(self, request, self.get_app_list(request), typed) if typed else None
         return found or HttpResponseRedirect(reverse(f"{self.name}:index"))
@@ -130,7 +130,7 @@ class BackOfficeSite(AdminSite):
         )
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the log-in page. A user who is logged in is redirected to the page of the second factor."""
+        """Redirect to the log-in page, or for a user who is logged in, to the page of the second factor."""
         wanted = request.GET.get(REDIRECT_FIELD_NAME, "")
         if not request.user.is_authenticated:
             return redirect_to_login(wanted or reverse(f"{self.name}:index"))
@@ -165,13 +165,13 @@ class BackOfficeSite(AdminSite):
 class ConsolePage:
     """A main link to the list of a model (`app.model`).
 
-    `title` is for staff, and `for_lenders` is for members of lenders. An empty title hides the link. Lists with the
-    same title have one link, and each list has links to the others, with the names `tab`.
+    `title` is for staff, and `for_lenders` for members of lenders. An empty title hides the link. Lists with the same
+    title share a link, and each list links to the others by their `tab`.
     """
 
     model: str
     title: str
-    rank: int  # lower ranks are further left
+    rank: int  # lower ranks are displayed first
     for_lenders: str = ""
     tab: str = ""
 

@@ -1,8 +1,8 @@
 """The timeline of a record, with entries from all apps.
 
-A record's own admin adds the record's history. Other apps declare sources of entries about the record's account
-(`Declarations.timeline_sources`). A source accepts the account's id and a time, and returns the later entries. Every
-page with these entries (`about_person`) calls all sources, so a source may make at most one query.
+The record's admin adds the record's history. Other apps declare sources of entries about the account
+(`Declarations.timeline_sources`). A source accepts the account's ID and a time, and returns later entries. A page calls
+all sources, so a source may make only one query.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -15,23 +15,22 @@ from config.backoffice.people import person_name
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
-# The kinds of credentials in words. The name of the credential follows.
+# Credentials in words. The name of the credential follows.
 _WAYS = {
     "admin": "in the console", "my": "in the browser", "demo": "in the demo", "session": "on the pages for",
     "api_key": "with the API key", "jwt": "with the log-in token", "oauth": "with the app token",
     "invitation": "with the invitation", "password_reset": "with the mailed link for a new password",
     "command": "by the command", "model": "by the scoring model", "provider": "reported by",
 }  # fmt: skip
-ENTRIES_MAX = 200  # the timeline has at most this number of the newest entries of a source
+ENTRIES_MAX = 200  # a source contributes at most this number of its newest entries
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
     """An entry of a timeline.
 
-    `claimed` is the client's name for the actor. `actor` and `credential` were authenticated. `status` is displayed
-    as a chip, and `details` as an expandable JSON document. `position` (of a transition) and `id` order entries with
-    the same time.
+    `claimed` is the client's name for the actor. `actor` and `credential` are authenticated. Pages display `details` as
+    an expandable JSON document. `position` and `id` order entries with the same time.
     """
 
     at: datetime
@@ -50,14 +49,14 @@ class TimelineEntry:
 
     @property
     def by(self) -> str:
-        """Return the actor with the credential in words, and the client's name for the actor."""
+        """Return the actor, the credential in words, and the client's name for the actor."""
         way = way_in_words(self.credential)
         by = f"{self.actor}, {way}" if way else self.actor
         return f"{by} (the client named “{self.claimed}”)" if self.claimed else by
 
 
 def way_in_words(credential: str) -> str:
-    """Return the way in which an actor was authenticated. For `api_key:42`, this is "with the API key 42"."""
+    """Describe an actor's credential in words. For `api_key:42`, this is "with the API key 42"."""
     if credential == "session":
         return "on the account's pages"
     kind, _, name = credential.partition(":")
@@ -67,7 +66,7 @@ def way_in_words(credential: str) -> str:
 
 
 def claimed_name(text: str, principal: Any) -> str:
-    """Return the client's name for the actor, or "" if it is the account's own user name or id."""
+    """Return the client's name for the actor, or "" if this is the account's user name or ID."""
     own = () if principal is None else (str(principal.pk), principal.get_username())
     return "" if text in own else text
 

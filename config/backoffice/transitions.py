@@ -1,6 +1,6 @@
-"""Status changes in the back office: a button for each possible transition, and a page to confirm it with a reason.
+"""Status changes in the back office: a button for each transition, and a page to confirm a transition.
 
-Every decision calls the model's `transition_to`, so that the same rules apply as in the API.
+Every decision calls the model's `transition_to`, so that the rules of the API apply.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ from config.core.errors import ApiError
 from config.core.lifecycle import Actor, InvalidTransition, Machine, Role
 from config.core.log_in import gave_second_factor
 
-CREDENTIAL = "admin"  # history rows of transitions in the back office contain this credential
+CREDENTIAL = "admin"  # the credential in histories of back office transitions
 
 
 def actor_of(request: HttpRequest) -> Actor:
@@ -38,7 +38,7 @@ class ChangedMeanwhile(ApiError):
 
 
 class Transitions(OwnedRecords):
-    """Admin with transitions of single records. Apps use the subclass `config.backoffice.bases.ReviewAdmin`."""
+    """Admin with transitions of single records. Apps use the subclass `ReviewAdmin`."""
 
     machine: ClassVar[Machine]
     review_permission: ClassVar[str] = ""
@@ -46,11 +46,11 @@ class Transitions(OwnedRecords):
     transition_form: ClassVar[type[TransitionForm]] = TransitionForm
     transition_forms: ClassVar[Mapping[str, type[TransitionForm]]] = {}
     reason_required: ClassVar[frozenset[str]] = frozenset()
-    # These statuses end the work on a record, and so end its assignment.
+    # In these statuses, no work on the record remains, so its assignment is deleted.
     ends_work: ClassVar[frozenset[str]] = frozenset()
 
     def may_review(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Check whether the viewer may decide about the record. Otherwise the page has no buttons."""
+        """Check whether the viewer may decide about the record. Otherwise, the page has no buttons."""
         return may(request.user, self.review_permission)
 
     def make_transition(self, record: Any, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
@@ -67,11 +67,11 @@ class Transitions(OwnedRecords):
         ]
 
     def effects_for(self, request: HttpRequest, record: Any, to: str) -> list[str]:  # noqa: ARG002
-        """Return the consequences, with those that depend on the viewer."""
+        """Return the consequences, including those that depend on the viewer."""
         return self.consequences_of(record, to)
 
     def seen_state(self, record: Any) -> str:
-        """Return the state of a confirmation. If it differs at the POST, the status does not change."""
+        """Return the state for a confirmation. If the state differs at the POST, the status does not change."""
         return f"{record.status}:{record.moves}"
 
     def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  an app may name it by where it begins
@@ -119,7 +119,7 @@ class Transitions(OwnedRecords):
         }
 
     def bar_of(self, record: Any, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
-        """Return the toolbar's buttons, and the buttons of its menu, which are blocked or the owner's transitions."""
+        """Return the buttons of the toolbar and of its menu. The menu contains blocked and owners' transitions."""
         following = self.machine.moves_from(record.status)
         actions: list[Button] = []
         rare: list[Button] = []
@@ -144,13 +144,13 @@ class Transitions(OwnedRecords):
         return f"Changes the status to “{words(to)}”.{own}"
 
     def reference_of(self, record: Any) -> str:  # noqa: ARG002
-        """Return the beginning of a sentence about a record, without personal data."""
+        """Return the subject of a sentence about a record, without personal data."""
         return f"The {self.kind}"
 
     def refusal_in_words(self, record: Any, to: str, refusal: object) -> str:
-        """Return a refusal for reviewers, without the ids and the quoted statuses of the API's message.
+        """Return a refusal for reviewers, without the IDs and quoted statuses of the API's message.
 
-        If the status of the record rules out the transition, the text names the statuses that allow it.
+        If the record's status blocks the transition, the text contains the statuses that allow the transition.
         """
         if not refusal:
             return ""
@@ -212,7 +212,7 @@ class Transitions(OwnedRecords):
         return []
 
     def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:
-        """Return the form of a transition. It offers the reply templates of the viewer's side."""
+        """Return the form of a transition, with the reply templates of the viewer's organization."""
         sides = sides_of(request.user)
         form_class = self.transition_forms.get(to, self.transition_form)
         return form_class(data, to=to, reason_required=self.reason_required, sides=sides, **options)
@@ -223,18 +223,18 @@ class Transitions(OwnedRecords):
     def beside_form(self, record: Any, form: TransitionForm) -> dict[str, Any]:  # noqa: ARG002
         """Return the content of a confirmation page next to its form.
 
-        `figures` are values. `preview` is the button that recomputes the values. `next_label` is a second button, which
-        also opens the next record. `warning` is a sentence above the form.
+        `figures` are values, and the button `preview` computes them again. The second button `next_label` also opens
+        the next record. `warning` is a sentence above the form.
         """
         return {}
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:
         """Execute a transition, and return its outcome.
 
-        Raises ChangedMeanwhile if the record has changed since it was displayed, and ApiError.
+        Raises ChangedMeanwhile if the displayed record has changed, and ApiError.
         """
         with transaction.atomic():
-            # The lock ensures that the decision applies to the version that the viewer has seen.
+            # With the lock, the decision applies to the version that the viewer has seen.
             record = self.model._default_manager.select_for_update().get(pk=pk)
             if seen != self.seen_state(record):
                 raise ChangedMeanwhile
@@ -248,13 +248,13 @@ class Transitions(OwnedRecords):
         return f"{capfirst(self.kind)} {self.name_of(request, record)} is now {words(form.to)}."
 
     def end_work(self, record: Any) -> None:
-        """Delete the record's assignment if its status ends the work."""
+        """Delete the record's assignment if no work on the record remains."""
         if record.status in self.ends_work:
             Assignment.objects.filter(**named(record)).delete()
 
 
 def _newest_move(record: Any, to: str, refusal: ApiError) -> Iterator[str]:
-    """Yield a sentence about the newest status change if the record's status rules out the transition."""
+    """Yield a sentence about the newest status change if the record's status blocks the transition."""
     if not isinstance(refusal, InvalidTransition) or to in record.requestable():
         return
     move = record.history.select_related("principal").order_by("-position").first()

@@ -16,9 +16,9 @@ register.filter(consoles.needs_second_factor)
 
 @register.simple_tag
 def chosen_filters(cl: Any) -> list[dict[str, str]]:
-    """Return a list's active filters, each with its title, its value, and the query string without the filter.
+    """Return a list's active filters: title, value, and the query string without the filter.
 
-    A filter is inactive if its first choice, "All", is selected.
+    A filter with its first choice, "All", is inactive.
     """
     chosen = []
     for spec in cl.filter_specs:
