@@ -1,10 +1,10 @@
-"""The outermost middleware, which assigns the request id and records each request.
+"""The outermost middleware, which assigns the request ID and records each request.
 
-For each request, it writes a log line, counts the request for `/metrics`, and adds a line to the caller's request log
+It writes a log line, counts the request for `/metrics`, and adds a line to the caller's request log
 (`config.ops.request_log`).
 
-These records contain ids and the template of the path. They exclude the path itself, because paths and query strings
-can contain personal data and secrets.
+Records contain IDs and the template of the path. Paths and query strings are excluded, because they can contain
+personal data and secrets.
 """
 
 import logging
@@ -27,9 +27,9 @@ from config.ops.request_log import LOG
 
 logger = logging.getLogger(ACCESS_LOGGER)
 
-# This replaces the path of a request that matches no route, or that was rejected before the routing.
+# Requests without a route, or with an error before routing, have this template.
 UNMATCHED = "unmatched"
-# All other methods share one count, because a caller can send any word as a method.
+# Callers can send any method, so all other methods share one count.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER_METHOD = "OTHER"
 
@@ -63,7 +63,7 @@ class RequestIdMiddleware:
         response.headers["X-Request-Id"] = identifier
         response.headers.setdefault("Cache-Control", "no-store")
         if request.method == "HEAD" and isinstance(response, HttpResponse):
-            response.content = b""  # `Content-Length` already has its length
+            response.content = b""  # `Content-Length` was set before
         return response
 
     def _record(self, request: HttpRequest, response: HttpResponseBase | None, seconds: float) -> None:
@@ -92,7 +92,7 @@ class RequestIdMiddleware:
         caller, user_id = _caller_of(request)
         duration_ms = round(seconds * 1000, 3)
         text = f"{method} {route} {status} in {duration_ms:.1f} ms by {_who(caller, user_id)}"
-        # `logger.info` would search for the calling line, which takes as long as the rest of the middleware's work.
+        # `logger.info` would find the calling line, which takes as long as all other work of the middleware.
         line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
         line.__dict__.update(
             service=settings.SERVICE,
@@ -108,13 +108,13 @@ class RequestIdMiddleware:
 
 @cache
 def template_of(route: str) -> str:
-    """Return a route of the URLconf as a template: `/v1/applications/{application_id}`."""
+    """Return the template of a route: `/v1/applications/{application_id}`."""
     template = _ARGUMENT.sub(r"{\1}", _NAMED_GROUP.sub(r"{\1}", route))
     return "/" + _ANCHORS.sub("", template).lstrip("/")
 
 
 def _code_of(response: HttpResponseBase | None) -> str:
-    """Return the error's code, or "" without an error. The code of a stored response is parsed from its body."""
+    """Return the error's code, or "". A stored response contains its code only in the body."""
     code: str | None = getattr(response, "error_code", None)
     if code is None and isinstance(response, HttpResponse) and (found := _CODE.search(response.content)):
         code = found[1].decode()

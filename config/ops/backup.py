@@ -5,10 +5,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Data that a backup must include in addition to databases, guard file, and secrets (`Declarations.backup_parts`).
+    """Data of a backup, in addition to databases, guard file, and secrets (`Declarations.backup_parts`).
 
-    `describe` returns the current state of the data. `faults` returns a message for each file that is missing on this
-    machine.
+    `describe` returns the data's current state. `faults` returns a message for each file that this machine lacks.
     """
 
     describe: Callable[[], dict[str, Any]]

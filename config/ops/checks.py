@@ -3,8 +3,8 @@
 `manage.py doctor` runs the checks with the tag DOCTOR. Each server and worker runs the checks with the tag START when
 it starts.
 
-A check changes nothing. It returns an Error with the problem and the remedy, a Warning for a recommended change, or an
-Info with a finding. Apps register their own checks in `ready()`.
+A check changes nothing. It returns an Error with the problem and the remedy, a Warning with a recommendation, or an
+Info. Apps register their own checks in `ready()`.
 """
 
 import shutil
@@ -74,15 +74,15 @@ def check_disk_space(**_options: Any) -> list[checks.CheckMessage]:
 
 
 DOCTOR, START = "doctor", "start"
-CLOCK_SECONDS_MAX = 2.0  # a larger difference would affect leases and the time windows of signatures
+CLOCK_SECONDS_MAX = 2.0  # leases and time windows of signatures tolerate this difference
 
 Check = Callable[..., list[checks.CheckMessage]]
 
 
 def register(check: Check, *tags: str) -> None:
-    """Register a check with Django that is skipped if the command passes no databases.
+    """Register a check with Django, which runs only if a command selects databases.
 
-    `check --deploy --database default` runs the check. `migrate` and other commands that run Django's checks skip it.
+    `check --deploy --database default` runs the check. `migrate` and other commands skip it.
     """
 
     def run(*, databases: Sequence[str] | None = None, **_options: Any) -> list[checks.CheckMessage]:
@@ -93,7 +93,7 @@ def register(check: Check, *tags: str) -> None:
 
 
 def examine() -> list[dict[str, Any]]:
-    """Return `name`, `ok`, and `why` of every check with the tag DOCTOR. A check that can't run is an error."""
+    """Return `name`, `ok`, and `why` of every check with the tag DOCTOR. A check that can't run has failed."""
     return [{"name": check.__name__.removeprefix("check_"), **_outcome(check)} for check in _tagged(DOCTOR)]
 
 
@@ -120,7 +120,7 @@ def _outcome(check: Any) -> dict[str, Any]:
 def require_at_start() -> None:
     """Raise ImproperlyConfigured if a check with the tag START finds an error.
 
-    An unreachable database is not an error: the server starts, and reports the database at `/health`.
+    A server starts without a database, and reports this at `/health`.
     """
     for check in _tagged(START):
         try:
@@ -134,8 +134,7 @@ def require_at_start() -> None:
 def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Check that each database belongs to the ENVIRONMENT of this process.
 
-    A sandbox moves clocks and simulates decisions, and in development every caller may decide. So an environment must
-    not use or migrate another environment's database.
+    A sandbox moves clocks and simulates decisions, so it must not use another environment's database.
     """
     kinds = {alias: _kind_of(alias) for alias in databases}
     errors: list[checks.CheckMessage] = [
@@ -151,7 +150,7 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _kind_of(alias: str) -> str | None:
-    """Return the environment that is stored in a database, or None before the database's first migration."""
+    """Return the environment that a database stores, or None before its first migration."""
     if Installation._meta.db_table not in connections[alias].introspection.table_names():
         return None
     return Installation.objects.using(alias).values_list("kind", flat=True).first()
@@ -161,7 +160,7 @@ _UTF8 = "Create it with `createdb --encoding=UTF8 --locale=C.UTF-8 --template=te
 
 
 def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Check that each database has been migrated, because every request to an empty database would fail."""
+    """Check that each database has tables, because every request to an empty database would fail."""
     return [
         checks.Error(f"The database {alias!r} is empty: run `manage.py migrate --database {alias}` first.")
         for alias in databases
@@ -174,7 +173,7 @@ def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Check that each database stores every character, and ignores the case of letters in look-ups of users."""
+    """Check that each database stores every character, and looks up users without regard to case."""
     faults = []
     for alias in databases:
         encoding = _first_value("SELECT current_setting('server_encoding')", alias)
@@ -197,7 +196,7 @@ def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _first_value(statement: str, alias: str = "default") -> str | None:
-    """Return the first column of a query's first row; None without a row, or without PostgreSQL."""
+    """Return the first column of a query's first row, or None without a row or without PostgreSQL."""
     connection = connections[alias]
     if connection.vendor != "postgresql":
         return None
@@ -219,7 +218,7 @@ SELECT 'yes' FROM pg_class WHERE oid = to_regclass('credit_decisionanchor') AND 
 
 
 def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Check, for each database, whether the serving role could disable the triggers that protect append-only tables."""
+    """Check whether the role of the service could disable the triggers of append-only tables."""
     found = {alias: _power_of_role(alias) for alias in databases}
     texts = [f"the role in the database {alias!r} {power}" for alias, power in found.items() if power]
     return [checks.Warning(text) for text in texts] or [checks.Info("owns no table")]
@@ -273,7 +272,7 @@ def check_redis(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_production(**_options: Any) -> list[checks.CheckMessage]:
-    """Check for settings that are acceptable in development only."""
+    """Check for settings that are allowed only in development."""
     if not settings.PRODUCTION:
         return [checks.Info("development")]
     wrong = [*_wrong_for_both(), *(() if settings.SERVICE == "ledger" else _wrong_for_the_platform())]

@@ -19,11 +19,11 @@ from config.ops import checks
 
 logger = logging.getLogger("platform.worker")
 
-DAYS_MAX = 36_500  # a larger number is probably a typing error, and can exceed the range of dates
+DAYS_MAX = 36_500  # larger numbers are typing errors, and can exceed the range of dates
 
 
 def days(text: str) -> int:
-    """Parse a number of days from 0 to DAYS_MAX, as the `type` of a command's argument."""
+    """Parse a number of days from 0 to DAYS_MAX, for the `type` of a command's argument."""
     if not (text.isascii() and text.isdigit()) or int(text) > DAYS_MAX:
         raise ArgumentTypeError(f"{text!r} is not a number of days from 0 to {DAYS_MAX}")
     return int(text)
@@ -40,11 +40,11 @@ def stopping(stop: Callable[[], Any]) -> Iterator[None]:
 
 
 class JsonCommand(BaseCommand):
-    """An idempotent command that prints one JSON object on the last line with `--json`.
+    """An idempotent command. With `--json`, its last line is a JSON object.
 
-    A subclass adds its arguments in `arguments`, and implements `run`, which returns the output. A ValidationError in
-    `run` is displayed like a CommandError. If the output counts failed items under `fault_count`, the command prints
-    the output and the message `fault`, and exits with status 1.
+    A subclass adds its arguments in `arguments`, and implements `run`, which returns the output. A ValidationError is
+    displayed like a CommandError. If the output counts failed items under `fault_count`, the command also prints
+    `fault`, and exits with status 1.
     """
 
     fault, fault_count = "", "failed"
@@ -75,28 +75,27 @@ class JsonCommand(BaseCommand):
         raise NotImplementedError
 
     def note(self, line: str, *, fault: bool = False) -> None:
-        """Write a line to stderr, separate from the result. On a terminal, a `fault` is red."""
+        """Write a line to stderr. On a terminal, a `fault` is red."""
         self.stderr.write(line, None if fault else str)
 
 
 class WorkerCommand(JsonCommand):
-    """A command that processes due items: once with `--once`, otherwise in a loop until SIGTERM or SIGINT.
+    """A command that processes due items: once with `--once`, otherwise until SIGTERM or SIGINT.
 
-    A subclass implements `work`. After a signal, the command finishes the current items before it exits. If the
-    database is unavailable, the command waits. Any other error ends the process with a traceback, and the supervisor
-    restarts the process.
+    A subclass implements `work`. After a signal, the command finishes the current items. The command waits for an
+    unavailable database. After any other error, the process ends, and the supervisor restarts it.
     """
 
-    idle_seconds = 1.0  # the command waits this time after a run without due items
-    takes_a_part = False  # True if a call of `work` may leave due items for the next call
-    no_progress: frozenset[str] = frozenset()  # counts with these names are of unchanged items
+    idle_seconds = 1.0  # the pause after a run without due items
+    takes_a_part = False  # True if a call of `work` can leave due items for the next call
+    no_progress: frozenset[str] = frozenset()  # names of counts without progress
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="Process the due items, and exit.")
 
     def work(self, *, now: datetime) -> dict[str, int]:
-        """Process the items that are due at `now`; return counts by name. All counts are 0 if no item was due."""
+        """Process the items that are due at `now`. Return counts by name, which are all 0 if no item was due."""
         raise NotImplementedError
 
     def run(self, **options: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Fixed ids of the demo's records.
+"""Fixed IDs of the demo's records.
 
-The examples of the OpenAPI documents use these ids, so that the examples refer to existing records. Numeric ids are the
-ids of the first records in a new database. This module must be importable without Django.
+The examples of the OpenAPI documents contain these IDs, so that they refer to existing records. Numeric IDs are the
+first IDs in a new database. This module must not import Django.
 """
 
 from typing import Any
@@ -9,17 +9,17 @@ from uuid import UUID
 
 
 def _known(number: int) -> UUID:
-    """Return a UUIDv7 of June 2024, so that the demo's records precede all later records in lists."""
+    """Return a UUIDv7 of June 2024, so that all later records follow the demo's records in lists."""
     return UUID(f"01900000-0000-7000-8000-{number:012d}")
 
 
 def booked(number: int) -> UUID:
-    """Return the id of a demo application from the last 90 days. Numbers begin at 1."""
+    """Return the ID of a demo application from the last 90 days. The first number is 1."""
     return _known(1_000 + number)
 
 
 DEMO_USER = 1
-# A customer of the demo account, which is also a partner.
+# This is a customer of the demo account, which is also a partner.
 MANAGED_USER = 3
 
 # Applications, oldest first.
@@ -34,9 +34,9 @@ OFFER, PROVIDER = 1, 1001
 # The demo account's own lender.
 OWN_PROVIDER = 1003
 INVITATION = _known(130)
-# A counteroffer for the application under review. It waits for the demo account's response.
+# The counteroffer for the application under review waits for the demo account's response.
 COUNTEROFFER = _known(140)
-# The demo account's report of a wrong value in the scored application.
+# The demo account reports a wrong value in the scored application.
 CORRECTION = _known(150)
 SCORING_MODEL, CHAMPION, CHALLENGER = 1, 1, 2
 
@@ -45,7 +45,7 @@ CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE, CLA
 )
 NOTE_TO_APPROVE, NOTE_TO_REJECT, STAGED_CLAIM = (_known(300 + number) for number in range(1, 4))
 VERIFIED, OPEN_VERIFICATION = _known(401), _known(402)
-# The sandbox's item for the public token that the demo account exchanged.
+# The demo account exchanged a public token for this item in the sandbox.
 BANK_ITEM = "item-sandbox-b2966539a26d59c0501d31f3"
 KEY_TO_COLLECT, KEY_TO_ROTATE, KEY_TO_REVOKE = "demo00000001", "demo00000002", "demo00000003"
 EXPIRING_KEY = "demo00000004"  # a staff account
@@ -54,11 +54,11 @@ ACCOUNT_INVITATION = _known(403)
 CONSENT, EXPORT, MANAGED_EXPORT = _known(404), _known(405), _known(406)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
 SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
-# The request id of a line in the request log.
+# A line in the request log has this ID.
 REQUEST = _known(600)
 ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
 
-# `make run` anchors these reports in the ledger, so that the ledger can return a proof immediately.
+# `make run` anchors these reports, so that the ledger can return a proof immediately.
 REPORTS: list[dict[str, Any]] = [
     {"user_id": "demo", "report_type": "credit_report", "report_data": text}
     for text in ("What the demo's report says.", "What the demo's second report says.")

@@ -1,14 +1,13 @@
-"""Handling of a queue's items that fail, so that a failing item neither ends nor blocks the worker.
+"""Handling of a queue's items that fail, so that they neither end nor block the worker.
 
 A worker creates a `FailedItems` for its queue, and calls `review` before each batch. An exception of an item is stored
-as a `FailedItem`, and the item is retried with increasing waits.
+as a `FailedItem`, and the item is retried with increasing delays.
 
-An item can also kill the process (a crash, no memory), so each batch is marked in the database while it is processed.
-If the mark's lease ends before the batch is finished, the batch's items become suspects, which are processed one by
-one. If three processes died while they processed an item, the item becomes a dead letter. A dead letter waits until an
-operator retries it in the back office.
+An item can also kill the process, so a `WorkMark` row lists the items of a batch during its processing. If the lease of
+the mark ends, the items become suspects, which are processed one by one. After the deaths of three processes, an item
+becomes a dead letter. A dead letter waits until an operator retries it in the back office.
 
-A worker that processes one row after another needs only `process`:
+A worker that processes single rows needs only `process`:
 
     items = FailedItems("erasure", Erasure.objects.filter(status=DUE).order_by("id"), lease=timedelta(minutes=5))
     failed = items.process(erase, now=now)
@@ -37,11 +36,11 @@ Row = TypeVar("Row", bound=Model)
 
 KILLS_MAX = 3
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
-KILLED = "killed"  # the value in place of an exception's type if a process died
-# The maximum number of failed items that are loaded per kind. If more items fail, the cause is outside of the items.
+KILLED = "killed"  # replaces an exception's type if a process died
+# At most this number of failed items per kind is loaded. If more items fail, the items are not the cause.
 ROWS_MAX = 10_000
 KEEP = timedelta(days=30)
-STOP = object()  # an item's function returns STOP if all other items would also fail
+STOP = object()  # an item's function returns STOP if all further items would fail
 
 
 def _keys(rows: "QuerySet[Any]") -> "QuerySet[Any, Any]":
@@ -49,10 +48,10 @@ def _keys(rows: "QuerySet[Any]") -> "QuerySet[Any, Any]":
 
 
 class FailedItems(Generic[Row]):
-    """The failed items of one kind. `queue` selects the rows that wait for the worker, in order.
+    """The failed items of one kind. `queue` selects the waiting rows in order.
 
-    A batch must be finished before `lease` ends. After `failures_max` exceptions, an item becomes a dead letter. Omit
-    `failures_max` if the worker itself limits the number of attempts.
+    A batch must end before `lease` ends. After `failures_max` exceptions, an item becomes a dead letter. Omit
+    `failures_max` if the worker limits the attempts itself.
     """
 
     def __init__(self, kind: str, queue: "QuerySet[Row]", *, lease: timedelta, failures_max: int | None = None) -> None:
@@ -63,9 +62,9 @@ class FailedItems(Generic[Row]):
     def review(self, *, now: datetime) -> None:
         """Convert the marks of dead processes to suspects, and load the failed items.
 
-        Workers call this at the start and before every batch. A worker that calls it less often must call it between
-        the end of a mark's lease and the next claim of the rows. This deletes the failures of items that have left the
-        queue. Without marks and failures, it needs two statements.
+        Call this at the start and before every batch, or at least between the end of a mark's lease and the next claim
+        of its rows. The failures of items that left the queue are deleted. Without marks and failures, two statements
+        are sent.
         """
         self._reviewed_at, self._reviewed = now, time.monotonic()
         marks = WorkMark.objects.filter(ends_at__lte=now, kind=self.kind)
@@ -78,7 +77,7 @@ class FailedItems(Generic[Row]):
             self._forget(self._failed.keys() - {str(key) for key in queued})
 
     def takeable(self, *, now: datetime) -> "QuerySet[Row]":
-        """Return the queue without dead letters, suspects, and items whose retry is not due yet."""
+        """Return the queue without dead letters, suspects, and items that must still wait for a retry."""
         rows = self._failed.values()
         blocked = [row.key for row in rows if row.dead_at is not None or row.kills or row.retry_at > now]
         return self.queue.exclude(pk__in=blocked) if blocked else self.queue
@@ -86,18 +85,16 @@ class FailedItems(Generic[Row]):
     def suspects(self, *, now: datetime) -> list[str]:
         """Return the keys of the suspects whose retry is due.
 
-        Process the suspects one by one, each with a separate mark.
-
-        Items that were processed during the fewest deaths come first, so that they do not wait for the item that causes
-        the deaths.
+        Process the suspects one by one, each with a separate mark. The suspects with the fewest deaths come first, so
+        that they do not wait for the item that causes the deaths.
         """
         rows = [row for row in self._failed.values() if row.kills and row.dead_at is None and row.retry_at <= now]
         return [row.key for row in sorted(rows, key=lambda row: row.kills)]
 
     def begin(self, keys: Iterable[object]) -> WorkMark:
-        """Mark a batch whose processing begins now. This is one statement for any size."""
+        """Mark a batch whose processing begins now, with one statement."""
         in_hand: Any = [str(key) for key in keys]
-        # The lease begins now instead of at `review`, because other batches were processed in between.
+        # The lease begins now, because other batches were processed since `review`.
         began_at = self._reviewed_at + timedelta(seconds=time.monotonic() - self._reviewed)
         return WorkMark.objects.create(kind=self.kind, keys=in_hand, ends_at=began_at + self._lease)
 
@@ -108,7 +105,7 @@ class FailedItems(Generic[Row]):
 
     @contextmanager
     def mark(self, keys: Iterable[object]) -> Iterator[None]:
-        """Mark a batch while the block processes it. This needs two statements for any size."""
+        """Mark a batch while the block processes it, with two statements."""
         mark = self.begin(keys)
         try:
             yield
@@ -133,7 +130,7 @@ class FailedItems(Generic[Row]):
             self.succeed([key])
 
     def fail(self, key: object, error: Exception, *, now: datetime) -> str:
-        """Store an exception as an item's failure; return its type's name."""
+        """Store an exception as an item's failure. Return the name of its type."""
         name = contain(error, self.kind, key)
         times = {"first_failed_at": now, "last_failed_at": now, "retry_at": now}
         with transaction.atomic():
@@ -149,7 +146,7 @@ class FailedItems(Generic[Row]):
         return name
 
     def succeed(self, keys: Iterable[object]) -> None:
-        """Delete the failures of items that succeeded. If none had failed, this needs no statement."""
+        """Delete the failures of items that succeeded. Without failures, no statement is sent."""
         self._forget(self._failed.keys() & {str(key) for key in keys})
 
     def process(
@@ -160,11 +157,10 @@ class FailedItems(Generic[Row]):
         choose: "Callable[[QuerySet[Row]], Iterable[Any]]" = _keys,
         batch: int = 1,
     ) -> int:
-        """Call `review`, then `do` for each processable row and each suspect; return the number of failures.
+        """Call `review`, then `do` for each processable row and each suspect. Return the number of failures.
 
-        `choose` accepts the processable keys, and returns the keys to process now, by default all. `batch` keys share
-        a mark. `do` manages its own transaction. A row that has left the queue is skipped. If `do` returns STOP, the
-        remaining rows wait for the next call.
+        `choose` selects the keys to process now. `batch` keys share a mark. `do` manages its own transaction. Rows that
+        left the queue are skipped. If `do` returns STOP, the remaining rows wait for the next call.
         """
         self.review(now=now)
         keys, failed = iter(choose(self.takeable(now=now))), 0
@@ -199,7 +195,7 @@ class FailedItems(Generic[Row]):
 
 
 def failures_at(now: datetime) -> int:
-    """Return the number of items that failed in the run of a command that began at `now`."""
+    """Return the number of items that have failed since a command began at `now`."""
     return FailedItem.objects.filter(last_failed_at=now).count()
 
 

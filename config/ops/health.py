@@ -1,4 +1,4 @@
-"""The health check of the service. It responds within 2 s in every state of the database."""
+"""The health check of the service, which responds within 2 s in every state of the database."""
 
 import logging
 import sqlite3
@@ -33,8 +33,8 @@ _migrated_at: dict[str, float] = {}
 class Checkup(Generic[T]):
     """Runs a database check, and shares its result with concurrent callers.
 
-    The check runs in a separate thread, whose connections are closed after each result. So a hanging database occupies
-    one thread and one connection for any number of callers.
+    The check runs in one thread, whose connections are closed after each result. So a hanging database blocks only one
+    thread and one connection.
     """
 
     def __init__(self, question: Callable[[], T]) -> None:
@@ -46,12 +46,12 @@ class Checkup(Generic[T]):
     def ask(self, *, seconds: float) -> T:
         """Return the check's result. Raises the check's exceptions, and TimeoutError after `seconds`.
 
-        The time is measured from the start of the check, which may have begun for an earlier caller.
+        The time begins with the check, which an earlier caller may have started.
         """
         with self._lock:
             if self._answer is None or self._answer.done():
                 self._answer, self._began = Future(), time.monotonic()
-                # The thread is a daemon, so that a hanging database does not prevent the exit of the process.
+                # A daemon thread does not prevent the exit of the process if the database hangs.
                 threading.Thread(target=self._run, args=(self._answer,), name="checkup", daemon=True).start()
             answer, left = self._answer, self._began + seconds - time.monotonic()
         return answer.result(timeout=max(0.0, left))
@@ -68,7 +68,7 @@ class Checkup(Generic[T]):
 
 
 def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
-    """Return the result of a checkup. If the database does not respond in time, log a warning and return None."""
+    """Return the result of a checkup. If the database does not respond in time, log a warning, and return None."""
     try:
         return checkup.ask(seconds=seconds)
     except (DatabaseError, InterfaceError) as error:
@@ -84,7 +84,7 @@ class Vitals(NamedTuple):
 
 
 def examine(alias: str) -> Vitals:
-    """Check a database. This may hang, so run it in a `Checkup`. Raises DatabaseError or InterfaceError."""
+    """Check a database. A `Checkup` must run this function, which may hang. Raises DatabaseError or InterfaceError."""
     connection = connections[alias]
     is_writable = _takes_writes(connection)
     if time.monotonic() - _migrated_at.get(alias, float("-inf")) > _MIGRATIONS_TRUSTED_SECONDS:
@@ -96,7 +96,7 @@ def examine(alias: str) -> Vitals:
 
 
 def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
-    """Check whether the database accepts writes. A standby and a read-only database or file do not."""
+    """Check whether the database accepts writes. Standbys and read-only databases do not."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SHOW transaction_read_only")
@@ -106,7 +106,7 @@ def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
             cursor.execute("BEGIN IMMEDIATE")
             cursor.execute("ROLLBACK")
         except OperationalError as error:
-            # Another process holds the lock, so the database accepts writes.
+            # The database accepts writes, because another process holds the lock.
             code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
             return bool(code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
     return True

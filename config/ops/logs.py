@@ -1,7 +1,7 @@
-"""Handlers and formatters of log lines, which exclude personal data.
+"""Handlers and formatters of log lines without personal data.
 
-If the log fails (a full disk, a closed or stuck pipe), lines are lost, but no request fails. In production, lines
-exclude the text of an exception, because a database quotes the rejected row, and a parser quotes the invalid document.
+A full disk, or a closed or stuck pipe, loses lines, but no request fails. In production, lines exclude exception
+messages, because these can quote rows and documents.
 """
 
 import logging
@@ -18,20 +18,20 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 from config.core.audit import AUDIT_LOGGER
 from config.ops.request_counts import counts_of_process
 
-ACCESS_LOGGER = "platform.access"  # `config.ops.access_log` writes a line per request to this logger
-_PIECE_BYTES = 4096  # a ready pipe accepts this number of bytes without waiting (PIPE_BUF)
-# The text of these exceptions is about code, and quotes no data of callers or rows.
-_SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
+ACCESS_LOGGER = "platform.access"  # `config.ops.access_log` writes a line per request
+_PIECE_BYTES = 4096  # a ready pipe accepts this number of bytes without blocking (PIPE_BUF)
+# The messages of these exceptions describe code, and quote no data.
+_ABOUT_CODE = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
 _Exception = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 class StandardError(logging.Handler):
-    """Writes each line to standard error immediately, or drops the line. It never raises or waits."""
+    """Writes each line to standard error immediately, or drops the line. Never raises or blocks."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             stream = sys.stderr
-            # The file descriptor of a closed stream may now belong to a database file or a socket.
+            # A closed stream's file descriptor may now belong to a database file or a socket.
             if stream is not None and not stream.closed:
                 _write(stream.fileno(), f"{self.format(record)}\n".encode(errors="backslashreplace"))
         except Exception:  # noqa: BLE001  whatever is wrong with a log line, the request goes on
@@ -56,7 +56,7 @@ def _write(descriptor: int, line: bytes) -> None:
 
 
 class ReadableLines(logging.Formatter):
-    """Formats lines for a terminal in development. Lines of requests and of the audit stream are short."""
+    """Formats short lines for a terminal in development."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s")
@@ -78,7 +78,7 @@ class JsonLines(OrjsonFormatter):
         )
 
     def formatException(self, ei: _Exception) -> Any:  # noqa: N802  the library's name
-        """Format a traceback without the messages of exceptions, which may contain personal data."""
+        """Format a traceback without exception messages, which may contain personal data."""
         return "".join(_discreet_lines(ei[1])) if ei[1] is not None else ""
 
 
@@ -91,13 +91,13 @@ def _discreet_lines(error: BaseException) -> list[str]:
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
     for linked in reversed(chain):
         lines += traceback.format_tb(linked.__traceback__)
-        lines.append(f"{type(linked).__module__}.{type(linked).__qualname__}{_discreet_text(linked)}\n")
+        lines.append(f"{type(linked).__module__}.{type(linked).__qualname__}{_text_without_data(linked)}\n")
     return lines
 
 
-def _discreet_text(error: BaseException) -> str:
-    """Return the text of an exception about code, or the code and the constraint of a database error."""
-    if isinstance(error, _SPEAKING):
+def _text_without_data(error: BaseException) -> str:
+    """Return the message of an exception about code, or the code and the constraint of a database error."""
+    if isinstance(error, _ABOUT_CODE):
         return f": {error}"
     said = getattr(error, "diag", None)
     named = [getattr(said, name, None) for name in ("sqlstate", "table_name", "constraint_name")]

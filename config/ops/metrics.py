@@ -23,7 +23,7 @@ from config.ops.readings import Reading, measures
 
 logger = logging.getLogger("platform.metrics")
 
-# The time limit of the database queries, so that a scrape gets its response within 2 s even if a database hangs.
+# A scrape must get its response within 2 s, even if a database hangs.
 READ_SECONDS = 1.5
 
 
@@ -66,7 +66,7 @@ def _read(alias: str) -> list[Reading]:
     # On SQLite, a transaction would block writers, and statements have no time limit.
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
-        # The scrape does not wait for slower statements, so the database should end them.
+        # The scrape does not wait longer, so the database should end slower statements.
         cursor.execute(f"SET LOCAL statement_timeout = {int(READ_SECONDS * 1000)}" if is_postgresql else "SELECT 1")
         readings: list[Reading] = []
         for where, measure in measures():

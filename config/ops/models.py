@@ -10,9 +10,9 @@ KINDS = ("development", "sandbox", "production")
 
 
 class Installation(models.Model):
-    """The environment of this database. The table has one row, which the first migration writes from `ENVIRONMENT`.
+    """The environment of this database. The first migration writes the only row from `ENVIRONMENT`.
 
-    `kind` never changes. `rotate_encryption_key` moves `encryption` forward. The database rejects a move backward.
+    `kind` never changes. `rotate_encryption_key` moves `encryption` forward, and the database rejects a move backward.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
@@ -34,10 +34,10 @@ class Installation(models.Model):
 
 
 class RequestLine(models.Model):
-    """A line of the caller's request log, stored for 7 days: ids, a template of the path, and numbers.
+    """A line of the caller's request log, stored for 7 days: IDs, a template of the path, and numbers.
 
-    `account_id` is not a foreign key. Lines are inserted in batches after about 1 s, and a deleted account must not
-    make a batch fail. Ids increase with time, so that the primary key supports reading and pruning.
+    `account_id` is not a foreign key, so that a deleted account can't make an INSERT of a batch fail. IDs increase with
+    time, so the primary key supports reading and pruning.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -63,7 +63,7 @@ class RequestLine(models.Model):
     at = models.DateTimeField(help_text="When the API responded (UTC).")
 
     class Meta:
-        default_permissions = ()  # only the account itself can view its lines
+        default_permissions = ()  # only the account can view its lines
         indexes = [models.Index(fields=["account_id", "-id"], name="ops_requestline_account")]
 
     @property
@@ -79,7 +79,7 @@ class RequestLine(models.Model):
 
 
 class WorkMark(models.Model):
-    """A mark for the items that a process is processing. If `ends_at` has passed, the process died."""
+    """The items that a process is processing. If `ends_at` has passed, the process died."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField(max_length=32)
@@ -94,9 +94,9 @@ class WorkMark(models.Model):
 
 
 class FailedItem(models.Model):
-    """A worker's item that raised an exception, or that a process was processing when it died.
+    """A worker's item that raised an exception, or whose process died.
 
-    The exception's type is stored. Its message is not stored, because it may quote personal data.
+    Only the exception's type is stored, because the message may contain personal data.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -1,4 +1,4 @@
-"""Middleware that runs only for pages (sessions, visitors, messages), because API operations do not need it."""
+"""Middleware for pages only (sessions, visitors, messages). API operations skip it."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ def _first_response(hook: str, chain: Sequence[Any], request: HttpRequest, *argu
     return None
 
 
-SESSION_SECONDS_MAX = 12 * 3600  # the maximum for a session in use; SESSION_COOKIE_AGE ends an idle session
+SESSION_SECONDS_MAX = 12 * 3600  # the maximum age of a session in use; SESSION_COOKIE_AGE ends an idle session
 _BEGAN = "began"
 
 
@@ -64,7 +64,7 @@ def _note_begin(*, request: HttpRequest, **_signal: Any) -> None:
 
 
 class VisitorMiddleware(AuthenticationMiddleware):
-    """Ends a session after SESSION_SECONDS_MAX, even if it is in use, and sets the visitor's id for the access log.
+    """Ends sessions after SESSION_SECONDS_MAX, and sets the visitor's ID for the access log.
 
     The visitor is loaded when a page first uses `request.user`.
     """

@@ -1,6 +1,6 @@
-"""Deletion of expired data in batches of limited size.
+"""Deletion of expired data in batches.
 
-The app that owns a table declares its expired rows (`Declarations.prune_rules`). A table without a rule is not pruned.
+The app that owns a table declares its expired rows (`Declarations.prune_rules`). Tables without a rule are not pruned.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from config.ops.models import FailedItem, RequestLine, WorkMark
 from config.ops.request_log import KEPT_DAYS, first_id_at
 
 _LEASE = timedelta(minutes=1)
-BATCH = 2_000  # the number of rows per statement; a small number shortens locks
+BATCH = 2_000  # rows per statement; a small number shortens locks
 
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
 Task = Callable[..., dict[str, int]]
@@ -28,7 +28,7 @@ Task = Callable[..., dict[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The expired rows of a table. `rows(now)` selects the rows. `name` is the label of their count."""
+    """The expired rows of a table, which `rows(now)` selects. `name` is the label of their count."""
 
     model: type[models.Model]
     name: str
@@ -36,10 +36,9 @@ class Rule:
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]", *, fail: Callable[[Any, Exception], Any]) -> int:
-    """Delete rows; return the number of deleted rows.
+    """Delete rows. Return the number of deleted rows.
 
-    If a batch can't be deleted, its rows are deleted one by one, and `fail` is called for each row that can't be
-    deleted.
+    If a batch fails, its rows are deleted one by one, and `fail` is called for each row that can't be deleted.
     """
     total, left = 0, list[Any]()
     while chosen := list((rows.exclude(pk__in=left) if left else rows).values_list("pk", flat=True)[:BATCH]):
@@ -63,9 +62,9 @@ def _delete(model: type[models.Model], keys: list[Any]) -> int:
 
 
 def prune(*, now: datetime) -> dict[str, int]:
-    """Delete the rows that the rules select, and run every task; return the counts by name.
+    """Delete the rows that the rules select, and run every task. Return the counts by name.
 
-    If a row, rule, or task raises an error, the error is stored as a failed item, and the remaining work continues.
+    An error of a row, rule, or task is stored as a failed item, and the remaining work continues.
     """
     counts: dict[str, int] = {}
     items = _failed_items()
@@ -76,13 +75,13 @@ def prune(*, now: datetime) -> dict[str, int]:
         except Exception as error:  # noqa: BLE001  one rule stops no other
             fail("", error)
     counts |= run_tasks(now=now)
-    # These items failed in an earlier run, and did not fail in this run.
+    # These items failed in an earlier run, but not in this run.
     FailedItem.objects.filter(kind=items.kind, last_failed_at__lt=now).delete()
     return counts
 
 
 def run_tasks(*, now: datetime) -> dict[str, int]:
-    """Run every task, but no rule; return the counts by name. A failed task does not stop the other tasks."""
+    """Run every task without rules. Return the counts by name. A failed task does not stop the other tasks."""
     counts: dict[str, int] = {}
     for task in declared("prune_tasks"):
         try:
@@ -100,7 +99,7 @@ def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: E
     items.fail(f"{name} {pk}".strip()[:64], error, now=now)
 
 
-# The rules for tables of `config.api`, `failed_items`, and `request_log`, which this module imports.
+# This module imports `config.api`, `failed_items`, and `request_log`, so their rules are here.
 RULES = (
     Rule(
         IdempotencyRecord,

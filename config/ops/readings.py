@@ -1,7 +1,7 @@
-"""The numbers of an app for `/metrics` (`Declarations.readings`), which every scrape reads from the app's database.
+"""The numbers of an app for `/metrics` (`Declarations.readings`).
 
-`measure(using=…, now=…)` yields readings from the database `using`. Each reading is a statement that uses an index and
-counts at most COUNT_MAX + 1 rows.
+Each scrape calls `measure(using=…, now=…)`, which yields readings from the database `using`. Each reading is a
+statement that uses an index, and counts at most COUNT_MAX + 1 rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,11 +12,11 @@ from django.db import models, router
 
 from config.core.registration import declared
 
-COUNT_MAX = 10_000  # the reading of a longer queue is this number plus one
+COUNT_MAX = 10_000  # a longer queue has this number plus one as its reading
 
 
 class Reading(NamedTuple):
-    """One number for `/metrics`. A name begins with `platform_` and ends with the unit.
+    """One number for `/metrics`. Its name begins with `platform_` and ends with the unit.
 
     Consecutive readings with the same name have different labels.
     """
@@ -39,8 +39,8 @@ def read_queue(
 ) -> tuple[Reading, Reading]:
     """Return two readings of a queue: its length, and the age in seconds of its oldest row (0 if empty).
 
-    The age is measured from the column or expression `since`. Only the first COUNT_MAX + 1 rows are read, so an index
-    should support the order of the rows.
+    The age begins at the column or expression `since`. Only the first COUNT_MAX + 1 rows are read, so an index should
+    support their order.
     """
     waiting = models.F(since) if isinstance(since, str) else since
     first = rows.values(waiting=waiting)[: COUNT_MAX + 1]

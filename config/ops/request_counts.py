@@ -1,7 +1,7 @@
-"""Counts of requests in several worker processes, with prometheus-client's multi-process mode.
+"""Counts of requests across worker processes, in prometheus-client's multi-process mode.
 
-Each server (a gunicorn master with its workers) has a folder in `VAR_DIR/metrics`, whose name is the process id.
-`manage.py serve_metrics` returns the sums over the folders of all running servers.
+Each server (a gunicorn master with its workers) has a folder in `VAR_DIR/metrics`, whose name is the process ID.
+`manage.py serve_metrics` adds up the folders of all running servers.
 """
 
 import errno
@@ -18,9 +18,9 @@ from django.conf import settings
 from config import env as environment
 
 BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_FILE_BYTES = 1 << 20  # the initial size of a file, which is sufficient for 350 routes
-_FREE_BYTES_MIN = 8 << 20  # the required free space: each process has three files of _FILE_BYTES
-_KINDS = ("counter", "histogram", "gauge_livesum")  # the library's file names contain the kinds of the metrics below
+_FILE_BYTES = 1 << 20  # sufficient for 350 routes
+_FREE_BYTES_MIN = 8 << 20  # each process has three files of _FILE_BYTES
+_KINDS = ("counter", "histogram", "gauge_livesum")  # the library's file names contain these kinds
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -50,17 +50,17 @@ class RequestCounts:
         ).labels(settings.SERVICE)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one request with a response. `route` is a template of the URLconf, never a path."""
+        """Count one response. `route` is a template of the URLconf, never a path."""
         self._requests.labels(settings.SERVICE, method, route, status).inc()
         self._seconds.labels(settings.SERVICE, method, route).observe(seconds)
 
 
 @cache
 def counts_of_process() -> RequestCounts | None:
-    """Return this process's counters. If counting is disabled, return None without loading the library.
+    """Return this process's counters, or None if counting is disabled.
 
-    If the disk has no space for a page of a mapped file, a write to the page kills the process. So this allocates all
-    pages at the start, and a process that starts on a full disk does not count requests.
+    On a full disk, a write to a mapped file would kill the process. So all pages are allocated at the start, and a
+    process that starts on a full disk does not count.
     """
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
@@ -86,7 +86,7 @@ def _allocate(folder: Path) -> None:
 def open_folder() -> None:
     """Create this server's folder unless METRICS=0, and delete the folders of ended servers.
 
-    The master process of gunicorn calls this function. If the folder can't be created, the service runs without counts.
+    The master process of gunicorn calls this function. Without a folder, the service runs without counts.
     """
     if not environment.flag("METRICS", default=True):
         return
@@ -116,5 +116,5 @@ def _live_folders(parent: Path) -> Iterator[Path]:
         except (ProcessLookupError, ValueError):
             continue
         except PermissionError:
-            pass  # the process runs as another user
+            pass  # the process belongs to another user
         yield folder

@@ -1,9 +1,8 @@
-"""The request log of each account for the last 7 days, for `GET /v1/requests` and the developers' page.
+"""The request log of each account for the last 7 days.
 
-A line contains ids, the template of the path, a status, an error code, and the names of invalid fields. It contains no
-path, query, header, or value. A request only adds its line to a queue. A thread of the process writes the queued lines
-once per second, when a batch is full, and when the process ends. If the queue is full, lines are dropped and counted. A
-request does not wait for the log, and does not fail because of the log.
+A line contains IDs, the template of the path, a status, an error code, and the names of invalid fields, but no path,
+query, header, or value. A request only adds its line to a queue, so it does not wait for the log. A thread writes the
+lines once per second, when a batch is full, and at exit. If the queue is full, lines are dropped and counted.
 """
 
 import atexit
@@ -36,9 +35,9 @@ WAITING_MAX = 20_000  # the maximum length of a process's queue
 BATCH = 500
 FLUSH_SECONDS = 1.0  # with 0, only `flush` writes lines
 
-Line = dict[str, Any]  # the columns of a queued line without the id; `at` is in seconds since 1970
+Line = dict[str, Any]  # the columns of a line without its ID; `at` is in seconds since 1970
 
-# This statement runs in a separate transaction, which does not wait for the disk or a standby.
+# The separate transaction does not wait for the disk or a standby.
 _INSERT = f"""
 WITH unawaited AS MATERIALIZED (SELECT {UNAWAITED})
 INSERT INTO ops_requestline
@@ -59,7 +58,7 @@ class RequestLog:
         os.register_at_fork(after_in_child=self.reset)
 
     def reset(self) -> None:
-        """Reset the queue, the thread, and the locks, which a forked process must not share."""
+        """Reset the queue, the thread, and the locks after a fork."""
         self._waiting: deque[Line] = deque()
         self._some, self._full = threading.Event(), threading.Event()
         self._starting, self._writing = threading.Lock(), threading.Lock()
@@ -87,7 +86,7 @@ class RequestLog:
                     atexit.register(self.flush)
 
     def flush(self) -> None:
-        """Write the queued lines. If the database is unavailable, they stay queued, up to the limit of the queue."""
+        """Write the queued lines. If the database is unavailable, the lines stay in the queue."""
         with self._writing:
             self._some.clear()
             self._full.clear()
@@ -117,7 +116,7 @@ class RequestLog:
         while True:
             self._some.wait()
             self._full.wait(FLUSH_SECONDS)
-            close_old_connections()  # closes a broken connection, like Django before each request
+            close_old_connections()  # closes broken connections
             self.flush()
 
 
@@ -127,7 +126,7 @@ LOG = RequestLog()
 def _write(lines: Iterable[Line]) -> None:
     rows: list[dict[str, Any]] = [{"id": _id_at(line["at"]), **line} for line in lines]
     if connection.vendor == "postgresql":
-        # One JSON string takes 1/8 of the CPU time of `bulk_create`, which sends 5,000 parameters.
+        # One JSON string needs 1/8 of the CPU time of `bulk_create` with 5,000 parameters.
         with connection.cursor() as cursor:
             cursor.execute(_INSERT, [orjson.dumps(rows).decode()])
     else:
@@ -141,7 +140,7 @@ def _id_at(seconds: float) -> UUID:
 
 
 def first_id_at(moment: datetime) -> UUID:
-    """Return the smallest UUIDv7 of a time. Rows with smaller ids were created earlier."""
+    """Return the smallest UUIDv7 of a time. All smaller IDs are earlier."""
     return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
@@ -154,7 +153,7 @@ def lines_of(account_id: int, *, now: datetime) -> "models.QuerySet[RequestLine]
 
 
 def groups_of(account_id: int, *, now: datetime) -> list[dict[str, Any]]:
-    """Count an account's newest GROUPED_MAX lines by route and outcome, with the most frequent first."""
+    """Count an account's newest GROUPED_MAX lines by route and outcome, most frequent first."""
     newest = lines_of(account_id, now=now).values("id")[:GROUPED_MAX]
     named = RequestLine.objects.filter(id__in=newest).values("method", "route", "status", "code")
     grouped = named.annotate(number=Count("id"), last=Max("at")).order_by("-number", "route", "method", "status")

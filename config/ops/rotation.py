@@ -1,4 +1,4 @@
-"""Rotation of the encryption key: encrypt all stored values again with the first key, bound to their place.
+"""Rotation of the encryption key: encrypt all stored values again with the first key, each for its place.
 
 Servers can run during a rotation. The first rotation moves the mode from `unbound` to `binding` and then to `bound`
 (`config.core.encryption`):
@@ -8,7 +8,7 @@ Servers can run during a rotation. The first rotation moves the mode from `unbou
 3. Every stored value is bound.
 4. The mode becomes `bound`: every process rejects unbound values.
 
-You can kill the rotation at any time and run it again. It skips values that are bound with the first key.
+An interrupted rotation can be run again. It skips values that are bound with the first key.
 """
 
 import time
@@ -51,7 +51,7 @@ _LOOK_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Column:
-    """The encrypted values of one column. An app's `encrypted` declares its columns without an EncryptedTextField."""
+    """The encrypted values of one column. An app's `encrypted` declares columns without an EncryptedTextField."""
 
     kind: str
     rows: models.QuerySet[Any]  # must load the columns that the functions read
@@ -63,20 +63,20 @@ class Column:
 
 @dataclass
 class Rotated:
-    rows: int = 0  # the number of values that the first key now decrypts
-    written: int = 0  # the number of values that this rotation wrote
+    rows: int = 0  # values that the first key now decrypts
+    written: int = 0  # values that this rotation wrote
     unreadable: list[UnreadableSecret] = field(default_factory=list)
 
 
 def rotate() -> Rotated:
-    """Encrypt every stored value with the first key, bound to its place."""
+    """Encrypt every stored value with the first key for its place."""
     if mode.read() != BOUND:
         _set_mode(BINDING)
         _settle()
     rotated = Rotated()
     for column in columns():
         _rotate_column(column, rotated)
-    # All sessions are encrypted again, because the mode `bound` would end an unbound session.
+    # The mode `bound` would end sessions that are not encrypted again.
     store = SessionStore()
     for key in Session.objects.values_list("pk", flat=True).iterator(chunk_size=BATCH_ROWS):
         with transaction.atomic():
@@ -92,7 +92,7 @@ def rotate() -> Rotated:
 
 
 def discard(lost: Sequence[UnreadableSecret]) -> list[UnreadableSecret]:
-    """Empty the values that no key decrypts, in columns that can be empty. Return the other values."""
+    """Delete the values that no key decrypts, in columns that can be empty. Return the other values."""
     places = {kind_of(model, name): (model, name.attname) for model, name in encrypted_fields() if name.null}
     remaining = []
     for value in lost:
@@ -139,7 +139,7 @@ def _write_answer(record: IdempotencyRecord, content: bytes) -> None:
     record.save(update_fields=["body"])
 
 
-# Responses under an Idempotency-Key are encrypted if they contain secrets or personal data.
+# Responses under an Idempotency-Key with secrets or personal data are encrypted.
 ANSWERS = Column(
     kind="a response under an Idempotency-Key",
     rows=IdempotencyRecord.objects.only("owner_id", "key", "body"),
@@ -153,7 +153,7 @@ ANSWERS = Column(
 
 
 def _rotate_column(column: Column, rotated: Rotated) -> None:
-    """Rotate the values in batches of locked rows, so that a server's write is not overwritten."""
+    """Rotate the values in batches of locked rows, so that no write of a server is lost."""
     rows = batch = column.rows.order_by("pk")
     while True:
         with transaction.atomic():
@@ -185,7 +185,7 @@ def _set_mode(word: str) -> None:
 
 
 def _settle() -> None:
-    """Wait until every process has read the new mode, and until all earlier statements have ended."""
+    """Wait until every process has loaded the new mode, and until all earlier statements have ended."""
     connection = connections[router.db_for_write(Installation)]
     time.sleep(SETTLE_SECONDS)
     if connection.vendor == "postgresql":
@@ -196,7 +196,7 @@ def _settle() -> None:
 
 
 def _wait_for_writers(connection: BaseDatabaseWrapper, tables: Sequence[str] | set[str]) -> None:
-    """Wait for the transactions that currently write to these tables, without blocking requests."""
+    """Wait for current transactions that write to these tables, without blocking requests."""
     waiting: set[str] | None = None
     while waiting is None or waiting:
         with connection.cursor() as cursor:
@@ -213,19 +213,19 @@ def _wait_for_writers(connection: BaseDatabaseWrapper, tables: Sequence[str] | s
 
 
 def check_encryption_keys(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that the keys decrypt the last row of each encrypted column, in the order of primary keys."""
+    """Check that the keys decrypt the last row of each encrypted column."""
     opened, closed = _open_the_last()
     return [_not_opened(closed)] if closed else [checks.Info(f"decrypted {opened} stored values")]
 
 
 def check_keys_open_anything(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that the keys decrypt at least one value, so that a damaged value does not prevent the start."""
+    """Check that the keys decrypt at least one value, so that one damaged value does not prevent the start."""
     opened, closed = _open_the_last()
     return [_not_opened(closed)] if closed and not opened else []
 
 
 def check_encryption_mode(**_options: Any) -> list[checks.CheckMessage]:
-    """Report whether encrypted values are bound to their rows, and the number of unbound values."""
+    """Report whether encrypted values are bound to their rows, and count the unbound values."""
     word, unbound = mode.read(), count_unbound()
     text = f"mode {word}, {unbound} stored values are not bound to their rows"
     if word != BOUND:
@@ -259,7 +259,7 @@ def _not_opened(kinds: list[str]) -> checks.Error:
     return checks.Error(text)
 
 
-if settings.SERVICE == "platform":  # the ledger has no encrypted column
+if settings.SERVICE == "platform":  # the ledger has no encrypted columns
     register(check_encryption_keys, DOCTOR)
     register(check_encryption_mode, DOCTOR)
     register(check_keys_open_anything, START)

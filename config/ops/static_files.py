@@ -1,4 +1,4 @@
-"""The storage of static files, which `collectstatic` writes to `VAR_DIR`, and the check that the files exist."""
+"""The storage of static files, and the check that these files exist. `collectstatic` writes the files to `VAR_DIR`."""
 
 from datetime import datetime
 from typing import Any
@@ -12,19 +12,19 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class CollectedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # whitenoise has no types
-    """The storage in production, with which `collectstatic` replaces every file."""
+    """The storage in production. `collectstatic` replaces every file."""
 
     def get_modified_time(self, name: str) -> datetime:
         """Raise NotImplementedError, so that `collectstatic` doesn't compare times.
 
-        A file of a release has the time of its commit. If the previous version was installed after that commit, the
-        previous version's file is newer, and `collectstatic` would not replace it.
+        A file has the time of its commit. Installed files can be newer, and `collectstatic` would then not replace
+        them.
         """
         raise NotImplementedError
 
 
 def check_static_files(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that each static file of this service is collected, because pages return 500 without them."""
+    """Check that each static file of this service is collected. Pages return 500 without their files."""
     storage: Any = staticfiles_storage
     if not isinstance(storage, ManifestFilesMixin):
         return [checks.Info("served from the packages")]

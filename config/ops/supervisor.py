@@ -1,9 +1,9 @@
 """Run both services and the workers with one command in development: `python -m config.ops.supervisor`.
 
-It migrates, starts both services, creates demo data once, starts the workers, anchors two reports, and prints the first
-steps for the user. With `--docs`, it then builds outdated documentation in the background. Each process has a separate
-session, and all processes end within 10 s after SIGINT or SIGTERM. The supervisor restarts a process that ends by
-itself. In production, each of these processes is a separate service of the machine.
+The supervisor migrates, starts both services, creates demo data once, starts the workers, anchors two reports, and
+prints the first steps. With `--docs`, it builds outdated documentation in the background. It restarts processes that
+end by themselves. Each process has a separate session, and all processes end within 10 s after SIGINT or SIGTERM. In
+production, each of these processes is a separate service of the machine.
 """
 
 import contextlib
@@ -20,8 +20,7 @@ from pathlib import Path
 from config.env import var_dir
 from config.ops import demo_ids
 
-# These settings limit the memory of every process: glibc uses one heap instead of one per thread, and returns freed
-# large blocks to the system.
+# These settings limit memory: glibc uses one heap for all threads, and returns freed large blocks to the system.
 STEADY_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "262144"}
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 40.0
@@ -40,25 +39,25 @@ WORKERS = (
     "process_privacy",
     "serve_metrics",
 )
-# The wait before a restart, in seconds. It starts at FIRST_WAIT, doubles after each exit, and is at most LONGEST_WAIT.
+# Seconds before a restart: the first wait, and the maximum. The wait doubles after each exit.
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-STEADY_SECONDS = 60.0  # after this uptime, the wait before a restart is FIRST_WAIT again
+STEADY_SECONDS = 60.0  # after this uptime, the next wait is FIRST_WAIT
 WELCOME = Path(__file__).with_name("welcome.txt")
 
 Processes = dict[str, "subprocess.Popen[bytes]"]
-Commands = dict[str, tuple[list[str], dict[str, str]]]  # the arguments and the environment of each process, by its name
+Commands = dict[str, tuple[list[str], dict[str, str]]]  # the arguments and the environment of each process by name
 
 
 class CannotStart(Exception):
-    """The start failed; the message is printed to the terminal."""
+    """The start failed. The terminal displays the message."""
 
 
-def _say(text: str) -> None:
+def _print(text: str) -> None:
     print(text, flush=True)  # noqa: T201  for the person at the terminal, at once also through a pipe
 
 
 def bind(host: str, port: int) -> int:
-    """Return `port`, or a free port if `port` is 0. Raises OSError if the port is in use."""
+    """Return `port`, or a free port for 0. Raises OSError if the port is in use."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
@@ -70,7 +69,7 @@ def _bracketed(host: str) -> str:
 
 
 def _origin_of_log(host: str, port: int) -> str:
-    """Return the ledger's origin: its host and port at the first start. The ledger signs only under this origin."""
+    """Return the host and port of the ledger's first start, because the ledger signs only under this origin."""
     file = var_dir() / "ledger-origin"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +85,7 @@ def _ports(host: str) -> dict[str, int]:
         if not text.isdigit() or not 0 < int(text) < 65536:
             raise CannotStart(f"{name}={text!r} must be a port: a number from 1 to 65535.")
         ports[name] = int(text)
-    if not os.environ.get(METRICS_PORT, "").strip():  # only this machine uses the port, so any free port is suitable
+    if not os.environ.get(METRICS_PORT, "").strip():  # only this machine uses the port
         is_taken = PORTS[METRICS_PORT] in {ports["PORT"], ports["LEDGER_PORT"]}
         try:
             ports[METRICS_PORT] = bind(LOCAL, 0 if is_taken else PORTS[METRICS_PORT])
@@ -117,10 +116,9 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> Commands:
     gunicorn = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
-    # The workers request about 1,000 proofs of the demo. The log lines of these requests would hide the welcome text.
+    # The workers' requests for about 1,000 proofs would hide the welcome text.
     quiet = {"ACCESS_LOG": os.environ.get("ACCESS_LOG", "0")}
-    # The ledger runs as one process with many threads, so that one request seals the entries of all waiting requests in
-    # one block.
+    # One ledger process with many threads can seal the entries of all waiting requests in one block.
     of_ledger = [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"]
     workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
     return {
@@ -154,7 +152,7 @@ def wait_until_healthy(running: Processes, *addresses: str, seconds: float = STA
 
 
 class Restarts:
-    """Restarts ended processes. The wait is FIRST_WAIT, and doubles each time that a process ends soon."""
+    """Restarts ended processes after a wait, which doubles each time that a process ends soon."""
 
     def __init__(self, running: Processes, commands: Commands) -> None:
         self._running, self._commands = running, commands
@@ -163,7 +161,7 @@ class Restarts:
         self._restart_at: dict[str, float] = {}
 
     def look(self) -> None:
-        """Report each process that ended since the last call, and restart the processes whose wait is over."""
+        """Report each process that ended since the last call, and restart processes after their wait."""
         now = time.monotonic()
         for name in self._commands:
             process = self._running[name]
@@ -174,11 +172,11 @@ class Restarts:
                 wait = FIRST_WAIT if was_steady else self._waits.get(name, FIRST_WAIT)
                 self._waits[name], self._restart_at[name] = min(wait * 2, LONGEST_WAIT), now + wait
                 status = f"{name} has ended with status {process.returncode}; see its output above."
-                _say(f"{status} It starts again in {wait:g} s.")
+                _print(f"{status} It starts again in {wait:g} s.")
             elif now >= self._restart_at[name]:
                 del self._restart_at[name]
                 self._running[name], self._started_at[name] = start(*self._commands[name]), now
-                _say(f"{name} was started again.")
+                _print(f"{name} was started again.")
 
 
 def _answers(address: str) -> bool:
@@ -190,7 +188,7 @@ def _answers(address: str) -> bool:
 
 
 def _anchor_reports(ledger: str) -> None:
-    """Anchor the demo's reports. Idempotent. Errors are ignored, because `/health` of the ledger reports them."""
+    """Anchor the demo's reports. Idempotent. Errors are ignored, because the ledger's `/health` reports them."""
     body = json.dumps({"items": demo_ids.REPORTS}).encode()
     request = urllib.request.Request(  # noqa: S310  an address of ours
         f"{ledger}/anchor/batch", body, {"Content-Type": "application/json"}, method="POST"
@@ -200,7 +198,7 @@ def _anchor_reports(ledger: str) -> None:
 
 
 def stop(running: Processes) -> None:
-    """End every process with SIGTERM, then the session of each remaining process with SIGKILL."""
+    """End every process with SIGTERM, then each remaining session with SIGKILL."""
     for process in running.values():
         process.terminate()
     deadline = time.monotonic() + STOP_SECONDS
@@ -215,7 +213,7 @@ def stop(running: Processes) -> None:
 def _run(running: Processes) -> None:
     host = os.environ.get("HOST", "").strip().removeprefix("[").removesuffix("]") or LOCAL
     ports = _ports(host)
-    # A browser on this machine can open this host name.
+    # Browsers on this machine can open this host name.
     visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports[METRICS_PORT]}/metrics"
@@ -223,9 +221,9 @@ def _run(running: Processes) -> None:
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
         "LEDGER_ORIGIN": _origin_of_log(visible, ports["LEDGER_PORT"]),
-        "WEBHOOK_ALLOW_PRIVATE": "1",  # in a trial, webhook receivers run on this machine
+        "WEBHOOK_ALLOW_PRIVATE": "1",  # webhook receivers run on this machine
         "ACCESS_LOG": "1",
-        "REQUIRE_LISTED_OFFERS": "1",  # otherwise a mistyped offer id is treated as an offer of another marketplace
+        "REQUIRE_LISTED_OFFERS": "1",  # detects mistyped offer IDs
         **STEADY_MEMORY,
         **os.environ,
         METRICS_PORT: str(ports[METRICS_PORT]),
@@ -233,24 +231,24 @@ def _run(running: Processes) -> None:
     }
     if environment.get("ENVIRONMENT", "development") != "development":
         raise CannotStart("`make run` is for development. docs/guides/going-live.md explains how to run in production.")
-    _say("Migrating the databases …")
+    _print("Migrating the databases …")
     manage(environment, "migrate", "-v0")
     if environment.get("LEDGER_DATABASE_URL", "") not in {"", environment.get("DATABASE_URL")}:
         manage(environment, "migrate", "-v0", "--database", "ledger")
-    _say("Starting both services …")
+    _print("Starting both services …")
     commands = _commands(environment, host, ports)
     for name in SERVICES:
         running[name] = start(*commands[name])
     wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health")
-    _say(f"Both services respond: {platform}/v1 and {ledger}/. Creating demo data, unless it exists …")
+    _print(f"Both services respond: {platform}/v1 and {ledger}/. Creating demo data, unless it exists …")
     demo = json.loads(manage(environment, "seed_demo", "--json").splitlines()[-1])
-    _say("Starting the workers …")
+    _print("Starting the workers …")
     for name, command in commands.items():
         if name not in SERVICES:
             running[name] = start(*command)
     wait_until_healthy(running, metrics)
     _anchor_reports(ledger)
-    _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, **demo))
+    _print("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, **demo))
     restarts = Restarts(running, commands)
     if "--docs" in sys.argv:
         # `make docs` does nothing if the documentation is up to date.

@@ -16,7 +16,7 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         """Erase an account's data in every app of this process. Idempotent.
 
-        Records that a law requires are retained until the legal ground ends. Then `prune` erases them.
+        Records that a law requires are retained. `prune` erases them when the legal ground ends.
         """
         result: dict[str, Any] = {"user_id": options["user_id"]}
         for erase in declared("erase_subject"):

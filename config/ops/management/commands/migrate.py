@@ -21,19 +21,18 @@ PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prun
 class Command(Migrate):
     """Migrate a database under a lock, so that concurrent runs wait for each other.
 
-    The command rejects a database of another ENVIRONMENT. In an empty database, it creates the newest tables directly.
+    The command rejects a database of another ENVIRONMENT. An empty database gets the newest tables directly.
     """
 
     autodetector = Autodetector
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
-        # The lock includes Django's checks, whose queries fail on SQLite during another migration.
+        # The lock also covers Django's checks, whose queries fail on SQLite during another migration.
         with alone(options["database"], purpose="migrate"):
             for problem in check_installation([options["database"]]):
                 if problem.is_serious():
                     raise ImproperlyConfigured(str(problem.msg))
-            # Migrations and concurrent requests lock several tables, so deadlocks can occur. Applied migrations are not
-            # repeated.
+            # Concurrent requests can cause deadlocks. Applied migrations are not repeated.
             return retry_deadlocks(partial(super().execute, *arguments, **options), tries=30)
 
     def handle(self, *arguments: Any, **options: Any) -> None:
@@ -46,13 +45,12 @@ class Command(Migrate):
 
 
 def create_tables(connection: Any) -> int:
-    """Create all tables of an empty database in one transaction; return the number of replaced migrations.
+    """Create all tables of an empty database in one transaction. Return the number of replaced migrations.
 
-    Separate migrations take 6 times as long, because each migration renders all models that are related to the changed
-    model. So this creates each model in its newest state. Then it runs the other operations: triggers, groups, and
-    initial rows.
+    Separate migrations take 6 times as long. This function creates each model in its newest state, and then runs the
+    other operations: triggers, groups, and initial rows.
     """
-    executor: Any = MigrationExecutor(connection)  # Any, because the type stubs of `record_migration` are wrong
+    executor: Any = MigrationExecutor(connection)  # the type stubs of `record_migration` are wrong
     migrations = [migration for migration, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
     state = executor.loader.project_state()
     with connection.schema_editor() as editor:

@@ -23,10 +23,8 @@ logger = logging.getLogger("platform.metrics")
 class Command(JsonCommand):
     """Serve `/metrics` and `/health` at METRICS_HOST and METRICS_PORT until SIGTERM or SIGINT.
 
-    `/health` responds here even if all threads of the servers wait for a hanging database.
-
-    Run this command on every machine with a service, with the same `VAR_DIR/metrics` as the service. Do not expose its
-    port to the public.
+    This `/health` responds even if a hanging database blocks all threads of the servers. Run the command on every
+    machine with a service, and with the same `VAR_DIR/metrics`. Do not expose its port to the public.
     """
 
     help = "Serve the metrics of this machine's servers and queues in the Prometheus format."
@@ -51,7 +49,7 @@ class Command(JsonCommand):
 
 
 class _Server(ThreadingHTTPServer):
-    """A server that counts its responses, and can exit while a scrape hangs."""
+    """A server that counts its responses, and can exit during a hanging scrape."""
 
     daemon_threads = True
     block_on_close = False
@@ -59,14 +57,14 @@ class _Server(ThreadingHTTPServer):
     scrapes = 0
 
     def handle_error(self, *_client: Any) -> None:
-        """Log an exception, except for a connection that the client closed."""
+        """Log exceptions, except for connections that the client closed."""
         fault = sys.exc_info()[1]
         if not isinstance(fault, OSError):
             logger.error("a scrape failed", exc_info=fault)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = 5.0  # seconds until the connection of a silent client is closed
+    timeout = 5.0  # an idle connection is closed after this number of seconds
     server: _Server
     server_version, sys_version = "metrics", ""
 
@@ -95,9 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_OPTIONS = do_GET  # noqa: N815  load balancers send them, too
 
     def _has_local_host(self) -> bool:
-        """Check whether `Host` is a name of this machine.
-
-        The name of a foreign web page could also resolve to its address.
+        """Check whether `Host` is a name of this machine, because a web page's name could also resolve to this address.
 
         HTTP/1.0 requests of load balancers have no `Host`. Browsers always send `Host`.
         """
