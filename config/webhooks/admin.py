@@ -1,4 +1,4 @@
-"""Events, endpoints, and deliveries in the back office. A secret is displayed once, after its creation."""
+"""Events, endpoints, and deliveries in the back office. A new secret is displayed once."""
 
 from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
@@ -45,7 +45,7 @@ _BY_PERSON = "the beginning of a user name, or a user's id"
 
 
 class AccountRecords(OwnedRecords):
-    """The list of an account's records that contain no personal data, for staff with permission to view webhooks."""
+    """A list of an account's records without personal data, for staff with permission to view webhooks."""
 
     owner = "account"
     is_about_people = False
@@ -98,7 +98,7 @@ def _rotate(request: HttpRequest, endpoint: Endpoint, form: RotationForm) -> Htt
 
 
 def resend(rows: Iterable[Delivery]) -> tuple[int, int]:
-    """Send deliveries again. Returns the numbers of sent deliveries, and of those whose endpoint is disabled."""
+    """Send deliveries again. Return the number of sent deliveries, and of deliveries with a disabled endpoint."""
     sent = skipped = 0
     for delivery in rows:
         try:
@@ -111,7 +111,7 @@ def resend(rows: Iterable[Delivery]) -> tuple[int, int]:
 
 
 def _failed(endpoint: Endpoint) -> QuerySet[Delivery]:
-    """Return the failed deliveries to an endpoint whose event was not sent again, oldest first."""
+    """Return an endpoint's failed deliveries whose events were not sent again, oldest first."""
     later = Delivery.objects.filter(account=endpoint.account_id, endpoint=endpoint, event=OuterRef("event"))
     failed = Delivery.objects.filter(account=endpoint.account_id, endpoint=endpoint, status=FAILED)
     return failed.exclude(Exists(later.filter(pk__gt=OuterRef("pk")))).order_by("id")
@@ -251,7 +251,7 @@ class EndpointAdmin(AccountRecords):
 
     @admin.display(description="secrets")
     def secrets(self, record: Endpoint) -> str:
-        """Describe the state of the endpoint's secrets, without the secrets themselves."""
+        """Describe the endpoint's secrets without displaying them."""
         if record.deleted_at is not None:
             return NOTHING
         try:
@@ -277,9 +277,9 @@ def last_answer_of(delivery: Delivery) -> str:
 
 
 def _named(identifier: UUID) -> Q:
-    """Return the condition for the id of a delivery, or for the deliveries of an endpoint or event.
+    """Return the condition for the ID of a delivery, of its endpoint, or of its event.
 
-    The condition includes the account, by which the index is sorted.
+    The index begins with the account, so the condition includes the account.
     """
     for model, name in ((Endpoint, "endpoint_id"), (Event, "event_id")):
         account_id = model.objects.filter(pk=identifier).values_list("account_id", flat=True).first()
@@ -347,7 +347,7 @@ class DeliveryAdmin(AccountRecords):
 
     @admin.action(description="Send again", permissions=["change_delivery"])
     def send_again(self, request: HttpRequest, chosen: QuerySet[Delivery]) -> None:
-        """Send the selected deliveries again, at most RESENT_MAX, the oldest first."""
+        """Send the selected deliveries again, oldest first, at most RESENT_MAX."""
         rows = list(chosen.order_by("id")[:RESENT_MAX])
         sent, skipped = resend(rows)
         for delivery in rows:

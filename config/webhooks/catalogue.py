@@ -1,8 +1,7 @@
-"""The event types: the meaning of each type, and the JSON Schema of its object.
+"""The event types, with the meaning and the JSON Schema of each type.
 
-The app that records an event declares the event's type (`Declarations.event_types`). The API lists all types. An object
-contains the id and the status of a record. The record itself contains the details. Later versions may add fields, but
-never remove any, so a schema lists the permanent fields and allows additional fields.
+The app that records an event declares its type (`Declarations.event_types`). An event's object contains the ID and the
+status of a record. Later versions may add fields, but never remove fields, so a schema allows additional fields.
 """
 
 from collections.abc import Mapping
@@ -36,10 +35,10 @@ class EventType:
 
 @dataclass(frozen=True, slots=True)
 class EventFamily:
-    """The event types `name.word` of an app, with a meaning for each word. Families with lower ranks are listed first.
+    """The event types `name.word` of an app, with a meaning for each word.
 
-    `example` is an example of the object without the status. The status equals the word if `statuses` does not map the
-    word to a different status.
+    Families with lower ranks are listed first. `example` is an example of the object without the status. `statuses`
+    maps words to statuses that differ from the word.
     """
 
     name: str

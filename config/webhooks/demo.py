@@ -15,7 +15,7 @@ from config.webhooks.signing import new_secret
 _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook"
 
 
-# Responses of the failing receiver as (hours ago, status), oldest first. None means that no response arrived.
+# The failing receiver's responses as (hours ago, status), oldest first. None means no response.
 _ANSWERS = ((50, 204), (26, 503), (3, None))
 
 

@@ -28,7 +28,7 @@ class WebhookEndpointNotFound(ApiError):
 
 
 def endpoints_of(credential: Any) -> EndpointQuerySet:
-    """Select the endpoints that a credential can access. An app can access only the endpoints that it created."""
+    """Select the endpoints that a credential can access. An app can access only endpoints that it created."""
     own = Endpoint.objects.present().filter(account_id=credential.user_id)
     return own.filter(client_id=credential.client_id) if credential.delegated else own
 
@@ -45,8 +45,8 @@ def deliveries_of(credential: Any) -> QuerySet[Delivery]:
 def check_url(url: str) -> None:
     """Raise ValidationFailed for a URL that is not an allowed receiver.
 
-    The host name is not resolved, because a hanging name server would delay the request. Every delivery resolves the
-    name and checks its addresses.
+    The host name is not resolved here, because a slow name server would delay the request. Every delivery checks the
+    addresses.
     """
     try:
         read_url(url)
@@ -59,12 +59,12 @@ def create_endpoint(
 ) -> Endpoint:
     """Create an endpoint that receives later events.
 
-    Raises ValidationFailed like `check_url`, or if the account already has ENDPOINTS_MAX endpoints.
+    Raises ValidationFailed like `check_url`, or for more than ENDPOINTS_MAX endpoints of the account.
     """
     check_url(url)
     _publish_backlog(account_id, now=now)
     with transaction.atomic():
-        publish_in_transaction(account_id, now=now)  # locks the account's feed, so that the count is exact
+        publish_in_transaction(account_id, now=now)  # the lock on the account's feed makes the count exact
         if Endpoint.objects.present().filter(account_id=account_id).count() >= ENDPOINTS_MAX:
             raise ValidationFailed(f"An account has at most {ENDPOINTS_MAX} webhook endpoints.")
         return Endpoint.objects.create(
@@ -80,10 +80,10 @@ def create_endpoint(
 
 
 def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetime) -> Endpoint:
-    """Change the `url`, `event_types`, `description`, or `status` of an endpoint; return the changed endpoint.
+    """Change the `url`, `event_types`, `description`, or `status` of an endpoint. Return the changed endpoint.
 
-    The old event types apply to earlier events. Raises ValidationFailed like `check_url`, and
-    WebhookEndpointNotFound if the endpoint has been deleted.
+    The old event types apply to earlier events. Raises ValidationFailed like `check_url`, and WebhookEndpointNotFound
+    for a deleted endpoint.
     """
     if "url" in changes:
         check_url(changes["url"])
@@ -104,13 +104,13 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 
 
 def _publish_backlog(account_id: int, *, now: datetime) -> None:
-    """Publish earlier events in separate transactions. Skip this if the caller has opened a transaction."""
+    """Publish earlier events in separate transactions, unless the caller has opened a transaction."""
     if not transaction.get_connection().in_atomic_block:
         publish_account(account_id, now=now)
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
-    """Disable an endpoint and record the event, in the caller's transaction. Returns False if it was disabled."""
+    """Disable an endpoint, and record the event in the caller's transaction. Return False if already disabled."""
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
     if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False
@@ -121,14 +121,14 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
 
 
 def disable_each(reason: str, *, now: datetime, **owner: Any) -> None:
-    """Disable the endpoints of an `account_id`, those that an app created (`client_id`), or the intersection."""
+    """Disable the endpoints with this `account_id`, with this `client_id` (of the creating app), or with both."""
     with transaction.atomic():
         for endpoint_id in Endpoint.objects.enabled().filter(**owner).values_list("pk", flat=True):
             disable(endpoint_id, reason, now=now)
 
 
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
-    """Delete an endpoint and its secrets. Its deliveries stay in the delivery log. Raises WebhookEndpointNotFound."""
+    """Delete an endpoint and its secrets, but not its deliveries in the log. Raises WebhookEndpointNotFound."""
     forgotten = sealed_values(endpoint, secret="", previous_secret=None)
     present = Endpoint.objects.present().filter(pk=endpoint.pk)
     if not present.update(deleted_at=now, updated_at=now, **forgotten):
@@ -154,17 +154,17 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
 
 
 def prove_secret(endpoint: Endpoint) -> None:
-    """Store that the receiver accepted a test with this version of the secret. A rotated secret is ignored."""
+    """Store that the receiver accepted a test with the current secret. A rotated secret is ignored."""
     Endpoint.objects.filter(pk=endpoint.pk, secret_version=endpoint.secret_version).update(secret_proven=True)
 
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
-    """Record a test event that only this endpoint receives; return the delivery. Raises the errors of `redeliver`."""
+    """Record a test event that only this endpoint receives. Return the delivery. Raises the errors of `redeliver`."""
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
-        _lock_enabled(endpoint.pk)  # all functions lock the feed before an endpoint; an error rolls back the event
+        _lock_enabled(endpoint.pk)  # the feed must be locked before the endpoint; an error rolls back the event
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
 
 

@@ -1,4 +1,4 @@
-"""Recording of events, with `record_event`, and the body that receivers get.
+"""Recording of events, and the body of deliveries.
 
 Every app calls `record_event` after a change.
 """
@@ -17,19 +17,18 @@ from config.core.prepared import insert
 from config.webhooks.catalogue import event_types
 from config.webhooks.models import Event
 
-# An event needs 7 parameters. PostgreSQL accepts 65,535 parameters in one statement.
+# An event needs 7 of the 65,535 parameters that PostgreSQL accepts in a statement.
 EVENTS_PER_STATEMENT = 1_000
 # The documentation guarantees bodies of at most 20 kB. The other fields of an event need a few hundred bytes.
 OBJECT_MAX_BYTES = 19_000
 
 
 def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> UUID:
-    """Write an event about a record of `account_id` to the outbox; return the event's id.
+    """Write an event about a record of `account_id` to the outbox. Return the event's ID.
 
-    `members` are the fields of the event's object: ids, statuses, and other plain values, never personal data. Call
-    this at the end of the transaction of the change. It is one INSERT. The event is sent only if the transaction
-    commits. Raises ValueError for an unknown type, or for an object above OBJECT_MAX_BYTES. Both are bugs in the
-    caller.
+    `members` are the fields of the event's object: IDs, statuses, and other plain values, never personal data. Call
+    this at the end of the transaction of the change. Raises ValueError for an unknown type or an object above
+    OBJECT_MAX_BYTES, which are bugs of the caller.
     """
     event = Event(
         account_id=account_id,
@@ -43,7 +42,7 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
 
 
 def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:
-    """Write many events of one type in batches, like `record_event`. Each event is `(account id, object)`."""
+    """Write many events of one type in batches. Each event is `(account id, object)`."""
     shared: dict[str, Any] = {"type": event_type, "request_id": request_id.get(), "created_at": now}
     rows = (Event(account_id=account, object=_object_of(event_type, members), **shared) for account, members in events)
     Event.objects.bulk_create(rows, batch_size=EVENTS_PER_STATEMENT)
@@ -71,5 +70,5 @@ def event_document(event: Event) -> dict[str, Any]:
 
 
 def event_body(event: Event) -> bytes:
-    """Return the body of an event's deliveries. Every attempt and redelivery has the same bytes."""
+    """Return the body of an event's deliveries. Every attempt has the same bytes."""
     return render_json(event_document(event))

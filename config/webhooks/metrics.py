@@ -6,8 +6,7 @@ from config.webhooks.models import PENDING, Delivery, Endpoint, Event
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
-    # The index is ordered by account. If more than COUNT_MAX rows wait, the oldest row may not be among the rows that
-    # are read.
+    # The index is sorted by account, so the first COUNT_MAX rows may not contain the oldest row.
     unpublished = Event.objects.using(using).filter(sequence=None).order_by("account_id", "id")
     yield from read_queue(
         unpublished,

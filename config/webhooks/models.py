@@ -1,7 +1,7 @@
 """The outbox, the endpoints that subscribe to it, and their deliveries.
 
-The transaction of a change writes a row of `Event` without a number. Later, `publishing.py` numbers the event, and
-creates a `Delivery` for each endpoint that subscribes to the event's type.
+The transaction of a change writes an `Event` without a number. Later, `publishing.py` numbers the event, and creates a
+`Delivery` for each subscribed endpoint.
 """
 
 import re
@@ -25,13 +25,13 @@ BY_OWNER, BY_OPERATOR, BY_RESET = "disabled_by_owner", "disabled_by_operator", "
 GONE, FAILING = "gone", "failing"
 TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, FAILING, DISABLED), "wait": (PENDING,)}
 
-# Parts of a receiver's path that match are words. All other parts may be tokens.
+# Matching parts of a receiver's path are words. Other parts may be tokens.
 _PLAIN = re.compile(r"[a-z]{1,24}(?:[-_.][a-z]{1,24}){0,3}|v[0-9]{1,3}", re.ASCII)
 HIDDEN = "•••"
 
 
 class Event(models.Model):
-    """A change of an account's record. An event has the fields of its schema, and no names or contact data.
+    """A change of an account's record, with the fields of its schema, but without names or contact data.
 
     `sequence` numbers the account's events from 1 without a gap, and is null until the event is published. Only
     committed events are numbered, so a smaller number never appears after a larger number.
@@ -47,7 +47,7 @@ class Event(models.Model):
 
     class Meta:
         indexes = [
-            # The index stays small, because it contains only unpublished events.
+            # The index contains only unpublished events, so it stays small.
             models.Index(fields=["account", "id"], condition=Q(sequence=None), name="webhooks_event_unpublished")
         ]
         constraints = [
@@ -61,7 +61,7 @@ class Event(models.Model):
 
 
 class EventFeed(models.Model):
-    """The last assigned number of an account's events. Publishing and changes of endpoints lock this row first."""
+    """The last number of an account's events. Publishing and changes of endpoints lock this row first."""
 
     account = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+"
@@ -83,8 +83,7 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 class Endpoint(models.Model):
     """A receiver's URL, its event types, and the secret that signs its deliveries.
 
-    During the grace period of a rotation, an endpoint has two secrets. `secret` is the newer secret. `previous_secret`
-    is valid until `previous_secret_until`.
+    After a rotation, `previous_secret` also signs until `previous_secret_until`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The endpoint's id.")
@@ -134,8 +133,7 @@ class Endpoint(models.Model):
         verbose_name = "webhook endpoint"
         indexes = [
             models.Index(fields=["account", "id"], condition=Q(deleted_at=None), name="webhooks_endpoint_account"),
-            # The back office and every scrape of the metrics query the failing endpoints, which are a small part of all
-            # rows.
+            # The back office and every scrape of the metrics query the few failing endpoints.
             models.Index(
                 fields=["failing_since"],
                 condition=Q(deleted_at=None, status=ENABLED, failing_since__isnull=False),
@@ -152,7 +150,7 @@ class Endpoint(models.Model):
 
     @property
     def disabled_since(self) -> datetime | None:
-        """Return when the endpoint was disabled. Returns None if it is enabled, or if version 1.0 disabled it."""
+        """Return when the endpoint was disabled. Return None if it is enabled, or if version 1.0 disabled it."""
         return self.disabled_at if self.status == DISABLED else None
 
     def __str__(self) -> str:
@@ -160,7 +158,7 @@ class Endpoint(models.Model):
 
     @property
     def shown_url(self) -> str:
-        """Return the URL for display to staff, without the query and the parts of the path that may be tokens."""
+        """Return the URL for staff, without the query and the parts of the path that may be tokens."""
         parts = urlsplit(self.url)
         path = "/".join(part if not part or _PLAIN.fullmatch(part) else HIDDEN for part in parts.path.split("/"))
         return f"{parts.scheme}://{parts.netloc}{path}{f'?{HIDDEN}' if parts.query else ''}"
@@ -176,7 +174,7 @@ class Endpoint(models.Model):
         """Return the secret for `X-Service-Signature`, which can contain only one signature.
 
         After a rotation, the old secret signs until the receiver accepts a test event, or until the grace period ends.
-        Test events are signed with the new secret, so that the receiver can verify the new secret.
+        The new secret signs test events.
         """
         return self.secret if is_test or self.secret_proven else self.live_secrets(now)[-1]
 
@@ -184,9 +182,8 @@ class Endpoint(models.Model):
 class Delivery(models.Model):
     """The delivery of an event to an endpoint, with all attempts.
 
-    A worker can claim a `pending` delivery after `due_at`. The claim sets `due_at` to the end of the worker's lease,
-    and `claim` to a new id. Storing a result requires the current `claim`, so a worker that was paused for longer than
-    its lease can't store a result.
+    A worker can claim a `pending` delivery after `due_at`. The claim sets `due_at` to the end of the lease, and `claim`
+    to a new ID. Storing a result requires the current `claim`, so a paused worker can't store a result after its lease.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
@@ -221,7 +218,7 @@ class Delivery(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = "webhook delivery", "webhook deliveries"
         indexes = [
-            # The index contains only pending deliveries, so the time of a claim does not depend on the number of rows.
+            # The index contains only pending deliveries, so claims stay fast.
             models.Index(fields=["due_at"], condition=Q(status=PENDING), name="webhooks_delivery_due"),
             models.Index(fields=["account", "-id"], name="webhooks_delivery_account"),
         ]

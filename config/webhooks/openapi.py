@@ -9,7 +9,7 @@ from config.webhooks.events import event_document
 from config.webhooks.models import Event
 from config.webhooks.signing import SECRET_PREFIX, signature_headers
 
-# The secret of the examples' signatures, with which a receiver can be tested.
+# This secret signs the examples, so that receivers can be tested with them.
 _SECRET = f"{SECRET_PREFIX}{'A' * 43}="
 _CREATED_AT, _SENT_AT = "2026-01-01T00:00:00.000000Z", 1767225605
 _EVENT_ID, _REQUEST_ID = "019b7716-7800-7000-8000-000000000001", "019b7716-7800-7000-8000-000000000002"

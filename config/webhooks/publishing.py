@@ -3,13 +3,13 @@
 # Note [Numbers without a gap]
 
 Transactions can commit in a different order than they began. If the INSERT assigned a number, event 7 could become
-visible after event 8, and a reader at event 8 would miss event 7. If every writer locked a counter, the writers of an
+visible after event 8, and a reader at event 8 would miss event 7. If writers locked a counter, the writers of an
 account would wait for each other. So an event is written without a number. A reader of the feed or a worker locks the
-account's `EventFeed`, then numbers the committed events in order of their ids. Events that become visible later get
-larger numbers. Writers of events never lock the `EventFeed`.
+account's `EventFeed`, then numbers the committed events in order of their IDs. Events that become visible later get
+larger numbers.
 
-One transaction writes numbers and deliveries, so an event with a number has its deliveries. An endpoint is created or
-changed under the same lock, after all earlier events have been published. So the change applies only to later events.
+One transaction writes numbers and deliveries. Changes of endpoints hold the same lock, and first publish all earlier
+events. So a change applies only to later events.
 """
 
 from collections import defaultdict
@@ -41,7 +41,7 @@ def lock_feed(account_id: int) -> EventFeed:
 def publish_account(account_id: int, *, now: datetime, at_least_to: int | None = None) -> None:
     """Publish an account's current events, oldest first, each batch in its own transaction.
 
-    If `at_least_to` is set, this stops as soon as the feed has reached that number.
+    With `at_least_to`, stop when the feed has reached that number.
     """
     while _unpublished().filter(account_id=account_id).exists():
         with transaction.atomic():
@@ -49,7 +49,7 @@ def publish_account(account_id: int, *, now: datetime, at_least_to: int | None =
             if at_least_to is not None and feed.last_sequence >= at_least_to:
                 return
             if _publish([feed], _unfailed(), now=now) < BATCH_EVENTS:
-                return  # later events wait for the next call, because this loop might never catch up with their writers
+                return  # later events wait for the next call, so that this loop ends
 
 
 def publish_in_transaction(account_id: int, *, now: datetime) -> None:
@@ -62,7 +62,7 @@ def publish_in_transaction(account_id: int, *, now: datetime) -> None:
 def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tuple[list[dict[str, Any]], bool]:
     """Return up to `limit` events after the number `after`, in order, and True if more events follow.
 
-    This first publishes committed events, so that the page includes them.
+    Committed events are published first, so that the page includes them.
     """
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
@@ -75,11 +75,11 @@ def failed_events() -> FailedItems[Event]:
 
 
 def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime) -> tuple[int, int]:
-    """Publish a batch of events of the accounts with ids above `after_account`, and publish suspects one by one.
+    """Publish suspects, and a batch of events of accounts with IDs above `after_account`.
 
-    Returns the number of published events, and the last processed account (0 if none). The caller passes this account
-    to the next call, and so iterates over all accounts. No account waits for the backlog of another account. Accounts
-    that another process is publishing are skipped. If the batch fails, each event is published separately.
+    Returns the number of published events, and the last processed account (0 if none), which the caller passes to the
+    next call. So no account waits for the backlog of another account. Accounts that another process is publishing are
+    skipped. If the batch fails, each event is published separately.
     """
     published = 0
     for key in items.suspects(now=now):
@@ -116,7 +116,7 @@ def _publish_alone(items: FailedItems[Event], key: UUID | str, *, now: datetime)
 
 
 def _unfailed() -> "models.QuerySet[Event]":
-    """Select the events that a request may publish. Failed events are excluded: they could kill a server process."""
+    """Select the events that a request may publish. Failed events could kill a server process."""
     failed = list(FailedItem.objects.filter(kind=KIND).values_list("key", flat=True)[:ROWS_MAX])
     return _unpublished().exclude(pk__in=failed) if failed else _unpublished()
 
@@ -126,9 +126,9 @@ def _unpublished() -> "models.QuerySet[Event]":
 
 
 def _publish(feeds: Sequence[EventFeed], unpublished: "models.QuerySet[Event]", *, now: datetime) -> int:
-    """Publish a batch of events of these locked feeds; return the number of published events."""
+    """Publish a batch of events of these locked feeds. Return the number of published events."""
     by_account = {feed.account_id: feed for feed in feeds}
-    # This query runs after the feeds were locked, so that it excludes events that another publisher has numbered.
+    # Run this query under the lock, so that it excludes events that another publisher has numbered.
     unread = unpublished.filter(account_id__in=by_account).defer("request_id", "created_at")
     events = list(unread.order_by("account_id", "id")[:BATCH_EVENTS])
     for event in events:
@@ -164,6 +164,6 @@ def _deliveries_of(events: Sequence[Event], now: datetime) -> list[Delivery]:
 
 
 def _is_told(endpoint: Endpoint, event: Event) -> bool:
-    if event.type == TEST:  # only the tested endpoint receives it
+    if event.type == TEST:  # only the tested endpoint receives this event
         return bool(event.object["endpoint_id"] == str(endpoint.pk))
     return "*" in endpoint.event_types or event.type in endpoint.event_types

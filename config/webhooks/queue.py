@@ -1,8 +1,7 @@
-"""Operations of the workers on the queue of deliveries: claim due deliveries, store outcomes, and requeue the rest.
+"""The queue of deliveries: claim due deliveries, store outcomes, and requeue unsent deliveries.
 
-A worker claims deliveries for a lease. If the worker dies, other workers claim the deliveries after the lease. Only the
-database coordinates workers. On PostgreSQL, `SKIP LOCKED` returns different rows to each worker. On SQLite, only one
-worker can claim at a time.
+A worker claims deliveries for a lease. If the worker dies, other workers claim the deliveries after the lease. On
+PostgreSQL, `SKIP LOCKED` returns different rows to each worker. On SQLite, only one worker can claim at a time.
 """
 
 from collections import Counter
@@ -24,17 +23,17 @@ from config.webhooks.catalogue import TEST
 from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint
 
 STATUS_GONE = 410
-FAILING_MAX = timedelta(hours=120)  # if all attempts fail for this time, the endpoint is disabled
+FAILING_MAX = timedelta(hours=120)  # an endpoint is disabled after failing for this time
 ENDPOINT_DISABLED = "endpoint_disabled"
-INTERNAL = "internal"  # the error of an attempt that raised an exception in the worker
+INTERNAL = "internal"  # the worker itself raised an exception
 SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
 FAILURES_MAX = 10  # the maximum of failures to load a delivery or to store its outcome
-KEEP = timedelta(days=30)  # for this time, completed deliveries can be listed and sent again
+KEEP = timedelta(days=30)  # completed deliveries can be listed and sent again for this time
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of an attempt; `error` is None if and only if the attempt succeeded."""
+    """The outcome of an attempt. `error` is None after a success."""
 
     delivery: Delivery
     at: datetime
@@ -49,7 +48,7 @@ class Outcome:
 
     @property
     def is_final(self) -> bool:
-        """True if the endpoint is gone or disabled, so that the worker does not retry the delivery."""
+        """True if the endpoint is gone or disabled. The worker does not retry the delivery."""
         return self.status_code == STATUS_GONE or self.error == ENDPOINT_DISABLED
 
     def entry(self) -> dict[str, object]:
@@ -58,7 +57,7 @@ class Outcome:
 
 
 def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
-    """Return the `FailedItems` for errors outside of attempts. Failed attempts are retried by a separate schedule.
+    """Return the `FailedItems` for errors outside of attempts. Failed attempts have a separate retry schedule.
 
     A mark ends before the lease of its deliveries, so that a review can exclude the deliveries from the next batch.
     """
@@ -86,18 +85,18 @@ def take_due(
 
 
 def requeue(deliveries: Iterable[Delivery], *, due_at: datetime) -> int:
-    """Requeue deliveries that were not attempted, due at `due_at`. Return the number of requeued deliveries.
+    """Requeue deliveries that were not attempted, due at `due_at`. Return their number.
 
-    A delivery that another worker has claimed is not requeued.
+    Deliveries that another worker has claimed are not requeued.
     """
     rows = [(delivery.pk, delivery.claim, due_at, None) for delivery in deliveries]
     return update_each(Delivery, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
 
 
 def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str]:
-    """Store attempts, and update their deliveries and endpoints, in one transaction; return counts by outcome.
+    """Store attempts, and update deliveries and endpoints, in one transaction. Return counts by outcome.
 
-    If another worker has claimed a delivery, the delivery is not changed.
+    Deliveries that another worker has claimed stay unchanged.
     """
     counts: Counter[str] = Counter()
     rows = []
@@ -110,7 +109,7 @@ def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str
     with transaction.atomic():
         change = ["status", "due_at", "attempts", "claim"]
         update_each(Delivery, match=["id", "claim"], change=change, rows=rows)
-        counts["disabled"] = _judge_endpoints(outcomes, now)
+        counts["disabled"] = _update_endpoints(outcomes, now)
     return counts
 
 
@@ -121,7 +120,7 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
     return (FAILED, None) if delay is None else (PENDING, now + delay)
 
 
-def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
+def _update_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
     """Update `failing_since`, and disable endpoints that are gone or failed for FAILING_MAX. Return their number."""
     working = {item.delivery.endpoint_id for item in outcomes if item.succeeded}
     gone = {item.delivery.endpoint_id for item in outcomes if item.status_code == STATUS_GONE}
@@ -135,7 +134,7 @@ def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
         Endpoint.objects.filter(pk__in=failing, failing_since=None).update(failing_since=now)
     given_up = Endpoint.objects.filter(pk__in=failing - gone, failing_since__lte=now - FAILING_MAX)
     reasons = dict.fromkeys(given_up.values_list("pk", flat=True), FAILING) | dict.fromkeys(gone, GONE)
-    # The order prevents a deadlock of two workers that disable the same endpoints.
+    # The order prevents a deadlock of two workers.
     return sum(endpoints.disable(endpoint, reasons[endpoint], now=now) for endpoint in sorted(reasons))
 
 

@@ -13,7 +13,7 @@ from config.webhooks.events import record_event
 from config.webhooks.models import Event
 from config.webhooks.views import SCOPE
 
-EVENTS_LOOKED_AT = 1_000  # only this number of the newest events of a type are searched
+EVENTS_LOOKED_AT = 1_000  # only this number of the newest events of a type is searched
 
 
 class EventNotFound(NotFound):
@@ -58,9 +58,9 @@ class SandboxEventViewSet(SandboxViewSet):
 
 
 def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member
-    """Record a copy of the newest event of a type about an object; return its id. Raises EventNotFound."""
+    """Record a copy of the newest event of a type about an object. Return its ID. Raises EventNotFound."""
     of_type = Event.objects.filter(account_id=account_id, type=type).order_by("-id")
-    name = next(iter(event_types()[type].schema["properties"]))  # the first field is the id of its record
+    name = next(iter(event_types()[type].schema["properties"]))  # the first field is the record's ID
     for event in of_type[:EVENTS_LOOKED_AT]:
         if str(event.object.get(name)) == object_id:
             return record_event(type, account_id=account_id, now=now, **event.object)

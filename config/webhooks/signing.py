@@ -1,8 +1,8 @@
 """Pure functions that sign deliveries in two schemes.
 
-`X-Service-Signature` (specification section 6) is the HMAC-SHA256 of the body in lowercase hex. Its key is the text of
-the secret. The Standard Webhooks headers sign `id.timestamp.body` with the decoded secret. `webhook-signature` can
-contain several signatures, so that receivers accept deliveries during a rotation.
+`X-Service-Signature` (specification section 6) is the HMAC-SHA256 of the body in lowercase hex, with the text of the
+secret as key. The Standard Webhooks headers sign `id.timestamp.body` with the decoded secret. During a rotation,
+`webhook-signature` contains several signatures.
 """
 
 import base64
@@ -30,7 +30,7 @@ def standard_signature(secret: str, *, message_id: str, timestamp: int, body: by
 def signature_headers(
     *, message_id: str, timestamp: int, body: bytes, header_secret: str, live_secrets: Sequence[str]
 ) -> dict[str, str]:
-    """Return the signature headers: X-Service-Signature by `header_secret`, webhook-signature by `live_secrets`."""
+    """Return the headers: X-Service-Signature by `header_secret`, and webhook-signature by all `live_secrets`."""
     signatures = (
         standard_signature(secret, message_id=message_id, timestamp=timestamp, body=body) for secret in live_secrets
     )

@@ -1,10 +1,9 @@
-"""The worker, which publishes new events, claims due deliveries, sends them, and stores the outcomes in a loop.
+"""The worker, which publishes events, claims due deliveries, sends them, and stores the outcomes in a loop.
 
-Only the main thread uses the database. Lanes send deliveries: a lane is a thread with one connection to one endpoint,
-and sends a few deliveries sequentially. For a fast receiver, one lane is fastest, because a second lane would compete
-for the processor. A slow receiver gets more lanes, up to LANES_PER_ACCOUNT, so that hanging receivers do not block the
-worker. Deliveries without a free lane return to the queue for STEP_ASIDE, so that deliveries of other accounts come
-first.
+Only the main thread uses the database. A lane is a thread with one connection to one endpoint, which sends a few
+deliveries sequentially. A fast receiver gets one lane, because a second lane would compete for the processor. A slow
+receiver gets more lanes, up to LANES_PER_ACCOUNT, so that it can't block the worker. Deliveries without a free lane
+return to the queue for STEP_ASIDE, so that deliveries of other accounts come first.
 """
 
 import logging
@@ -49,10 +48,10 @@ BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
 HANGING_SECONDS = 5.0  # a receiver whose last attempt took this long gets only one lane
-LANE_SECONDS = 1.0  # a lane ends after this time, so that the main thread can store its results
-STEP_ASIDE = timedelta(seconds=2)  # a delivery without a free lane waits for this time
+LANE_SECONDS = 1.0  # then the main thread can store the lane's results
+STEP_ASIDE = timedelta(seconds=2)  # the delay of a delivery without a free lane
 POLL_SECONDS = 0.5
-FINISH_SECONDS = 5.0  # a worker that stops has this time to store the results of its requests
+FINISH_SECONDS = 5.0  # the time for a stopping worker to store its results
 PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
 _DATABASE_PAUSE_SECONDS = 1.0
@@ -61,7 +60,7 @@ logger = logging.getLogger("platform.webhooks")
 
 
 class Worker:
-    """A worker. Several workers can run, on one or more machines. A signal handler can call `stop`."""
+    """A worker. Several workers can run on several machines. A signal handler can call `stop`."""
 
     def __init__(self, *, resolve: Resolve = resolve_by_system) -> None:
         self._resolve = resolve
@@ -76,20 +75,20 @@ class Worker:
         self._failed_events = failed_events()
         self._failed = failed_deliveries(lease=self._lease)
         self._review_at = 0.0
-        self._marks: dict[WorkMark, set[UUID]] = {}  # each mark's deliveries that are still in progress
+        self._marks: dict[WorkMark, set[UUID]] = {}  # deliveries in progress for each mark
         self._suspect: WorkMark | None = None  # the mark of the last claimed suspect
-        self._walked_to = 0
+        self._last_account = 0
         self._again_at = 0.0
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
-        """Stop claiming deliveries. `run` returns after it has stored the results of the current requests."""
+        """Stop claiming deliveries. `run` returns after it has stored the results of current requests."""
         self._stopping.set()
 
     def run(self, *, once: bool = False) -> dict[str, int]:
-        """Process deliveries until `stop` is called, or with `once` until no delivery is due; return the counts.
+        """Process deliveries until `stop` is called, or with `once` until no delivery is due. Return the counts.
 
-        Raises OperationalError if the database is unavailable at the start with `once`. Otherwise, the worker waits.
+        With `once`, raises OperationalError for an unavailable database at the start. Otherwise, the worker waits.
         """
         if once:
             connection.ensure_connection()
@@ -109,7 +108,7 @@ class Worker:
         return dict(self.counts)
 
     def _guarded(self, step: Callable[[], bool]) -> bool:
-        """Run a step. If the database is unavailable, wait a moment. Outcomes are then stored later."""
+        """Run a step. If the database is unavailable, wait, so that outcomes are stored later."""
         try:
             return step()
         except Error as error:
@@ -121,17 +120,17 @@ class Worker:
             return True
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
-        # A review must occur between the end of a mark and the end of the lease.
+        # A review must occur after the mark ends and before the lease ends.
         if time.monotonic() >= self._review_at:
             self._failed_events.review(now=timezone.now())
             self._failed.review(now=timezone.now())
             self._review_at = time.monotonic() + self._lease.total_seconds() / 16
             for mark in [mark for mark in self._marks if mark.ends_at <= timezone.now()]:
-                del self._marks[mark]  # the database was unavailable when its deliveries were to be requeued
-        # Only a pass over all accounts without a result proves that all events are published.
-        was_walking = self._walked_to > 0
-        walk = publish_some(self._failed_events, after_account=self._walked_to, now=timezone.now())
-        published, self._walked_to = walk
+                del self._marks[mark]  # the database was unavailable, so the deliveries were not requeued
+        # All events are published only if a complete pass over all accounts publishes none.
+        was_in_pass = self._last_account > 0
+        result = publish_some(self._failed_events, after_account=self._last_account, now=timezone.now())
+        published, self._last_account = result
         self.counts["published"] += published
         taken: list[Delivery] = []
         if len(self._lanes) < LANES - LANES_PER_ACCOUNT:
@@ -140,7 +139,7 @@ class Worker:
                 self._dispatch(deliveries, lanes)
                 taken += deliveries
         gathered = self._gather()
-        return bool(published or taken or gathered or was_walking or self._walked_to)
+        return bool(published or taken or gathered or was_in_pass or self._last_account)
 
     def _take_batch(self) -> list[Delivery]:
         now = timezone.now()
@@ -169,7 +168,7 @@ class Worker:
         return mark
 
     def _finish(self, deliveries: Sequence[Delivery]) -> None:
-        """Remove finished deliveries from their marks, and end marks without deliveries."""
+        """Remove finished deliveries from their marks, and delete marks without deliveries."""
         finished = {delivery.pk for delivery in deliveries}
         for in_hand in self._marks.values():
             in_hand.difference_update(finished)
@@ -179,7 +178,7 @@ class Worker:
             del self._marks[mark]
 
     def _dispatch(self, taken: Sequence[Delivery], lanes: ThreadPoolExecutor) -> None:
-        """Assign deliveries to lanes. Each endpoint's deliveries use as few lanes as its response time allows."""
+        """Assign deliveries to lanes. Each endpoint gets as few lanes as its response time allows."""
         by_endpoint: dict[UUID, list[Delivery]] = defaultdict(list)
         for delivery in taken:
             if delivery.endpoint.status != ENABLED or delivery.endpoint.deleted_at is not None:
@@ -192,7 +191,7 @@ class Worker:
             allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else 1
             in_use = sum(share[0].endpoint.account_id == account_id for share in self._lanes.values())
             room = max(0, allowed - in_use)
-            # A lane can send a share in LANE_SECONDS.
+            # A lane can send one share in LANE_SECONDS.
             size = len(deliveries) if pace * len(deliveries) <= LANE_SECONDS else max(1, int(LANE_SECONDS / pace))
             shares = [deliveries[at : at + size] for at in range(0, len(deliveries), size)]
             for share in shares[:room]:
@@ -204,10 +203,10 @@ class Worker:
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
 
     def _work(self, deliveries: Sequence[Delivery], started_at: float) -> list[Delivery]:
-        """Send a lane's deliveries sequentially, until all are sent or the lane's time is over. Return the rest."""
+        """Send a lane's deliveries sequentially, until the lane's time is over. Return the unsent deliveries."""
         channel = Channel(deliveries[0].endpoint.url, resolve=self._resolve)
-        # A lane sends at least one delivery. It sends none if it waited for a thread so long that the lease could end
-        # during the attempt.
+        # A lane sends at least one delivery, unless it waited too long for a thread. The lease could then end during
+        # the attempt.
         seconds_left = self._lease.total_seconds() / 2
         try:
             for at, delivery in enumerate(deliveries):
@@ -239,7 +238,7 @@ class Worker:
                 retry_after = read_retry_after(reply.headers.get("retry-after", ""), now=at)
         except AttemptFailed as failure:
             error = failure.word
-        except UnreadableSecret:  # a retry may succeed after the secret is rotated or the key is restored
+        except UnreadableSecret:  # a rotated secret or a restored key can resolve the error
             error = SECRET_UNREADABLE
         except Exception as fault:  # noqa: BLE001  a receiver's answer ends no worker
             contain(fault, "delivery", delivery.pk)
@@ -251,7 +250,7 @@ class Worker:
         return Outcome(delivery, at, status, error, round(seconds * 1000), retry_after)
 
     def _gather(self) -> bool:
-        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries. Returns False if none existed."""
+        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries. Return False without any of them."""
         left_over: list[Delivery] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
@@ -261,8 +260,7 @@ class Worker:
                     left_over += lane.result()
                 except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
                     contain(fault, "lane", deliveries[0].endpoint.pk)
-                    # Outcomes that are already stored remain unchanged, because their deliveries no longer have this
-                    # claim.
+                    # Stored outcomes remain unchanged, because their deliveries no longer have this claim.
                     for delivery in deliveries:
                         self._outcomes.put(Outcome(delivery, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]

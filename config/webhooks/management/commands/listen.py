@@ -49,7 +49,7 @@ class Command(WorkerCommand):
         return super().run(**options)
 
     def work(self, *, now: datetime) -> dict[str, int]:
-        """Print the next event, if any, and the result of its forwarding."""
+        """Print the next event, and the result of forwarding it."""
         done = {"events": 0, "accepted": 0, "failed": 0}
         for event in feed_page(account_id=self._account_id, after=self._told_to, limit=1, now=now)[0]:
             self._told_to = event["sequence"]
@@ -60,11 +60,11 @@ class Command(WorkerCommand):
                 answer = self._send(self._channel, render_json(event), event_id=event["id"], now=now)
                 done["accepted" if answer.startswith("2") else "failed"] = 1
                 line += f" -> {answer}"
-            self._say(line)
+            self._print(line)
         return done
 
     def _open(self, url: str) -> Channel:
-        """Return a channel to a URL of this machine, because events are private, or with --allow-remote to any URL."""
+        """Return a channel to a URL of this machine, or with --allow-remote to any URL. Events are private."""
         more = "" if self._allow_remote else " Use --allow-remote for another machine."
         try:
             target = read_url(url, allow_private=True)
@@ -75,11 +75,11 @@ class Command(WorkerCommand):
         ):
             text = "Must be a URL of this machine, such as http://127.0.0.1:3000/hook."
             raise CommandError(f"--forward-to {url!r}: {text}{more}")
-        self._say(f"Signed with {self._secret} until this ends.")
+        self._print(f"Signed with {self._secret} until this ends.")
         return Channel(url, resolve=self._resolve, allow_private=True)
 
     def _send(self, channel: Channel, body: bytes, *, event_id: str, now: datetime) -> str:
-        """Send an event, signed like a delivery. Return the status of the response, or the kind of failure."""
+        """Sign and send an event. Return the status of the response, or the kind of failure."""
         signed = signature_headers(
             message_id=event_id,
             timestamp=int(now.timestamp()),
@@ -94,7 +94,7 @@ class Command(WorkerCommand):
             return failure.word
 
     def _resolve(self, host: str) -> list[Address]:
-        """Return the allowed addresses of a host name. The channel connects only to addresses that this returns."""
+        """Return the allowed addresses of a host name. The channel connects only to these addresses."""
         try:
             addresses = resolve_by_system(host)
         except (OSError, UnicodeError):
@@ -111,6 +111,6 @@ class Command(WorkerCommand):
             raise CommandError(f"--after {text!r} is not the number of an event.")
         return number
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self.stdout.write(line)
-        self.stdout.flush()  # otherwise a pipe delays the line
+        self.stdout.flush()  # a pipe would delay the line
