@@ -96,9 +96,9 @@ def seal(take: Take) -> list[Receipt]:
 
     try:
         try:
-            receipts, head = _seal_block(take_once, looks_first=False)
+            receipts, head = _seal_block(take_once, checks_duplicates=False)
         except _AnchoredAlreadyError:
-            receipts, head = _seal_block(take_once, looks_first=True)
+            receipts, head = _seal_block(take_once, checks_duplicates=True)
     except DatabaseError as error:
         logger.warning("sealing failed: %s", type(error.__cause__ or error).__name__)  # the message may contain a row
         raise LogUnavailableError from error
@@ -108,10 +108,10 @@ def seal(take: Take) -> list[Receipt]:
     return receipts
 
 
-def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.Head]:
+def _seal_block(take: Take, *, checks_duplicates: bool) -> tuple[list[Receipt], log.Head]:
     """Seal a block in one transaction. Return the receipts and the resulting head.
 
-    Without `looks_first`, a duplicate raises _AnchoredAlreadyError, and nothing is appended.
+    Without `checks_duplicates`, a duplicate raises _AnchoredAlreadyError, and nothing is appended.
     """
     with transaction.atomic(using=database().alias, durable=True), database().cursor() as cursor:
         vendor = database().vendor
@@ -119,7 +119,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
         submissions = take()
         signing.check_guard(head, before, using=database().alias)
         signing.check_key(head)
-        known = _read_known(cursor, vendor, submissions) if looks_first else {}
+        known = _read_known(cursor, vendor, submissions) if checks_duplicates else {}
         timestamp = max(format_timestamp(datetime.now(UTC)), head.timestamp)
         fresh: dict[Identity, tuple[Submission, Receipt]] = {}
         answers = []
@@ -142,7 +142,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
         try:
             return answers, _append(cursor, vendor, head, timestamp, list(fresh.values()))
         except IntegrityError as error:
-            raise (LogMovedError if looks_first else _AnchoredAlreadyError) from error
+            raise (LogMovedError if checks_duplicates else _AnchoredAlreadyError) from error
 
 
 def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:

@@ -223,7 +223,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
         self.request.parser_context.clear()
         if isinstance(response, Response):
             response.renderer_context = {}  # type: ignore[attr-defined]
-            response.add_post_render_callback(_let_go)
+            response.add_post_render_callback(_discard_data)
         del self.request, self.response
         return response
 
@@ -231,7 +231,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
         return HttpResponse(status=200)
 
 
-def _let_go(response: Any) -> None:
+def _discard_data(response: Any) -> None:
     """Discard the rendered data, which is part of a reference cycle in the response."""
     response.renderer_context, response.data = {}, None
 

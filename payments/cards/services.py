@@ -91,7 +91,7 @@ def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> O
             continue  # a concurrent request with the same key stored its payment first
         fault_point("intent-committed")
         try:
-            return _carry_on(payment)
+            return _finish_payment(payment)
         except Error as error:
             if key is not None or not is_away(error):
                 raise
@@ -133,7 +133,7 @@ def _resume(payment: Payment) -> Outcome:
     if not take_over(payment, now=now):
         return _settled(payment.pk)
     fault_point("taken-over")
-    return _carry_on(payment)
+    return _finish_payment(payment)
 
 
 def _settled(payment_id: int) -> Outcome:
@@ -184,7 +184,7 @@ def _only_searches(payment: Payment, now: datetime) -> bool:
     return payment.server_errors >= SERVER_ERRORS_MAX or now - payment.created_at > KEY_TRUSTED
 
 
-def _carry_on(payment: Payment) -> Outcome:
+def _finish_payment(payment: Payment) -> Outcome:
     result = charge_or_find(payment)
     fault_point("answered")
     try:

@@ -366,7 +366,7 @@ def two_submitted(api, user):
 
 def test_failing_crypto_payment_does_not_stop_other_settlements(api, user, raise_for_row):
     poisoned, good = two_submitted(api, user)
-    raise_for_row(settlement, "_attend", poisoned.pk)
+    raise_for_row(settlement, "_process", poisoned.pk)
     failing("reconcile_payments", "crypto_payment", poisoned.pk)
     assert stored(good.pk).status == "confirmed"
     passing("reconcile_payments")
@@ -375,14 +375,14 @@ def test_failing_crypto_payment_does_not_stop_other_settlements(api, user, raise
 @pytest.mark.parametrize("word", ["unreadable", "timeout"])
 def test_payment_unreported_by_the_node_does_not_block_other_payments(api, user, monkeypatch, word):
     poisoned, good = two_submitted(api, user)
-    attend = settlement._attend
+    process = settlement._process
 
     def fails(payment, **options):
         if payment.pk == poisoned.pk:
             raise settlement.ProviderError(word, outcome_unknown=True)
-        return attend(payment, **options)
+        return process(payment, **options)
 
-    monkeypatch.setattr(settlement, "_attend", fails)
+    monkeypatch.setattr(settlement, "_process", fails)
     for _ in range(2):
         settlement.settle_crypto(now=timezone.now())
         CryptoPayment.objects.filter(look_at__isnull=False).update(look_at=timezone.now() - timedelta(seconds=1))

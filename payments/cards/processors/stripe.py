@@ -54,7 +54,7 @@ class StripeProcessor:
             form["application_fee_amount"] = str(payment.fee_amount_cents)
         try:
             answer = self._call("POST", "/v1/payment_intents", form=form, key=payment.processor_key)
-            result = self._judge(payment, answer)
+            result = self._result_of_charge(payment, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
         # For 24 hours, Stripe repeats its first response to a retry, so read the current status from the intent.
@@ -101,7 +101,7 @@ class StripeProcessor:
             page["starting_after"] = str(intents[-1].get("id"))
         raise ProviderError("too many intents", outcome_unknown=True)
 
-    def _judge(self, payment: Payment, answer: ProviderAnswer) -> ChargeResult:
+    def _result_of_charge(self, payment: Payment, answer: ProviderAnswer) -> ChargeResult:
         """Convert the response of a charge request. Raises ProviderError for an unreadable response."""
         detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("request-id", "")}
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
