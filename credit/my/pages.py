@@ -22,7 +22,7 @@ from django.views.generic import ListView, View
 
 from config.api.rate_limits import consume
 from config.core.digest import digest_of
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ApiError, NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.time_zones import zone_label
@@ -175,7 +175,10 @@ def _tzinfo_of(latest: list[tuple[Applicants, str]]) -> tzinfo:
 class InTheirLanguage(View):
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
         with localized(request):
-            answer = super().dispatch(request, *args, **options)
+            try:
+                answer = super().dispatch(request, *args, **options)
+            except NotFound as refusal:
+                raise Http404 from refusal
             return answer.render() if isinstance(answer, TemplateResponse) else answer
 
 
@@ -383,10 +386,7 @@ class NoticePage(MyPage):
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
-        try:
-            notice = notices.load_notice(application_id, notice_id, actor_on(request))
-        except ApiError as refusal:
-            raise Http404 from refusal
+        notice = notices.load_notice(application_id, notice_id, actor_on(request))
         if notice.html is None:
             raise Http404
         notices.record_opening(notice, actor=actor_on(request), now=timezone.now())

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext, gettext_lazy
 
 from config.api.rate_limits import consume
-from config.core.errors import ApiError, NotFound
+from config.core.errors import ApiError
 from config.core.ids import get_by_uuid
 from credit.api.terms.views import agreement_page
 from credit.applications import withdrawal_right
@@ -151,10 +151,7 @@ class InformationPage(MyPage):
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application, now = get_by_uuid(own_applications(request), application_id, Http404), timezone.now()
-        try:
-            form = acceptance.form_to_read(application, language=get_language(), now=now)
-        except ApiError as refusal:
-            raise Http404 from refusal
+        form = acceptance.form_to_read(application, language=get_language(), now=now)
         provide(application, form, medium=form.PORTAL, is_opened=True, now=now)
         return HttpResponse(form.html)
 
@@ -163,20 +160,14 @@ class LinkedInformationPage(InTheirLanguage):
     """The information form for a borrower without an account, who opens a link in a mail."""
 
     def get(self, _request: HttpRequest, token: str) -> HttpResponse:
-        try:
-            return HttpResponse(form_of_link(token).html)
-        except NotFound as refusal:
-            raise Http404 from refusal
+        return HttpResponse(form_of_link(token).html)
 
 
 class LinkedAgreementPage(InTheirLanguage):
     """The agreement for a borrower without an account, who opens a link in a mail."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        try:
-            return agreement_page(request, agreement_of_link(token))
-        except NotFound as refusal:
-            raise Http404 from refusal
+        return agreement_page(request, agreement_of_link(token))
 
 
 class AgreementPage(MyPage):
@@ -198,10 +189,7 @@ class AgreementPage(MyPage):
                 "is_proposed": True,
             }
             return render(request, "credit/agreement.html", page)
-        try:
-            return agreement_page(request, agreement_of(application), is_own=True)
-        except ApiError as refusal:
-            raise Http404 from refusal
+        return agreement_page(request, agreement_of(application), is_own=True)
 
 
 class WithdrawalPage(MyPage):
@@ -209,8 +197,6 @@ class WithdrawalPage(MyPage):
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
-        if not withdrawal_right.is_withdrawable(application):
-            raise Http404
         right = withdrawal_right.describe(application)
         last_day = withdrawal_right.last_day_of(application, right)
         facts = {
