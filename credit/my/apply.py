@@ -25,12 +25,11 @@ from credit.core import machine as states
 from credit.core.figures import money
 from credit.core.translations import active_language
 from credit.models import Application, Offer, PartialApplicants, ProviderLogo
-from credit.my.comparison import ComparisonForm, compare, loan_from
+from credit.my.comparison import ComparisonForm, compare, installments_of, loan_from, rates_of
 from credit.my.content import Row, offer_to_edit, offer_to_read
-from credit.my.estimate import installments_of, rates_of
 from credit.my.forms import ApplicationForms
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, is_as_shown, latest_applicants, own_applications
-from credit.my.sharing import areas_with_data
+from credit.my.person_form import areas_with_data
 from credit.my.steps import groups_of
 from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers

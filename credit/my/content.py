@@ -1,27 +1,31 @@
-"""Display the content of an application: the offer, data, applicants, shared data, and reports."""
+"""Display the content of an application: the offer, data, applicants, shared data, reports, and requested documents."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from copy import copy
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
+from django.utils import timezone
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from config.core.currencies import number_in_words
 from config.core.encryption import UnreadableSecret
 from config.core.json_text import day_of
+from credit.applications.services import IDLE_DAYS
+from credit.core import deadlines, profile
 from credit.core import machine as states
-from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.applicant_words import applicant_value
 from credit.core.applicants import FIRST
 from credit.core.figures import Figures, date_in_words, money
 from credit.core.report_summary import CURRENCY
-from credit.core.translations import in_language, worded
-from credit.models import Application, Offer, PartialApplicants, Report
+from credit.core.translations import document_title, free_text, in_language, worded
+from credit.documents.services import documents_of
+from credit.models import Application, Offer, PartialApplicants, Report, RequestedDocument
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
 from credit.requirements.services import requirements_of
 
@@ -250,3 +254,31 @@ def offer_to_edit(application: Application) -> Offer | None:
     is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
     offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)
     return offers.select_related("provider").first() if is_draft else None
+
+
+def checklist_of(application: Application) -> dict[str, Any]:
+    """Return the template context of the section. Missing documents are first.
+
+    `due_by` is when the application expires, or empty if it can't expire.
+    """
+    zone, uploads = timezone.get_current_timezone_name(), application.status not in states.FROZEN
+    documents: list[Any] = sorted(
+        documents_of(application), key=lambda document: document.status != RequestedDocument.REQUESTED
+    )
+    terms = terms_of(application)
+    for document in documents:
+        document.title = document_title(terms, document.name, document.language)
+        document.why = free_text(document.reason, terms, {"language": document.reason_language})
+    missing = sum(document.status == RequestedDocument.REQUESTED for document in documents)
+    days = IDLE_DAYS.get(application.status) if uploads else None
+    due_by = "" if days is None else deadlines.in_words(application.updated_at + timedelta(days=days), zone)
+    return {
+        "documents": [
+            (document, [(file, deadlines.in_words(file.received_at, zone)) for file in document.kept_files])
+            for document in documents
+        ],
+        "missing": missing,
+        "received": len(documents) - missing,
+        "due_by": due_by,
+        "uploads": uploads,
+    }

@@ -50,7 +50,7 @@ from credit.models import (
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
 from credit.models.partial_applicants import Persons
-from credit.my import checklist, content, history, next_step, reconsideration
+from credit.my import content, history, next_step
 from credit.my.forms import missing_figures
 from credit.my.words import (
     delivery_in_words,
@@ -58,6 +58,7 @@ from credit.my.words import (
     error_message,
     name_applicant,
     principal_reasons,
+    read_lines,
     reason_in_words,
     standing_of,
 )
@@ -231,7 +232,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         if application.status == states.DRAFT
         else []
     )
-    documents = checklist.describe(application)
+    documents = content.checklist_of(application)
     terms = acceptance.describe(application, now=now)
     zone = timezone.get_current_timezone_name()
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
@@ -246,7 +247,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     readable = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
     notices_made, has_consented = readable.values("pk", "kind", "made_at"), Consent.is_given_by(application.consumer_id)
-    heading, asked = _heading(application), reconsideration.describe(application, moves)
+    heading, asked = _heading(application), history.reconsideration_of(application, moves)
     delays = {**documents, **asked, "due": missing_words}
     return {
         "application": application,
@@ -275,7 +276,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         **asked,
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
-        "moves": history.describe(application, moves, asked["requests"]),
+        "moves": history.events_of(application, moves, asked["requests"]),
         "reasons": principal_reasons(moves[0]) if application.status == states.REJECTED else [],
         "rejected_because": last_reason if application.status == states.REJECTED else "",
         "requested_because": last_reason if application.status == states.PENDING_DOCUMENTS else "",
@@ -372,7 +373,11 @@ def _move(request: HttpRequest, application_id: str, to: str, message: str) -> s
 
 
 def _ask_again(request: HttpRequest, application_id: str) -> str:
-    return reconsideration.ask_again(request, application_id, actor_on(request))
+    statement = read_lines(request.POST.get("statement", ""))
+    if not 0 < len(statement) <= notices.STATEMENT_MAX:
+        raise ValidationFailed(gettext("Enter your reasons for reconsideration, at most 4,000 characters."))
+    notices.request_review(application_id, statement=statement, actor=actor_on(request), now=timezone.now())
+    return gettext("A reviewer who had no part in the decision will reconsider it.")
 
 
 _BUTTONS = {"ask_again": _ask_again, "close": _close, "send": _send, "withdraw": _withdraw}
