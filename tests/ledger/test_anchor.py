@@ -32,7 +32,7 @@ def test_anchor_returns_hash_block_and_opening_of_the_report(client):
     assert opened.hex() == body["commitment"]
 
 
-def test_repeated_anchoring_of_a_report_of_a_user_and_type_returns_the_first_record(client):
+def test_repeated_anchoring_of_the_same_report_returns_the_first_record(client):
     first = client.anchor("hello").json()
     again = client.anchor("hello")
     assert again.status_code == 200
@@ -94,7 +94,7 @@ def test_anchor_batch_of_1000_reports_creates_one_block_in_order(client):
     assert Block.objects.count() == 1
 
 
-def test_previously_anchored_report_in_a_batch_retains_its_index(client):
+def test_report_anchored_before_its_batch_retains_its_log_index(client):
     first = client.anchor("report 1").json()
     body = client.post_json("/anchor/batch", {"items": [item(0), item(1), item(0)]}).json()
     assert body["block_number"] == 2

@@ -45,7 +45,7 @@ def test_database_rejects_deletion_of_log_rows():
         assert_rejected(lambda sql=f"DELETE FROM {model._meta.db_table}": run(sql))
 
 
-def test_database_rejects_a_partial_erasure_of_an_entry():
+def test_database_rejects_a_partial_erasure_of_a_log_entry():
     for change in (
         {"nonce": None}, {"user_id": None, "report_type": None},
         {"nonce": None, "user_id": "x", "report_type": None},
@@ -54,12 +54,12 @@ def test_database_rejects_a_partial_erasure_of_an_entry():
         assert_rejected(lambda change=change: Entry.objects.filter(index=3).update(**change))
 
 
-def test_database_allows_a_complete_erasure_of_an_entry_and_no_new_subject():
+def test_database_allows_only_a_complete_erasure_of_the_subject_of_a_log_entry():
     assert Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None) == 1
     assert_rejected(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 
 
-def test_hashes_can_be_appended_to_a_tile_and_not_changed():
+def test_hashes_of_a_tile_can_be_appended_and_not_changed():
     tile = Tile.objects.filter(level=0, index=1)
     old = bytes(tile.get().hashes)
     for new in (old[:-32], bytes([old[0] ^ 1]) + old[1:] + b"y", old):
@@ -67,7 +67,7 @@ def test_hashes_can_be_appended_to_a_tile_and_not_changed():
     assert tile.update(hashes=old + b"x" * 32) == 1
 
 
-def test_replace_does_not_bypass_triggers_on_sqlite():
+def test_sql_replace_does_not_bypass_append_only_triggers_on_sqlite():
     if database().vendor != "sqlite":
         pytest.skip("only SQLite has INSERT OR REPLACE")
     for table in (model._meta.db_table for model in MODELS):
@@ -76,7 +76,7 @@ def test_replace_does_not_bypass_triggers_on_sqlite():
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize("model", MODELS)
-def test_truncate_and_replica_role_do_not_bypass_triggers_on_postgresql(model):
+def test_truncate_and_replica_role_do_not_bypass_append_only_triggers_on_postgresql(model):
     def as_replica():
         run("SET LOCAL session_replication_role = replica")
         run(f"DELETE FROM {model._meta.db_table}")

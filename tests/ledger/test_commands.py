@@ -30,7 +30,7 @@ def files(tmp_path):
     return proof, report
 
 
-def test_ledger_proof_prints_the_proof_of_the_api_only_for_anchored_reports(client, files):
+def test_ledger_proof_command_prints_the_proof_only_of_an_anchored_report(client, files):
     digest = report_digest("report 5").hex()
     assert files[0].read_text() == client.get(f"/proof/{digest}.tlog-proof").content.decode()
     for arguments in (["zz"], ["ab" * 32], [digest, "--index", "7"]):
@@ -38,7 +38,7 @@ def test_ledger_proof_prints_the_proof_of_the_api_only_for_anchored_reports(clie
             call_command("ledger_proof", *arguments)
 
 
-def test_verify_accepts_only_an_unchanged_proof_and_report_offline(files, django_assert_num_queries):
+def test_verify_command_accepts_only_an_unchanged_proof_and_report_offline(files, django_assert_num_queries):
     out = StringIO()
     with django_assert_num_queries(0):
         call_command("verify", str(files[0]), "--report", str(files[1]), "--json", stdout=out, stderr=StringIO())
@@ -54,7 +54,7 @@ def test_verify_accepts_only_an_unchanged_proof_and_report_offline(files, django
             call_command("verify", str(files[0]), "--report", str(files[1]), stderr=StringIO())
 
 
-def test_verify_needs_only_the_ledgers_public_key(files, settings):
+def test_verify_command_requires_only_the_public_key_of_the_ledger(files, settings):
     vkey = signer().verifier.vkey
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     arguments = ["verify", str(files[0]), "--report", str(files[1])]
@@ -63,7 +63,7 @@ def test_verify_needs_only_the_ledgers_public_key(files, settings):
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
 
 
-def test_verify_uses_the_local_key_under_the_origin_of_the_newest_checkpoint(files, settings):
+def test_verify_command_uses_the_local_key_with_the_origin_of_the_newest_checkpoint(files, settings):
     vkey = signer().verifier.vkey
     settings.LEDGER_ORIGIN = "127.0.0.1:9999"
     out = StringIO()
@@ -71,7 +71,7 @@ def test_verify_uses_the_local_key_under_the_origin_of_the_newest_checkpoint(fil
     assert json.loads(out.getvalue())["ledger_key"] == vkey
 
 
-def test_verify_fetches_the_key_from_the_ledger_if_none_is_local(files, settings, tmp_path):
+def test_verify_command_fetches_the_key_from_the_ledger_if_no_local_key_exists(files, settings, tmp_path):
     vkey = signer().verifier.vkey
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path / "none"
     out = StringIO()
@@ -105,7 +105,7 @@ def cosigned_files(files, tmp_path):
     return arguments
 
 
-def test_verify_with_a_policy_requires_a_quorum_of_valid_cosignatures_and_uses_its_key(cosigned_files, files, settings):
+def test_verify_command_with_a_witness_policy_requires_a_quorum_of_valid_cosignatures(cosigned_files, files, settings):
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     errors, out = StringIO(), StringIO()
     call_command(*cosigned_files("1", LOG.verifier), "--json", stdout=out, stderr=errors)
@@ -120,7 +120,7 @@ def test_verify_with_a_policy_requires_a_quorum_of_valid_cosignatures_and_uses_i
         call_command(*cosigned_files("1", LOG.verifier), stdout=StringIO(), stderr=errors)
 
 
-def test_verify_with_an_invalid_or_foreign_policy_fails(cosigned_files, tmp_path):
+def test_verify_command_with_an_invalid_or_foreign_witness_policy_fails(cosigned_files, tmp_path):
     other = Signer("other.example/log", LOG.private_key).verifier
     with pytest.raises(CommandError, match="does not hold"):
         call_command(*cosigned_files("1", other), stdout=StringIO(), stderr=StringIO())
@@ -130,7 +130,7 @@ def test_verify_with_an_invalid_or_foreign_policy_fails(cosigned_files, tmp_path
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
 
 
-def test_ledger_erasure_removes_the_subject_without_invalidating_proofs(client, files):
+def test_erasure_of_a_ledger_subject_does_not_invalidate_proofs(client, files):
     seal_reports(["of somebody else"], user="43")
     hash_of = report_digest("report 5").hex()
     out = StringIO()
@@ -147,7 +147,9 @@ def test_ledger_erasure_removes_the_subject_without_invalidating_proofs(client, 
     assert (again["duplicate"], again["index"]) == (False, 10), "the report can be anchored again"
 
 
-def test_ledger_erasure_is_audited_once_without_the_user_id(files, monkeypatch, django_capture_on_commit_callbacks):
+def test_erasure_of_a_ledger_subject_is_audited_once_without_the_user_id(
+    files, monkeypatch, django_capture_on_commit_callbacks
+):
     events = []
     monkeypatch.setattr(audit.CHAIN, "write", events.append)
     with django_capture_on_commit_callbacks(execute=True):
@@ -158,7 +160,7 @@ def test_ledger_erasure_is_audited_once_without_the_user_id(files, monkeypatch, 
     assert events[0]["entity"] == {"type": "ledger.entry", "name": "ledger.entry"}
 
 
-def test_manifest_check_requires_the_guard_file_only_for_a_log_with_entries(settings, tmp_path):
+def test_backup_manifest_check_requires_the_guard_file_only_for_a_log_with_entries(settings, tmp_path):
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
     file = tmp_path / "manifest.json"
 

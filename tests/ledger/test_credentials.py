@@ -108,7 +108,7 @@ def test_ledger_log_is_readable_without_a_credential(client):
         assert client.get(path).status_code == 200, path
 
 
-def test_platform_token_can_anchor_and_list_for_its_user_and_of_staff_for_any_user(client, settings):
+def test_platform_token_can_anchor_for_its_own_user_and_a_staff_token_for_any_user(client, settings):
     headers = bearer(token(settings))
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/42/hashes", headers=headers).json()["total"] == 1
@@ -176,7 +176,7 @@ def test_two_different_credentials_in_one_request_are_rejected(client, settings)
     assert_error(client.anchor("hello", **{"x-api-key": f"{MACHINE_KEY},{MACHINE_KEY}"}), 400, "E1015")
 
 
-def test_published_keys_are_fetched_once_even_for_unknown_key_ids(client, settings, service_a):
+def test_ledger_fetches_the_published_keys_once_even_for_unknown_key_ids(client, settings, service_a):
     requested = service_a[1]
     requested.clear()
     headers = bearer(token(settings))
@@ -186,7 +186,7 @@ def test_published_keys_are_fetched_once_even_for_unknown_key_ids(client, settin
     assert requested == ["/.well-known/jwks.json", "/v1/auth/me"]
 
 
-def test_unclear_token_status_returns_503_without_affecting_listed_keys(client, settings):
+def test_token_of_unknown_status_returns_503_without_affecting_listed_keys(client, settings):
     for status, expected, code in (
         (302, 503, "E5030"), (403, 503, "E5030"), (404, 503, "E5030"), (429, 503, "E5030"), (500, 503, "E5030"),
         (503, 503, "E5030"), (401, 401, "E2002"),
@@ -200,7 +200,7 @@ def test_unclear_token_status_returns_503_without_affecting_listed_keys(client, 
     assert client.anchor("hello", **bearer(token(settings))).status_code == 200
 
 
-def test_token_returns_503_while_the_platform_is_unreachable(client, settings):
+def test_token_request_to_the_ledger_returns_503_while_the_platform_is_unreachable(client, settings):
     headers = bearer(token(settings))
     settings.BASE_URL = "http://127.0.0.1:9/v1"
     assert_error(client.anchor("hello", **headers), 503, "E5030")
@@ -215,7 +215,7 @@ def test_partner_can_anchor_on_behalf_of_a_customer_until_access_ends(client, se
     assert_error(client.anchor("hello", **ended), 401, "E2002")
 
 
-def test_token_requests_fail_fast_after_a_platform_timeout(settings, service_a, monkeypatch):
+def test_token_requests_to_the_ledger_fail_fast_after_a_platform_timeout(settings, service_a, monkeypatch):
     monkeypatch.setattr(service_a_client, "_SECONDS", 0.2)
     text, requested = token(settings), service_a[1]
     introspection = service_a_client.Introspection()
@@ -250,7 +250,7 @@ def test_anchor_batch_uses_one_rate_permit_per_entry(client, settings):
     assert batch(6, 3).status_code == 200
 
 
-def test_each_credential_has_a_rate_limit_and_a_token_a_lower_limit_than_a_listed_key(client, settings):
+def test_each_ledger_token_has_a_lower_rate_limit_than_a_listed_key(client, settings):
     assert project_settings.RATE_LIMITS["ledger_token"] == 60  # entries a minute
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_token": 2, "ledger_write": 3}
     statuses = [client.anchor(f"report {number}", **bearer(token(settings))).status_code for number in range(3)]
@@ -291,7 +291,7 @@ def test_ledger_with_a_read_only_database_still_serves_reads(committed, client):
     assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
 
 
-def test_ledger_writes_in_development_require_no_credential_and_are_rate_limited_by_ip(client, settings):
+def test_ledger_writes_in_development_without_a_credential_are_rate_limited_by_ip(client, settings):
     settings.PRODUCTION = False
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 2}
     assert client.anchor("hello").status_code == 200

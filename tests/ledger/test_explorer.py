@@ -16,7 +16,7 @@ def page(client, query=""):
     return response.content.decode()
 
 
-def test_explorer_shows_the_path_from_an_anchored_hash_to_the_signed_root(client):
+def test_ledger_explorer_shows_the_path_from_an_anchored_hash_to_the_signed_root(client):
     seal_reports([f"report {number}" for number in range(10)])
     anchored = client.anchor("hello", kind="<b>bold</b>").json()
     text = page(client, f"?hash={anchored['hash'].upper()}")
@@ -29,7 +29,7 @@ def test_explorer_shows_the_path_from_an_anchored_hash_to_the_signed_root(client
     assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0
 
 
-def test_explorer_shows_a_message_for_an_empty_log_and_an_absent_or_invalid_hash(client):
+def test_ledger_explorer_shows_a_message_for_an_empty_log_and_an_absent_or_invalid_hash(client):
     assert "Nothing is anchored yet." in page(client)
     assert "Not anchored here" in page(client, "?hash=" + "ab" * 32)
     for bad_id in ("zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000):
@@ -38,7 +38,7 @@ def test_explorer_shows_a_message_for_an_empty_log_and_an_absent_or_invalid_hash
         assert "<script>alert" not in text
 
 
-def test_explorer_pages_older_blocks(client):
+def test_ledger_explorer_pages_through_older_blocks(client):
     for number in range(12):
         seal_reports([f"report {number}"])
     for before, last in (("1", 1), ("2", 1), ("9", 8), ("99", 12), *((odd, 12) for odd in ("x", "-1", "0", "9" * 30))):
@@ -46,7 +46,7 @@ def test_explorer_pages_older_blocks(client):
         assert [int(number) for number in rows] == list(range(last, max(0, last - 8), -1)), before
 
 
-def test_explorer_pages_the_entries_of_a_block(client):
+def test_ledger_explorer_pages_through_the_entries_of_a_block(client):
     seal_reports(["before"])
     seal_reports([f"report {number}" for number in range(120)])
     for offset, first in (("", 1), ("50", 51), ("100", 101), ("119", 120), ("500", 120), ("x", 1)):
@@ -56,7 +56,7 @@ def test_explorer_pages_the_entries_of_a_block(client):
         assert ("later entries" in text, "earlier entries" in text) == (first + 50 < 121, first > 1)
 
 
-def test_explorer_draws_its_chart_for_any_number_of_blocks(client):
+def test_ledger_explorer_draws_its_chart_for_any_number_of_blocks(client):
     for number in range(61):
         seal_reports([f"report {number}"])
         if number in {0, 1, 58, 59, 60}:
@@ -66,7 +66,7 @@ def test_explorer_draws_its_chart_for_any_number_of_blocks(client):
             assert heights[-1] == 4
 
 
-def test_explorer_page_allows_no_external_content_or_inline_style(client):
+def test_ledger_explorer_page_allows_no_external_content_or_inline_style(client):
     headers = client.get("/").headers
     policy = headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
@@ -78,7 +78,7 @@ def test_explorer_page_allows_no_external_content_or_inline_style(client):
     assert not re.search(r"<script(?! src=)", text)
 
 
-def test_explorer_names_the_block_in_its_title_and_opens_blocks_by_number(client):
+def test_ledger_explorer_shows_the_block_number_in_the_title_and_opens_blocks_by_number(client):
     seal_reports(["report"])
     text = page(client, "?block=1")
     assert "<title>Block 1 · Anchoring ledger</title>" in text
@@ -89,7 +89,7 @@ def test_explorer_names_the_block_in_its_title_and_opens_blocks_by_number(client
     assert re.search(r'<input id="block-number" name="block" type="number" min="1" max="1"', text)
 
 
-def test_explorer_links_a_block_to_its_neighbors(client):
+def test_ledger_explorer_links_a_block_to_the_previous_and_next_block(client):
     for number in range(3):
         seal_reports([f"report {number}"])
     for number, expected in ((1, [2]), (2, [1, 3]), (3, [2])):

@@ -53,7 +53,7 @@ def follow(published, tmp_path):
         yield once
 
 
-def test_follow_log_reads_a_growing_log_with_at_most_10_requests(published, follow):
+def test_follow_log_command_reads_a_growing_log_with_at_most_10_requests(published, follow):
     leaves = leaves_of(66_000)
     for size in (5, 5, 256, 257, 65_536, 66_000):
         published.grow(leaves[:size])
@@ -62,7 +62,7 @@ def test_follow_log_reads_a_growing_log_with_at_most_10_requests(published, foll
         assert len(published.requested_paths) <= 1 + 3 * 3
 
 
-def test_follow_log_replaces_a_deleted_partial_tile_by_the_full_tile(published, follow):
+def test_follow_log_command_replaces_a_deleted_partial_tile_with_the_full_tile(published, follow):
     leaves = leaves_of(600)
     published.grow(leaves[:300])
     published.files = {path: content for path, content in published.files.items() if ".p/" not in path}
@@ -71,7 +71,7 @@ def test_follow_log_replaces_a_deleted_partial_tile_by_the_full_tile(published, 
     assert follow()["size"] == 300
 
 
-def test_follow_log_does_not_report_an_older_head_as_a_fork(published, follow, tmp_path):
+def test_follow_log_command_does_not_report_an_older_checkpoint_as_a_fork(published, follow, tmp_path):
     leaves = leaves_of(300)
     published.grow(leaves)
     follow()
@@ -82,7 +82,7 @@ def test_follow_log_does_not_report_an_older_head_as_a_fork(published, follow, t
 
 
 @pytest.mark.parametrize(("stored", "served"), [(9, 9), (9, 12), (12, 9), (256, 300), (300, 600)])
-def test_follow_log_stores_both_checkpoints_of_a_fork_and_stops(published, follow, tmp_path, stored, served):
+def test_follow_log_command_stores_both_checkpoints_of_a_fork_and_stops(published, follow, tmp_path, stored, served):
     leaves, forked = (
         leaves_of(stored),
         leaves_of(min(stored, served), "forked") + leaves_of(600)[min(stored, served) : served],
@@ -106,7 +106,7 @@ def test_follow_log_stores_both_checkpoints_of_a_fork_and_stops(published, follo
     assert (tmp_path / "head").read_text() == state
 
 
-def test_follow_log_reports_damaged_data_without_a_fork_or_state_change(published, follow, tmp_path):
+def test_follow_log_command_reports_damaged_data_without_a_state_change(published, follow, tmp_path):
     follow()
     stored = (tmp_path / "head").read_text()
     tile = "tile/0/000.p/12"
@@ -134,7 +134,7 @@ def test_follow_log_reports_damaged_data_without_a_fork_or_state_change(publishe
         assert (tmp_path / "head").read_bytes() == content
 
 
-def test_follow_log_explains_invalid_arguments(follow):
+def test_follow_log_command_explains_invalid_arguments(follow):
     with pytest.raises(CommandError, match="--key must be the verifier key of a log"):
         follow(key="x")
     with pytest.raises(CommandError, match="--interval must be a number"):

@@ -62,7 +62,7 @@ def test_waiting_anchor_requests_share_a_block_with_separate_receipts():
     assert not group.is_busy
 
 
-def test_blocks_do_not_split_requests_and_have_a_maximum_size(monkeypatch):
+def test_block_contains_complete_anchor_requests_up_to_a_maximum_size(monkeypatch):
     monkeypatch.setattr(module, "MAX_BLOCK_ENTRIES", 25)
     seal = SlowSeal()
     group = GroupCommit(seal)
@@ -73,7 +73,7 @@ def test_blocks_do_not_split_requests_and_have_a_maximum_size(monkeypatch):
     assert sum(seal.blocks) == 120
 
 
-def test_failed_block_fails_only_the_requests_of_the_block():
+def test_failed_block_fails_only_the_anchor_requests_of_the_block():
     failing = threading.Event()
     seal = SlowSeal()
 
@@ -135,7 +135,7 @@ def test_reports_anchored_by_16_threads_are_stored_with_proofs(committed_log):
     assert verify_log(signer().verifier)[0] == 320
 
 
-def test_same_report_from_20_threads_is_anchored_once(committed_log):
+def test_report_anchored_concurrently_by_20_threads_is_stored_once(committed_log):
     group = GroupCommit()
 
     def work(_thread):
@@ -150,7 +150,7 @@ def test_same_report_from_20_threads_is_anchored_once(committed_log):
     assert log.read_head().tree_size == 1
 
 
-def test_two_ledger_processes_do_not_sign_two_histories(committed_log, needs_postgresql):
+def test_two_ledger_processes_sign_a_single_log_history(committed_log, needs_postgresql):
     # Two queues simulate two processes, which share only the database and the guard file.
     groups = [GroupCommit(), GroupCommit()]
 
@@ -177,7 +177,7 @@ def test_anchoring_with_a_failing_database_stores_and_acknowledges_nothing(monke
     assert not Entry.objects.exists()
 
 
-def test_sealing_200_entries_executes_at_most_8_statements(django_assert_max_num_queries):
+def test_sealing_a_block_of_200_entries_executes_at_most_8_sql_statements(django_assert_max_num_queries):
     sealing.seal(lambda: [submission("a")])
     with django_assert_max_num_queries(8):
         sealing.seal(lambda: [submission(str(number)) for number in range(200)])

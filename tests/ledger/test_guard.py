@@ -36,7 +36,7 @@ def delete_last_block(cursor):
     cursor.execute('INSERT INTO ledger_tile (level, "index", hashes) SELECT 0, 0, leaf_hash FROM ledger_entry')
 
 
-def test_ledger_does_not_sign_a_database_older_than_the_guard(client):
+def test_ledger_does_not_sign_a_log_older_than_the_guard_file(client):
     seal_reports(["a"])
     seal_reports(["b"])
     restore_older_copy()
@@ -48,7 +48,7 @@ def test_ledger_does_not_sign_a_database_older_than_the_guard(client):
     assert client.get("/health").json()["status"] == "degraded"
 
 
-def test_ledger_does_not_sign_another_history_of_the_same_size():
+def test_ledger_does_not_sign_a_log_of_the_same_size_with_another_history():
     seal_reports(["a"])
     assert guard.read() == guard.Mark(1, log.read_head().root)
     with open_log() as cursor:
@@ -59,7 +59,7 @@ def test_ledger_does_not_sign_another_history_of_the_same_size():
         seal_reports(["another"])
 
 
-def test_ledger_accepts_a_guard_older_than_the_database(settings):
+def test_ledger_signs_a_log_newer_than_the_guard_file(settings):
     seal_reports(["a"])
     old = settings.LEDGER_GUARD_FILE.read_bytes()
     seal_reports(["b"])
@@ -78,7 +78,7 @@ def ledger_check():
     return next(item for item in checks.examine() if item["name"] == "ledger")
 
 
-def test_doctor_reports_whether_the_log_can_sign_and_creates_no_guard(settings):
+def test_doctor_reports_whether_the_log_can_be_signed_and_creates_no_guard_file(settings):
     assert ledger_check()["why"].startswith("empty")
     assert not settings.LEDGER_GUARD_FILE.exists()
     adopt(0, log.Head().root)  # The head of an empty log can be adopted.
@@ -99,7 +99,7 @@ def test_doctor_reports_whether_the_log_can_sign_and_creates_no_guard(settings):
     assert ledger_check() == {**ledger_check(), "ok": True}, "a machine without the key does not sign"
 
 
-def test_log_without_its_guard_can_be_read_but_not_signed(client, settings):
+def test_log_without_its_guard_file_can_be_read_but_not_signed(client, settings):
     client.anchor("a")
     settings.LEDGER_GUARD_FILE.write_bytes(b"")
     for _ in range(2):
@@ -143,7 +143,7 @@ def assert_only_readable(client, blocks=1):
         assert client.get(path).status_code == 200
 
 
-def test_log_can_sign_after_a_failed_guard_update_of_the_first_block(client, settings, monkeypatch):
+def test_log_can_be_signed_after_a_failed_guard_update_of_the_first_block(client, settings, monkeypatch):
     """The guard file exists before the first block is committed, with size 0."""
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
@@ -172,7 +172,7 @@ def test_damaged_or_unwritable_guard_file_stops_signing(client, settings, tmp_pa
     assert guard.read().size == 1, "the folder of the file is created"
 
 
-def test_block_is_acknowledged_only_after_the_guard_is_updated(client, monkeypatch):
+def test_block_is_acknowledged_only_after_the_guard_file_is_updated(client, monkeypatch):
     client.anchor("a")
     with monkeypatch.context() as full_disk:
         # The first write is the check before sealing; the update after the commit fails.
@@ -186,7 +186,7 @@ def test_block_is_acknowledged_only_after_the_guard_is_updated(client, monkeypat
     assert guard.read().size == 2
 
 
-def test_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatch):
+def test_unwritable_guard_file_stops_sealing_and_is_reported_by_health(client, monkeypatch):
     client.anchor("a")
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(0))
@@ -196,7 +196,7 @@ def test_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatc
     assert node_status().is_healthy is True
 
 
-def test_signing_metric_requires_no_signing_key(settings):
+def test_metric_of_whether_the_log_can_be_signed_requires_no_signing_key(settings):
     seal_reports(["a"])
     settings.PRODUCTION, settings.LEDGER_SIGNING_KEY = True, ""
     assert next(item.value for item in measured() if item.name == "platform_ledger_may_sign") == 1
@@ -235,7 +235,7 @@ def adopt(size, root):
 
 
 @pytest.mark.parametrize("content", [None, b"damaged"])
-def test_adopting_the_newest_head_replaces_a_missing_or_damaged_guard(client, head, settings, content):
+def test_adopting_the_newest_log_head_replaces_a_missing_or_damaged_guard_file(client, head, settings, content):
     settings.LEDGER_GUARD_FILE.unlink()
     if content is not None:
         settings.LEDGER_GUARD_FILE.write_bytes(content)
@@ -247,7 +247,7 @@ def test_adopting_the_newest_head_replaces_a_missing_or_damaged_guard(client, he
     assert (guard.read().size, Block.objects.count()) == (4, 3)
 
 
-def test_only_the_newest_ledger_head_can_be_adopted(head, settings):
+def test_only_the_newest_log_head_can_be_adopted(head, settings):
     for size, root in ((2, None), (4, None), (3, b"x" * 32), (-1, None)):
         settings.LEDGER_GUARD_FILE.unlink(missing_ok=True)
         with pytest.raises(CommandError, match=f"--size 3 --root {head.root.hex()}"):
@@ -255,13 +255,13 @@ def test_only_the_newest_ledger_head_can_be_adopted(head, settings):
         assert not settings.LEDGER_GUARD_FILE.exists()
 
 
-def test_adopting_an_invalid_ledger_root_fails(head):
+def test_adopting_an_invalid_log_root_fails(head):
     for root in ("", "zz", "ab" * 31):
         with pytest.raises(CommandError, match="64 hex"):
             call_command("adopt_ledger_head", size=3, root=root)
 
 
-def test_head_older_than_the_guard_cannot_be_adopted(head):
+def test_log_head_older_than_the_guard_file_cannot_be_adopted(head):
     restore_older_copy()
     older = log.read_head()
     with pytest.raises(CommandError, match="restore the newest"):
@@ -270,7 +270,7 @@ def test_head_older_than_the_guard_cannot_be_adopted(head):
 
 
 @pytest.mark.parametrize("setting", ["LEDGER_SIGNING_KEY", "LEDGER_ORIGIN"])
-def test_head_of_another_key_or_origin_cannot_be_adopted(client, head, settings, setting):
+def test_log_head_of_another_key_or_origin_cannot_be_adopted(client, head, settings, setting):
     settings.LEDGER_GUARD_FILE.unlink()
     setattr(settings, setting, {"LEDGER_SIGNING_KEY": OTHER_SIGNING_KEY, "LEDGER_ORIGIN": "other.example"}[setting])
     with pytest.raises(CommandError, match="begin a new log"):

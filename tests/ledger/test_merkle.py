@@ -122,7 +122,7 @@ def test_changed_consistency_proof_is_rejected():
                     merkle.verify_consistency(*attempt)
 
 
-def test_consistency_with_the_empty_or_same_tree_requires_an_empty_proof():
+def test_consistency_proof_for_the_empty_or_the_same_tree_must_be_empty():
     assert merkle.consistency_ranges(0, 9) == []
     assert merkle.consistency_ranges(9, 9) == []
     merkle.verify_consistency(0, 9, [], merkle.EMPTY_ROOT, ROOTS[9])
@@ -145,7 +145,7 @@ def test_merkle_proof_ranges_outside_the_tree_are_rejected():
         merkle.consistency_ranges(-1, 3)
 
 
-def test_merkle_entry_with_inner_node_content_has_another_hash():
+def test_merkle_leaf_with_the_content_of_an_inner_node_has_another_hash():
     disguised = b"\x01" + LEAVES[0] + LEAVES[1]
     assert merkle.leaf_hash(disguised) != merkle.node_hash(LEAVES[0], LEAVES[1])
     assert merkle.leaf_hash(disguised[1:]) != merkle.node_hash(LEAVES[0], LEAVES[1])

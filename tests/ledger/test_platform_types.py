@@ -69,7 +69,7 @@ class TestInDevelopment:
     def development(self, settings, production):  # noqa: F811
         settings.PRODUCTION = False
 
-    def test_platform_report_types_require_the_platform_key_in_development(self, client):
+    def test_platform_report_types_without_the_platform_key_are_rejected_in_development(self, client):
         for headers in ({}, {"x-api-key": "another"}, {"authorization": "Bearer a.b.c"}):
             assert_error(client.post_json("/anchor", item("application_decision"), **headers), 403, "E2005")
             batch = {"items": [item("credit_report"), item("release")]}

@@ -44,7 +44,7 @@ def test_example_witness_policy_of_the_format_is_parsed_and_written_unchanged():
     assert [witness.verifier for witness in again.witnesses] == [witness.verifier for witness in policy.witnesses]
 
 
-def test_quorum_of_two_group_levels_requires_both_groups_and_of_a_witness_only_the_witness():
+def test_witness_quorum_requires_each_group_of_its_levels_or_its_single_witness():
     policy = read(TWO_LEVELS)
     names = [witness.name for witness in policy.witnesses]
     for count in range(7):
@@ -116,7 +116,7 @@ def test_witness_names_are_compared_as_bytes():
         Policy.from_bytes(b"witness w \xff" + KEYS[0].encode() + b"\nquorum w\n")
 
 
-def test_quorum_counts_only_valid_cosignatures_of_listed_witnesses():
+def test_witness_quorum_counts_only_valid_cosignatures_of_listed_witnesses():
     policy = read(f"witness w {KEYS[0]}\nwitness v {KEYS[1]}\nquorum w\n")
     note = note_of(leaves_of(5))
     text = note.partition("\n\n")[0] + "\n"
@@ -130,7 +130,7 @@ def test_quorum_counts_only_valid_cosignatures_of_listed_witnesses():
         policy.cosigned(note + mine.line() + of_another_tree.line())
 
 
-def test_policy_description_shows_any_valid_cosignature_time():
+def test_witness_policy_description_shows_every_valid_cosignature_time():
     policy = read(f"witness w {KEYS[0]}\nquorum w\n")
     note = note_of(leaves_of(5))
 
@@ -148,7 +148,7 @@ COMMITMENT = b"\x22" * 32
 
 
 @pytest.mark.parametrize("show_the_fork_first", [set(), {1}, {1, 2}, {1, 2, 3}])
-def test_verifiers_with_a_witness_quorum_accept_one_side_of_a_fork(tmp_path, show_the_fork_first):
+def test_verifiers_with_a_witness_quorum_accept_only_one_side_of_a_log_fork(tmp_path, show_the_fork_first):
     """The operator signs two trees of one size, shows both to each witness, and each tree to 50 verifiers.
 
     In any order of the requests, one tree gets two of three witnesses, and the other tree never does.

@@ -35,13 +35,13 @@ def test_proof_file_is_parsed_unchanged_and_accepted_by_a_third_party():
         assert foreign.accepts_proof_file(text, LEAVES[index], SIGNER.verifier.vkey)
 
 
-def test_proof_with_another_report_or_commitment_fails_at_inclusion():
+def test_proof_file_with_another_report_or_commitment_fails_at_the_inclusion_step():
     assert names_and_verdicts(proof_of(2).text(), REPORTS[3])[-1] == ("inclusion", False)
     changed = proof_file.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
     assert names_and_verdicts(changed, REPORTS[2])[-1] == ("inclusion", False)
 
 
-def test_proof_with_a_checkpoint_of_another_key_fails_at_the_checkpoint():
+def test_proof_file_with_a_checkpoint_of_another_key_fails_at_the_checkpoint_step():
     stranger = Signer(SIGNER.name, Ed25519PrivateKey.from_private_bytes(bytes(32)))
     note = stranger.sign(Checkpoint(SIGNER.name, 5, tree_root(LEAVES)).text())
     changed = proof_file.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()

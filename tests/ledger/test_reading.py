@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 ABSENT = "ab" * 32
 
 
-def test_hash_lookup_finds_an_anchored_hash_in_any_case(client):
+def test_hash_lookup_finds_an_anchored_hash_in_upper_or_lower_case(client):
     anchored = client.anchor("hello").json()["hash"]
     client.anchor("hello", user="43")  # The lookup returns the earliest entry.
     body = client.get(f"/hash/{anchored.upper()}").json()
@@ -101,7 +101,7 @@ def test_block_list_with_limit_or_offset_out_of_range_is_rejected(client):
         assert_error(client.get(f"/user/42/hashes?{query}"), 400, "E1006")
 
 
-def test_hashes_of_every_accepted_user_id_can_be_read(client):
+def test_hashes_of_every_accepted_user_id_can_be_read_from_the_ledger(client):
     for user_id in (
         "org/42", "/42", "a//b/", "a b", "%2F", "x/hashes", "a\nb", "ü?#", "...", "a\\b", "a%2Fb", "%", "e\u0301",
         "\U0001f600", "~x", " x", "x ", "a;b", "a+b", "a:b@c", "a\u200bb", "user/x/hashes",
@@ -111,7 +111,7 @@ def test_hashes_of_every_accepted_user_id_can_be_read(client):
         assert (shown["user_id"], [row["hash"] for row in shown["hashes"]]) == (user_id, [anchored])
 
 
-def test_user_id_that_clients_resolve_in_paths_is_rejected(client):
+def test_user_id_with_dot_segments_of_a_url_path_is_rejected(client):
     for user_id in (".", "..", "a/../b", "./a", "a/."):
         assert_error(client.anchor("hello", user=user_id), 400, "E1001")
 
@@ -137,7 +137,7 @@ def test_hash_list_of_an_invalid_user_id_is_rejected(client):
         assert_error(client.get(f"/user/{user_id}/hashes"), 400, "E1001")
 
 
-def test_all_signed_checkpoints_are_consistent(client):
+def test_all_signed_checkpoints_of_a_log_are_consistent(client):
     for size in (1, 1, 3, 120, 200, 7, 2):
         seal_reports([f"report {size} {number}" for number in range(size)], kind=str(Block.objects.count()))
     heads = {block.tree_size: bytes(block.root) for block in Block.objects.all()}
@@ -230,7 +230,7 @@ def test_proof_of_an_absent_hash_returns_404_and_an_invalid_hash_400(client):
         assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 
-def test_proof_reads_all_tiles_with_a_single_query(client, django_assert_num_queries):
+def test_inclusion_proof_reads_all_tiles_with_a_single_sql_query(client, django_assert_num_queries):
     seal_reports([f"report {number}" for number in range(700)])
     with django_assert_num_queries(4):  # The statements read the entry, the head, the tiles, and the cosignatures.
         assert log.prove(report_digest("report 600")) is not None

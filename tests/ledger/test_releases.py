@@ -112,14 +112,14 @@ def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
     return output.getvalue()
 
 
-def test_unchanged_release_passes_verification(tmp_path):
+def test_unchanged_release_archive_passes_verification(tmp_path):
     assert json.loads(verify(tmp_path, files_of())) == {
         "kind": "release", "verified": True, "outcome": "verified", "failed": None, "not_checked": [],
         "ledger_key": LOG.verifier.vkey,
     }  # fmt: skip
 
 
-def test_release_verification_shows_only_the_fault_in_red(tmp_path, monkeypatch):
+def test_release_verification_prints_only_the_failed_step_in_red(tmp_path, monkeypatch):
     for name, content in changed(NAMES.archive, flipped).items():
         (tmp_path / name).write_bytes(content)
     terminal = io.StringIO()
@@ -194,7 +194,7 @@ def test_release_archive_under_another_name_fails_verification(tmp_path):
     assert "An archive is named" in verify(tmp_path, files_of(), archive="other.tar.gz")
 
 
-def test_release_verification_with_a_policy_requires_its_witnesses(tmp_path):
+def test_release_verification_with_a_witness_policy_requires_the_witnesses(tmp_path):
     policy = tmp_path / "policy"
     policy.write_text(f"log {LOG.verifier.vkey}\nquorum none\n")
     assert json.loads(verify(tmp_path, files_of(), "--policy", str(policy), key=None))["verified"]

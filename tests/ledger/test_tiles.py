@@ -58,7 +58,7 @@ def test_tile_counts_equal_the_worked_examples_of_the_specification():
     assert tiles.width_of(1, 0, 256) == 1
 
 
-def test_growing_log_writes_every_tile_as_specified():
+def test_growing_log_writes_every_tile_of_the_specification():
     frontier = merkle.Frontier()
     stored: dict[tuple[int, int], bytes] = {}
     # The steps are uneven, so that batches end inside and across tiles.
@@ -85,7 +85,7 @@ def test_growing_log_writes_every_tile_as_specified():
             find(node)
 
 
-def test_inclusion_proof_with_a_known_right_edge_reads_one_tile_per_level():
+def test_inclusion_proof_reads_one_tile_per_level_if_the_right_edge_is_known():
     places = [(10**9, 0), (10**9, 10**9 - 1), (10**9 + 12345, 5 * 10**8), (256**3 + 257, 1), (2**40, 77)]
     for size, index in places:
         edge = set(merkle.complete_nodes(0, size))

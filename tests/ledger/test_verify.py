@@ -47,7 +47,7 @@ def test_verify_command_checks_a_decision_bundle_in_all_steps(file, keys):
     assert (status, shown["verified"], shown["outcome"]) == (3, None, "unknown")
 
 
-def test_verify_of_a_changed_decision_fails_with_the_step_name(file, keys):
+def test_verify_command_fails_for_a_changed_decision_with_the_name_of_the_step(file, keys):
     file.write_text(json.dumps(recorded(bundle(), outcome="approve")))
     with pytest.raises(CommandError, match="The decision does not hold: outcome"):
         call_command("verify", str(file), stdout=StringIO(), stderr=StringIO())
@@ -55,14 +55,14 @@ def test_verify_of_a_changed_decision_fails_with_the_step_name(file, keys):
     assert (status, shown["verified"], shown["outcome"], shown["failed"]) == (1, False, "failed", "outcome")
 
 
-def test_verify_rejects_an_unknown_kind_of_file(tmp_path):
+def test_verify_command_rejects_an_unknown_kind_of_file(tmp_path):
     for content in (b"", b"\xff\xfe", b"hello", b"[]", b"\x1f", b"PK\x03\x04"):
         (tmp_path / "file").write_bytes(content)
         with pytest.raises(CommandError, match="a decision bundle, a log with audit lines, or the archive"):
             call_command("verify", str(tmp_path / "file"))
 
 
-def test_verify_rejects_an_option_for_another_kind_of_file_and_a_proof_without_its_report(tmp_path):
+def test_verify_command_rejects_an_option_of_another_file_kind_or_a_proof_without_a_report(tmp_path):
     for content, option, kind in (
         (b"{}", "report", "decision"), (b"{}", "policy", "decision"),
         (b"c2sp.org/tlog-proof@v1\n", "platform_key", "proof"),
@@ -77,13 +77,13 @@ def test_verify_rejects_an_option_for_another_kind_of_file_and_a_proof_without_i
         call_command("verify", str(tmp_path / "file"))
 
 
-def test_verify_error_for_a_missing_file_contains_the_name(tmp_path):
+def test_verify_command_error_for_a_missing_file_contains_the_file_name(tmp_path):
     for name in ("none", "."):
         with pytest.raises(CommandError, match=f"{tmp_path}.*: (No such file|Is a directory)"):
             call_command("verify", str(tmp_path / name))
 
 
-def test_verify_reads_an_endless_file_up_to_the_limit(tmp_path):
+def test_verify_command_reads_an_oversized_file_only_up_to_the_limit(tmp_path):
     file = tmp_path / "endless"
     with file.open("wb") as sparse:
         sparse.write(b"{")

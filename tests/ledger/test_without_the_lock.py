@@ -54,7 +54,7 @@ def run_in_thread(work):
         return pool.submit(run).result()
 
 
-def test_ledger_does_not_extend_a_head_replaced_after_reading(lockless, settings, tmp_path):
+def test_ledger_does_not_extend_a_log_head_that_was_replaced_after_reading(lockless, settings, tmp_path):
     """After a process has read block 2, the database is reset to block 1, and another machine signs another block 2."""
     seal_reports(["a"])
     machine, other_machine = settings.LEDGER_GUARD_FILE, tmp_path / "other"
@@ -83,7 +83,7 @@ def test_ledger_does_not_extend_a_head_replaced_after_reading(lockless, settings
     assert verify_log(signer().verifier)[0] == 2
 
 
-def test_ledger_processes_without_the_lock_acknowledge_one_history(lockless):
+def test_ledger_processes_without_the_lock_acknowledge_a_single_log_history(lockless):
     groups = [GroupCommit(), GroupCommit()]
 
     def work(thread):

@@ -136,7 +136,7 @@ REFUSALS = [
 ]  # fmt: skip
 
 
-def test_checkpoint_rejected_by_a_witness_is_logged_and_counted(make_asker, caplog):
+def test_checkpoint_that_a_witness_rejects_is_logged_and_counted(make_asker, caplog):
     seal_reports(["a", "b", "c"])
     replies = []
 
@@ -168,7 +168,7 @@ def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed,
     assert 'witness_refuses{outcome="cosigned"' not in text
 
 
-def test_other_witnesses_cosign_after_an_internal_error_for_a_witness(make_asker, three, monkeypatch):
+def test_internal_error_for_a_witness_does_not_prevent_cosignatures_of_other_witnesses(make_asker, three, monkeypatch):
     seal_reports(["a"])
     keep = witnessing.Asker._store_cosignature
 
@@ -240,7 +240,7 @@ def test_invalid_cosignatures_of_a_witness_are_not_stored(make_asker):
     assert cosigners_of(log.cosigned_checkpoint(log.read_head())) == ["ledger.example/log", "witness.example/w1"]
 
 
-def test_ask_witnesses_prints_its_result(make_asker, three):
+def test_ask_witnesses_command_prints_counts_and_fails_without_every_cosignature(make_asker, three):
     seal_reports(["a"])
     make_asker(three)
     out = StringIO()
@@ -263,7 +263,9 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_witnessed_proof_uses_the_newest_head_with_a_quorum(client, make_asker, three, impatient, suffix, monkeypatch):
+def test_witnessed_proof_uses_the_newest_checkpoint_with_a_quorum(
+    client, make_asker, three, impatient, suffix, monkeypatch
+):
     first = client.anchor("first").json()
     asker = make_asker(three)
     run_round(asker)
@@ -280,7 +282,9 @@ def test_witnessed_proof_uses_the_newest_head_with_a_quorum(client, make_asker, 
     assert client.get(f"/proof/{second['hash']}{suffix}?witnessed=1").status_code == 200
 
 
-def test_damaged_cosignature_is_omitted_and_the_rest_can_form_a_quorum(client, make_asker, three, impatient, caplog):
+def test_damaged_cosignature_is_omitted_and_other_cosignatures_can_form_a_quorum(
+    client, make_asker, three, impatient, caplog
+):
     anchored = client.anchor("first").json()
     run_round(make_asker(three))
     vkey = cosigner(1).verifier.vkey
@@ -300,7 +304,9 @@ def test_damaged_cosignature_is_omitted_and_the_rest_can_form_a_quorum(client, m
             cursor.execute(change, [stored, value if column == "witness" else vkey])
 
 
-def test_anchor_request_waits_for_a_quorum_outside_of_a_transaction(committed, client, make_asker, three, monkeypatch):
+def test_witnessed_proof_request_waits_for_a_quorum_outside_of_a_transaction(
+    committed, client, make_asker, three, monkeypatch
+):
     anchored = client.anchor("first").json()
     make_asker(three)
     in_transaction = []
@@ -312,7 +318,9 @@ def test_anchor_request_waits_for_a_quorum_outside_of_a_transaction(committed, c
     assert set(in_transaction) == {False}
 
 
-def test_requests_above_the_quorum_wait_limit_are_rejected(client, make_asker, three, monkeypatch):
+def test_witnessed_proof_requests_above_the_limit_of_waiting_requests_are_rejected(
+    client, make_asker, three, monkeypatch
+):
     anchored = client.anchor("first").json()
     make_asker(three)
     for _ in range(witnessing.WAITING_MAX):
