@@ -55,7 +55,7 @@ def test_revoking_a_key_invalidates_the_key_and_notifies_the_owner(operations_cl
 @pytest.mark.parametrize(("name", "fields", "action"), [
     ("revoke", {}, "api_key.revoked"), ("rotate", {"grace_days": "2"}, "api_key.rotated"),
 ])  # fmt: skip
-def test_history_of_the_owner_has_a_change_of_a_key_by_operations(
+def test_account_history_of_a_key_owner_contains_key_changes_by_operations(
     operations_client, supports_client, issued, name, fields, action
 ):
     confirm(operations_client, button_of(issued.record, name), **fields)

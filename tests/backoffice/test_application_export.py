@@ -76,7 +76,7 @@ def test_application_export_escapes_names_that_are_spreadsheet_formulas(reviewer
     assert rows_of(reviewers_client)[0]["legal_name"] == "'-Rosa"
 
 
-def test_application_export_of_a_masked_viewer_contains_only_masked_values(application):
+def test_application_export_for_a_viewer_of_masked_data_contains_only_masked_values(application):
     person = UserFactory(is_staff=True)
     for codename in ("view_application", "export_records"):
         person.user_permissions.add(Permission.objects.get(codename=codename))
@@ -101,7 +101,7 @@ def test_application_export_leaves_an_undecryptable_name_empty(reviewers_client,
     assert rows_of(reviewers_client)[0]["legal_name"] == ""
 
 
-def test_application_export_statement_count_does_not_depend_on_rows(reviewers_client, application):
+def test_application_export_of_any_length_executes_a_fixed_number_of_sql_statements(reviewers_client, application):
     counts = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as captured:

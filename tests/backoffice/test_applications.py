@@ -116,7 +116,9 @@ def test_search_finds_the_applications_to_an_offer(reviewers_client):
         assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [], term
 
 
-def test_application_list_executes_the_same_statements_for_more_rows(reviewers_client, django_assert_max_num_queries):
+def test_application_list_executes_the_same_sql_statements_for_more_rows(
+    reviewers_client, django_assert_max_num_queries
+):
     offers = [OfferFactory() for _ in range(3)]
     make(offer_id=offers[0].pk)
     with django_assert_max_num_queries(100) as few:
@@ -226,7 +228,7 @@ def test_transition_confirmation_page_describes_the_transition_and_marks_the_fir
         assert f'name="{first}"' in tags[0], (to, first)
 
 
-def test_disallowed_back_office_transition_names_the_required_status(reviewers_client):
+def test_disallowed_back_office_transition_shows_the_required_status(reviewers_client):
     application = make("draft")
     # Reviewers can't expire an application.
     other, ended = make(), make("withdrawn")

@@ -18,7 +18,7 @@ def tabs_of(page):
     return page.content.decode().partition('<nav class="tabs"')[2].partition("</nav>")[0]
 
 
-def test_lists_of_the_audit_link_to_the_lists_that_the_viewer_can_open(operations_client, supports_client):
+def test_each_audit_list_links_to_the_other_audit_lists_that_the_viewer_can_open(operations_client, supports_client):
     for address in TABS:
         tabs = tabs_of(operations_client.get(address))
         assert [other for other in TABS if f'href="{other}"' in tabs] == TABS, address
@@ -26,7 +26,9 @@ def test_lists_of_the_audit_link_to_the_lists_that_the_viewer_can_open(operation
     assert tabs_of(supports_client.get(TABS[2])) == ""
 
 
-def test_access_log_names_records_by_their_reference_and_shows_masking_in_words(supports_client, superusers_client):
+def test_access_log_shows_the_reference_of_an_application_and_whether_data_was_masked(
+    supports_client, superusers_client
+):
     application = make()
     supports_client.get(page_of(application))
     supports_client.get("/admin/credit/application/")
@@ -39,7 +41,7 @@ def test_access_log_names_records_by_their_reference_and_shows_masking_in_words(
     assert str(application.pk) in text_of(superusers_client.get(f"{TABS[1]}{row.pk}/change/"))
 
 
-def test_access_log_names_records_of_an_application_by_its_reference(reviewers_client, superusers_client, settings):
+def test_access_log_shows_a_proposal_by_the_reference_of_its_application(reviewers_client, superusers_client, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = make()
     send_form(reviewers_client, move_of(application, "rejected"), code_1="no_credit_file")
@@ -50,7 +52,7 @@ def test_access_log_names_records_of_an_application_by_its_reference(reviewers_c
     assert str(proposal.pk) not in text
 
 
-def test_assignments_show_the_applicants_names_and_log_the_access(reviewers_client, reviewer):
+def test_list_of_assignments_shows_applicant_names_and_logs_the_access(reviewers_client, reviewer):
     persons = Applicants.of([PERSON])
     application = make(applicants=persons, applicants_sha256=persons.sha256)
     facts = {"assignee": reviewer, "assigned_by": reviewer, "assigned_at": application.created_at}

@@ -198,7 +198,7 @@ def test_reviewer_can_accept_a_document_and_request_it_again_in_its_row(incomple
     assert incomplete.requested_documents.first().status == "requested"
 
 
-def test_unknown_status_or_document_of_another_application_changes_nothing(incomplete, reviewers_client):
+def test_document_update_with_an_unknown_status_or_another_application_changes_nothing(incomplete, reviewers_client):
     document, refusal = incomplete.requested_documents.first(), "Document not found on the checklist"
     for status in ("", "burnt", "ACCEPTED"):
         assert refusal in mark(reviewers_client, incomplete, document, status), status
@@ -206,7 +206,7 @@ def test_unknown_status_or_document_of_another_application_changes_nothing(incom
     assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
 
 
-def test_document_status_changes_only_by_post_and_not_by_support(incomplete, reviewers_client, supports_client):
+def test_document_status_can_be_changed_only_by_post_and_not_by_support(incomplete, reviewers_client, supports_client):
     document = incomplete.requested_documents.first()
     address = reverse("admin:credit_application_document", args=[incomplete.pk, document.pk])
     reviewers_client.get(address, {"status": "accepted"})

@@ -69,7 +69,7 @@ class TestFigures:
         assert read.percent_of_income(read.monthly_debt_cents) == 25
         assert Figures({"monthly_income_cents": 7, "income_cents": 1_200}).monthly_income_cents == 7
 
-    def test_case_figures_of_invalid_data_are_none(self):
+    def test_case_figures_of_invalid_application_data_are_empty(self):
         for value in [None, "5", 5.5, True, -1, [5], {}, 2**63]:
             assert Figures({"amount_cents": value}).amount_cents is None, value
         for data in [None, [], "x", 7]:
@@ -219,7 +219,7 @@ class TestPage:
         assert "5,000.00" not in listed
         assert supports_client.get(LIST, {"amount": "large"}).status_code == 400
 
-    def test_case_page_executes_at_most_16_statements_after_the_log_in(self, reviewers_client, reviewer):
+    def test_case_page_executes_at_most_16_sql_statements_after_the_log_in(self, reviewers_client, reviewer):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -257,7 +257,7 @@ def test_case_page_shows_changed_data_with_the_offers_schema_titles(reviewers_cl
     assert "income_cents" not in page
 
 
-def test_case_shows_amounts_outside_the_schema_with_their_currency(reviewers_client):
+def test_case_page_shows_amounts_outside_the_schema_with_their_currency(reviewers_client):
     page = text_of(reviewers_client.get(page_of(make(application_data={"bonus_cents": 5_200_000, "purpose": "car"}))))
     assert "Bonus $52,000.00 Purpose car" in page
 

@@ -41,7 +41,7 @@ def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_cli
     assert "Transitions" not in text_of(page)
 
 
-def test_access_to_each_page_of_an_action_is_logged(reviewers_client, reviewer, supports_client):
+def test_access_to_the_page_of_each_case_action_is_logged(reviewers_client, reviewer, supports_client):
     application = make()
     bar, menu = actions_of(reviewers_client.get(page_of(application)))
     for address in (*bar, *menu):
@@ -99,7 +99,7 @@ def test_return_to_review_is_a_plain_button_while_a_document_is_missing(reviewer
 
 
 class TestReopening:
-    def test_case_of_another_reviewer_stays_assigned_when_its_review_starts(self, reviewers_client):
+    def test_case_assigned_to_another_reviewer_remains_assigned_when_its_review_starts(self, reviewers_client):
         application, other = make("submitted"), staff_of("Reviewer", username="ruth")
         backoffice_client(other).post(f"{page_of(application).removesuffix('change/')}assign/", {"assignee": "me"})
         address = move_of(application, "under_review")
@@ -107,7 +107,7 @@ class TestReopening:
         assert "It stays assigned to ruth." in messages_of(send_form(reviewers_client, address))
         assert Assignment.objects.get().assignee == other
 
-    def test_assignment_of_a_removed_reviewer_is_replaced_when_the_review_starts(self, reviewers_client, reviewer):
+    def test_case_of_a_former_reviewer_is_reassigned_when_its_review_starts(self, reviewers_client, reviewer):
         application, other = make("submitted"), staff_of("Reviewer", username="ruth")
         name = {"kind": "credit.application", "record_id": str(application.pk)}
         Assignment.objects.create(**name, assignee=other, assigned_by=other, assigned_at=timezone.now())
@@ -160,7 +160,7 @@ class TestProposal:
             look = "rejected" if verb == "confirm" else "other"
             assert f'<input type="submit" class="default to-{look}" value="{label}">' in page.content.decode()
 
-    def test_case_bar_does_not_offer_to_confirm_a_void_proposal(self, colleague, proposal):
+    def test_case_page_does_not_offer_the_confirmation_of_a_void_proposal(self, colleague, proposal):
         Application.objects.update(application_data={"amount": 2})
         page = colleague.get(page_of(proposal.application))
         assert "Void proposal" in text_of(page)
@@ -179,12 +179,12 @@ class TestProposal:
                 assert row in text, (address, row)
         assert page_of(application) in links_of(colleague.get(f"/admin/credit/proposal/{proposal.pk}/change/"))
 
-    def test_timeline_names_the_proposal_that_its_author_withdrew(self, reviewers_client, proposal):
+    def test_case_timeline_shows_the_withdrawal_of_a_proposal_by_its_author(self, reviewers_client, proposal):
         send_form(reviewers_client, end_of(proposal, "close"))
         text = text_of(reviewers_client.get(page_of(proposal.application)))
         assert "rita withdrew the proposal of rejection" in text
 
-    def test_returned_case_shows_the_required_reason_and_is_assigned_to_the_first_reviewer(
+    def test_declined_proposal_requires_a_reason_and_returns_the_case_to_the_first_reviewer(
         self, colleague, proposal, reviewers_client, reviewer, supports_client
     ):
         page = colleague.post(end_of(proposal, "close"), {"seen": seen_value(colleague.get(end_of(proposal, "close")))})

@@ -131,14 +131,14 @@ class TestNames:
             assert "Quillfeather" not in text, address
         assert opened == []
 
-    def test_title_with_an_arabic_name_reads_from_left_to_right(self, reviewers_client, case):
+    def test_case_title_with_an_arabic_name_is_displayed_from_left_to_right(self, reviewers_client, case):
         applicants = sealed_values(case, applicants=Applicants.of([{**PERSON, "legal_name": "عمر"}]))
         Application.objects.filter(pk=case.pk).update(**applicants)
         for address in self.addresses(case):
             shown = reviewers_client.get(address).content.decode()
             assert '<bdi dir="ltr">عمر · A-' in shown or '<bdi class="legal-name">عمر</bdi>' in shown, address
 
-    def test_displaying_legal_names_executes_no_additional_statements(
+    def test_displaying_legal_names_executes_no_additional_sql_statements(
         self, reviewers_client, case, django_assert_max_num_queries
     ):
         address = reverse("admin:credit_application_changelist")

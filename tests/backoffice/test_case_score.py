@@ -55,7 +55,7 @@ def test_case_page_shows_score_total_outcome_points_and_reasons_but_no_shadow_sc
     assert "Proposal:" not in text_of(reviewers_client.get(page_of(case(champion, purpose=Score.SHADOW))))
 
 
-def test_case_page_and_decisions_follow_no_proposal_after_a_referral(reviewers_client, champion):
+def test_case_page_and_decision_forms_show_no_proposal_after_a_referral(reviewers_client, champion):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
     assert "Proposal: none: a reviewer decides" in text
     assert "Unable to verify identity" in text
@@ -65,7 +65,7 @@ def test_case_page_and_decisions_follow_no_proposal_after_a_referral(reviewers_c
         assert "against the proposal" not in text_of(reviewers_client.get(move_of(application, to)))
 
 
-def test_earlier_score_proposes_nothing_while_scores_are_off(reviewers_client, champion, settings):
+def test_case_page_shows_a_score_without_a_proposal_while_scoring_is_off(reviewers_client, champion, settings):
     application = case(champion, status="under_review")
     settings.DECISIONING = "off"
     text = text_of(reviewers_client.get(page_of(application)))
@@ -78,7 +78,7 @@ def test_earlier_score_proposes_nothing_while_scores_are_off(reviewers_client, c
     assert application.proposed_decision is None
 
 
-def test_displaying_the_score_of_a_case_executes_three_statements(reviewers_client, champion):
+def test_displaying_the_score_of_a_case_executes_three_sql_statements(reviewers_client, champion):
     counts, requested = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))
@@ -102,7 +102,7 @@ def test_case_page_masks_the_score_for_support(supports_client, champion):
         assert not re.search(hidden, answer.content.decode()), hidden
 
 
-def test_case_score_states_that_facts_were_erased_or_data_changed(reviewers_client, champion):
+def test_case_page_states_that_facts_of_a_score_were_erased_or_data_changed(reviewers_client, champion):
     application = case(champion)
     before = text_of(reviewers_client.get(page_of(application)))
     assert "are erased" not in before
@@ -141,7 +141,7 @@ def test_override_of_the_score_requires_a_reason(reviewers_client, champion):
     (GOOD, "rejected", {"code_1": "income_insufficient"}, "Income insufficient for amount of credit requested."),
 ])  # fmt: skip
 class TestReasonAgainstTheScore:
-    def test_form_requires_an_internal_reason_only_against_the_score(
+    def test_decision_form_requires_an_internal_reason_only_against_the_score(
         self, reviewers_client, champion, facts, to, fields, default
     ):
         address = move_of(case(champion, facts), to)
@@ -157,7 +157,9 @@ class TestReasonAgainstTheScore:
         form = reviewers_client.get(move_of(case(champion, facts), follows)).context["form"]
         assert "score_reason" not in form.fields
 
-    def test_internal_reason_becomes_a_note(self, reviewers_client, champion, facts, to, fields, default):
+    def test_internal_reason_of_a_decision_against_the_score_is_stored_as_a_case_note(
+        self, reviewers_client, champion, facts, to, fields, default
+    ):
         application = case(champion, facts)
         confirm(reviewers_client, move_of(application, to), **fields, score_reason="Known to us.")
         noun = {"approved": "Approval", "rejected": "Rejection"}[to]
@@ -168,7 +170,9 @@ class TestReasonAgainstTheScore:
         assert "Known to us." not in str(row.metadata)
         assert "Known to us." in text_of(reviewers_client.get(page_of(application)))
 
-    def test_applicant_reads_the_text_for_the_applicant(self, reviewers_client, champion, facts, to, fields, default):
+    def test_applicant_sees_the_reviewers_text_and_not_the_internal_reason(
+        self, reviewers_client, champion, facts, to, fields, default
+    ):
         application = case(champion, facts)
         texts = {"score_reason": "Known to us.", "reason": "Thank you for your patience."}
         confirm(reviewers_client, move_of(application, to), **fields, **texts)
@@ -176,7 +180,9 @@ class TestReasonAgainstTheScore:
         assert "Thank you for your patience." in answer.content.decode()
         assert "Known to us." not in answer.content.decode()
 
-    def test_proposal_has_the_internal_reason(self, reviewers_client, champion, facts, to, fields, default, settings):
+    def test_proposal_stores_the_internal_reason_until_its_confirmation(
+        self, reviewers_client, champion, facts, to, fields, default, settings
+    ):
         settings.REVIEW_POLICY = "four_eyes"
         application = case(champion, facts)
         confirm(reviewers_client, move_of(application, to), **fields, score_reason="Known to us.")

@@ -22,7 +22,7 @@ def target_of(client, typed):
     return client.get(SEARCH, {"q": typed}).headers["Location"]
 
 
-def test_every_page_has_the_search_box(reviewers_client):
+def test_every_back_office_page_has_the_search_box(reviewers_client):
     for address in ["/admin/", "/admin/records/", "/admin/credit/application/", "/admin/nowhere/"]:
         assert 'id="console-search"' in reviewers_client.get(address).content.decode(), address
 
@@ -35,7 +35,7 @@ def test_search_for_a_reference_or_an_id_opens_the_application(reviewers_client)
         assert target_of(reviewers_client, f" {typed} ") == page_of(application)
 
 
-def test_search_for_a_name_opens_the_list_of_applications_and_the_log_has_one_access(reviewers_client):
+def test_search_for_a_name_opens_the_application_list_and_logs_one_access(reviewers_client):
     persons = Applicants.of([PERSON])
     index = index_of(persons, persons.sha256)
     make(applicants=persons, applicants_sha256=persons.sha256, applicant_index=index)
@@ -45,7 +45,9 @@ def test_search_for_a_name_opens_the_list_of_applications_and_the_log_has_one_ac
     assert DataAccess.objects.filter(action="list").count() == 4
 
 
-def test_search_for_an_address_opens_the_list_with_the_match_and_logs_both_lists(reviewers_client, operations_client):
+def test_search_for_an_email_address_opens_the_matching_list_and_logs_both_searched_lists(
+    reviewers_client, operations_client
+):
     UserFactory(username="quiet", email="quiet@example.test")
     page = reviewers_client.get(SEARCH, {"q": "quiet@example.test"}, follow=True)
     assert page.redirect_chain[0][0] == "/admin/identity/user/?q=quiet%40example.test"
@@ -57,7 +59,7 @@ def test_search_for_an_address_opens_the_list_with_the_match_and_logs_both_lists
     assert target_of(operations_client, "quiet@example.test") == "/admin/identity/user/?q=quiet%40example.test"
 
 
-def test_search_for_an_unknown_address_opens_the_list_of_people(supports_client, operations_client):
+def test_search_for_an_unknown_email_address_opens_the_list_of_people(supports_client, operations_client):
     for client in (supports_client, operations_client):
         assert target_of(client, "nobody@example.test") == "/admin/identity/user/?q=nobody%40example.test"
 
@@ -69,7 +71,7 @@ def test_list_of_people_finds_an_account_by_its_id(operations_client):
     assert [row.username for row in found.context["cl"].result_list] == ["quiet"]
 
 
-def test_member_of_a_lender_finds_only_addresses_of_applicants():
+def test_member_of_a_lender_can_search_only_for_email_addresses_of_applicants():
     UserFactory(email="quiet@example.test")
     client = console_client(lender_of("quartz", 701_000_000_001).people["owner"])
     page = client.get(SEARCH, {"q": "quiet@example.test"}, follow=True)
@@ -77,7 +79,7 @@ def test_member_of_a_lender_finds_only_addresses_of_applicants():
     assert "quiet" not in text_of(page).replace("quiet@example.test", "")
 
 
-def test_search_of_operations_opens_a_key_by_its_public_id_and_no_hidden_record(operations_client):
+def test_operations_search_opens_an_api_key_by_its_public_id_and_no_hidden_record(operations_client):
     issued = keys.create_api_key(owner=UserFactory(), name="shop", scopes=None, now=timezone.now())
     key = issued.record
     for typed in (f"ck_test_{key.pk}…", f"ck_test_{key.pk}", key.pk):
@@ -92,7 +94,7 @@ def test_empty_and_invalid_searches_lead_to_the_landing_page_or_a_list(reviewers
     assert reviewers_client.get(SEARCH, {"q": "a\x00b"}, follow=True).status_code == 200
 
 
-def test_list_without_matches_links_to_the_same_search_in_other_lists(reviewers_client):
+def test_list_without_search_results_links_to_the_same_search_in_other_lists(reviewers_client):
     page = reviewers_client.get("/admin/credit/application/", {"q": "nothing like this"})
     assert "/admin/identity/user/?q=nothing+like+this" in links_of(page)
     assert "/admin/credit/application/?q=nothing+like+this" not in links_of(page)
@@ -102,6 +104,6 @@ def test_list_without_matches_links_to_the_same_search_in_other_lists(reviewers_
         assert "whole words of a" in text_of(page).lower(), path
 
 
-def test_list_of_proposals_belongs_to_the_queue_in_the_main_links(reviewers_client):
+def test_proposal_list_highlights_the_queue_in_the_main_navigation(reviewers_client):
     page = reviewers_client.get("/admin/credit/proposal/").content.decode()
     assert '<a href="/admin/" aria-current="true">Queue</a>' in page

@@ -50,7 +50,7 @@ def test_correction_queue_and_list_separate_open_and_answered_corrections(review
     assert str(correction.pk) not in reviewers_client.get(LIST, {"state": "answered"}).content.decode()
 
 
-def test_answer_page_shows_both_values_and_the_statement(reviewers_client):
+def test_correction_answer_page_shows_both_values_and_the_applicants_statement(reviewers_client):
     application = make("rejected", application_data={"amount_cents": 500_000, "monthly_income_cents": 210_000})
     correction = correction_of(application)
     for address in (page(correction), answer_page(correction)):
@@ -127,7 +127,7 @@ class TestLitigationHold:
         assert "Case 28" not in body
 
 
-def test_answer_to_a_correction_has_the_language_of_its_text(reviewers_client, correction):
+def test_answer_to_a_correction_is_stored_with_the_chosen_language(reviewers_client, correction):
     user = correction.application.consumer
     type(user).objects.filter(pk=user.pk).update(language="es")
     assert "The applicant reads Spanish." in text_of(reviewers_client.get(answer_page(correction)))

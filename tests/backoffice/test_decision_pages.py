@@ -118,7 +118,7 @@ class TestReasons:
         assert [initial[f"code_{at}"] for at in range(1, len(reasons) + 1)] == reasons
         assert "code_1" not in reviewers_client.get(move_of(scored, "approved")).context["form"].initial
 
-    def test_rejection_form_selects_no_reason_that_comes_only_from_missing_values(self, reviewers_client):
+    def test_rejection_form_is_not_prefilled_with_score_reasons_caused_by_missing_values(self, reviewers_client):
         missing = scored_case(version_of(model_of()), facts={})
         for to in ("rejected", "counteroffer"):
             page = reviewers_client.get(move_of(missing, to))
@@ -135,7 +135,7 @@ class TestReasons:
 
 
 class TestNextCase:
-    def test_only_a_decision_can_redirect_to_the_case_that_waited_longest(self, reviewers_client):
+    def test_only_a_decision_can_redirect_to_the_longest_waiting_case(self, reviewers_client):
         later, oldest, first = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (1, 9, 3))
         address = move_of(first, "rejected")
         assert 'value="Reject, and open the next case"' in reviewers_client.get(address).content.decode()
@@ -163,7 +163,7 @@ class TestNextCase:
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
         assert status_of(proposed) == "rejected"
 
-    def test_decision_about_changed_data_displays_the_same_case_again(self, reviewers_client):
+    def test_decision_form_is_shown_again_if_the_application_data_changed(self, reviewers_client):
         application = make()
         make(submitted_at=timezone.now() - timedelta(days=30))
         address = move_of(application, "rejected")
@@ -219,7 +219,7 @@ class TestOldestCase:
             assert case.status == status, (policy, status)
             assert case.history.get().principal == reviewer, (policy, status)
 
-    def test_take_oldest_button_leaves_cases_that_wait_for_another_party(self, reviewers_client, settings):
+    def test_take_oldest_button_skips_cases_that_wait_for_another_party(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         proposed = make(submitted_at=timezone.now())
         colleague = backoffice_client(staff_of("Reviewer", username="ruth"))
@@ -276,7 +276,9 @@ class TestReplyTemplates:
         rows = [ReplyTemplate.objects.create(use=use, name=use, text=text) for use, text in texts]
         return dict(zip(("documents_template", "reason_template"), (str(row.pk) for row in rows), strict=True))
 
-    def test_chosen_reply_templates_are_shown_before_the_request(self, reviewers_client, templates):
+    def test_document_request_form_shows_the_chosen_reply_templates_before_the_request(
+        self, reviewers_client, templates
+    ):
         application = make()
         address = move_of(application, "pending_documents")
         page = reviewers_client.get(address)
@@ -293,7 +295,7 @@ class TestReplyTemplates:
         assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
         assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Passport", "Payslip of June"}
 
-    def test_chosen_reply_template_of_a_bulk_decision_is_shown_first(self, reviewers_client, templates):
+    def test_bulk_decision_form_shows_the_chosen_reply_template_before_the_decision(self, reviewers_client, templates):
         application = make("submitted")
         body = {"row": f"{application.pk}|{application.reviewed_state}", "seen": "bulk", "reason": ""}
         address = reverse("admin:credit_application_bulk", args=["under_review"])
@@ -302,7 +304,7 @@ class TestReplyTemplates:
             assert shown.context["form"] is not None
             assert Application.objects.get().status == "submitted"
 
-    def test_inserted_reply_template_must_exist_and_adds_its_text_once(self, reviewers_client, templates):
+    def test_reply_template_can_be_inserted_once_and_only_if_the_template_exists(self, reviewers_client, templates):
         address = move_of(make(), "pending_documents")
         shown = reviewers_client.post(address, {"documents": "Passport", "reason": "x", "reason_template": "0"})
         assert "reason_template" in shown.context["form"].errors
@@ -313,7 +315,7 @@ class TestReplyTemplates:
         second = reviewers_client.post(address, {**again, **templates}).context["form"]
         assert second["documents"].value() == "Payslip of May\nPayslip of June"
 
-    def test_form_offers_only_the_reasons_for_its_decision(self, reviewers_client):
+    def test_decision_form_offers_only_the_reasons_for_its_decision(self, reviewers_client):
         uses = {"approval": "Approved", "rejection": "Rejected", "request": "Asked", "review": "Back", "reason": "Any"}
         for use, name in uses.items():
             ReplyTemplate.objects.create(use=use, name=name, text=name)
@@ -337,7 +339,7 @@ def test_rejection_form_offers_each_reason_once():
     assert sorted(code for choices in groups for code, _ in choices) == sorted(REASONS)
 
 
-def test_invalid_amount_keeps_the_costs_without_the_change(reviewers_client, settings):
+def test_approval_form_with_an_invalid_amount_shows_the_costs_of_the_unchanged_terms(reviewers_client, settings):
     settings.REVIEW_POLICY = "reviewed"
     address = move_of(applied(listed()), "approved")
     before = reviewers_client.get(address).context["figures"]
@@ -349,7 +351,9 @@ def test_invalid_amount_keeps_the_costs_without_the_change(reviewers_client, set
 
 
 class TestLanguage:
-    def test_form_names_the_language_that_the_applicant_reads(self, reviewers_client, scored):
+    def test_decision_form_shows_the_applicants_language_and_stores_the_language_of_the_text(
+        self, reviewers_client, scored
+    ):
         User.objects.filter(pk=scored.consumer_id).update(language="es")
         page = text_of(reviewers_client.get(move_of(scored, "rejected")))
         assert "The applicant reads Spanish. Write in this language if you can." in page
@@ -359,11 +363,13 @@ class TestLanguage:
         assert (move.status, move.reason) == ("rejected", "Sus ingresos son bajos.")
         assert move.metadata == {"reasons": ["income_insufficient"], "language": "es"}
 
-    def test_text_in_the_language_of_the_offer_stores_no_language(self, reviewers_client, scored):
+    def test_decision_text_in_the_language_of_the_offer_is_stored_without_a_language(self, reviewers_client, scored):
         User.objects.filter(pk=scored.consumer_id).update(language="es")
         fields = {"code_1": "income_insufficient", "reason": "Low income.", "language": "en", "score_reason": "x"}
         confirm(reviewers_client, move_of(scored, "rejected"), **fields)
         assert ApplicationHistory.objects.latest("position").metadata == {"reasons": ["income_insufficient"]}
 
-    def test_form_has_no_choice_for_an_applicant_who_reads_the_language_of_the_offer(self, reviewers_client, scored):
+    def test_decision_form_has_no_language_field_if_the_applicant_reads_the_offers_language(
+        self, reviewers_client, scored
+    ):
         assert 'name="language"' not in reviewers_client.get(move_of(scored, "rejected")).content.decode()

@@ -107,7 +107,9 @@ def test_support_and_visitors_cannot_view_document_files_or_file_names(client, a
     assert supports_client.get(file_of(application, file)).status_code == 403
 
 
-def test_missing_content_and_files_of_another_application_show_a_message(reviewers_client, application, user):
+def test_request_for_a_missing_file_or_a_file_of_another_application_shows_a_message(
+    reviewers_client, application, user
+):
     file = upload_file(application)
     storage().delete(StoredFile.objects.get().name)
     assert "can't read the file" in messages_of(reviewers_client.get(file_of(application, file)))
@@ -167,7 +169,7 @@ def test_document_received_on_paper_requires_a_reason_and_leaves_a_note(reviewer
     assert RequestedDocument.objects.get().status == "accepted"
 
 
-def test_reason_of_a_repeated_document_request_has_its_language(reviewers_client, application):
+def test_reason_of_a_repeated_document_request_is_stored_with_the_chosen_language(reviewers_client, application):
     upload_file(application)
     document, user = RequestedDocument.objects.get(), application.consumer
     type(user).objects.filter(pk=user.pk).update(language="es")
@@ -182,7 +184,7 @@ def test_reason_of_a_repeated_document_request_has_its_language(reviewers_client
         assert f"<p><bdi>{shown}</bdi></p>" in page
 
 
-def test_titles_of_requested_documents_have_their_language(reviewers_client):
+def test_titles_of_requested_documents_are_stored_with_the_chosen_language(reviewers_client):
     application = make("under_review")
     user = application.consumer
     type(user).objects.filter(pk=user.pk).update(language="es")

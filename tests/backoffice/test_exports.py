@@ -66,7 +66,7 @@ def test_export_cell_without_a_formula_is_unchanged():
         assert table_files.plain_cell(value) == cell, (value, cell)
 
 
-def test_digest_of_an_export_is_in_the_response_and_the_access_log(reviewers_client, reviewer):
+def test_digest_of_a_back_office_export_is_in_the_response_and_the_access_log(reviewers_client, reviewer):
     make("submitted")
     response = download_export(reviewers_client, query="queue=review")
     digest = hashlib.sha256(body_of(response)).digest()
@@ -98,7 +98,9 @@ def test_filtered_back_office_list_is_exported_as_csv(reviewers_client):
     assert rows[0]["submitted_at"].endswith("Z")
 
 
-def test_export_requires_post_a_known_format_and_the_permission(reviewer, reviewers_client, supports_client):
+def test_back_office_export_requires_a_post_request_a_known_format_and_the_permission(
+    reviewer, reviewers_client, supports_client
+):
     assert reviewers_client.get(f"{LIST}export/csv/").status_code == 302
     assert download_export(supports_client).status_code == 403
     assert download_export(reviewers_client, "xlsx").status_code == 403
@@ -124,7 +126,7 @@ def test_exports_contain_no_passwords_digests_or_secrets(superusers_client, db):
                 body_of(response)
 
 
-def test_back_office_export_of_a_masked_viewer_is_masked(operations_client):
+def test_back_office_export_for_a_viewer_of_masked_data_is_masked(operations_client):
     UserFactory(username="jdoe", email="jane@example.test")
     text = body_of(download_export(operations_client, address="/admin/identity/user/")).decode()
     assert "jdoe" in text
@@ -132,6 +134,6 @@ def test_back_office_export_of_a_masked_viewer_is_masked(operations_client):
     assert DataAccess.objects.get(action="export").was_masked
 
 
-def test_export_rejects_unknown_filters(reviewers_client):
+def test_back_office_export_rejects_unknown_filters(reviewers_client):
     for query in ["nonsense=1", "status__bad=1", "o=x"]:
         assert download_export(reviewers_client, query=query).status_code == (200 if query == "o=x" else 400), query

@@ -143,7 +143,7 @@ def test_rejection_form_stores_the_selected_reports(reviewers_client, scored_app
     assert (decision["report_ids"], decision["consumer_report"][0]["score"]) == ([str(report.pk)], 724)
 
 
-def test_figure_confirmation_page_links_to_the_files_until_the_decision(reviewers_client, scored_application):
+def test_figure_confirmation_page_links_to_the_files_only_before_the_decision(reviewers_client, scored_application):
     page = reviewers_client.get(page_of(scored_application).replace("/change/", "/do/confirm-figure/")).content.decode()
     address = re.search(r'href="([^"]+)">Open payslip.pdf<', page)[1]
     assert b"".join(reviewers_client.get(address)).startswith(b"%PDF")

@@ -57,7 +57,7 @@ def test_failed_item_links_to_the_record_only_for_viewers_who_can_open_it(items)
     assert "/admin/credit/notice/4711/" not in page
 
 
-def test_every_kind_with_a_page_is_a_model_of_the_back_office():
+def test_every_kind_of_failed_item_with_a_page_is_a_back_office_model():
     registered = {model._meta.label_lower for model in admin.site._registry}
     assert set(dict(declared("failed_item_models")).values()) <= registered
 

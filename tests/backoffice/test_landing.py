@@ -40,13 +40,13 @@ def test_landing_page_queue_cards_show_count_and_longest_wait(reviewers_client):
     assert "card-urgent" in reviewers_client.get("/admin/").content.decode()
 
 
-def test_empty_queues_share_one_line(reviewers_client):
+def test_landing_page_lists_all_empty_queues_in_one_line(reviewers_client):
     text = text_of(reviewers_client.get("/admin/"))
     assert "Nothing waits in: Assigned to you , Applications to review ," in text
     assert "No decisions in this period." in text
 
 
-def test_expiring_keys_card_shows_the_earliest_expiry(operations_client):
+def test_landing_page_card_of_expiring_keys_shows_the_earliest_expiry(operations_client):
     now = timezone.now()
     for days in (5, 3):
         ends = now + timedelta(days=days, hours=1)
@@ -56,7 +56,7 @@ def test_expiring_keys_card_shows_the_earliest_expiry(operations_client):
     assert "The first deadline is in 3 days." in text_of(operations_client.get("/admin/"))
 
 
-def test_payment_queue_measures_the_wait_from_the_creation_of_the_payment(superusers_client):
+def test_payment_queue_shows_the_wait_since_the_creation_of_the_oldest_payment(superusers_client):
     now = timezone.now()
     Payment.objects.create(
         user=UserFactory(), amount_cents=1, fee_amount_cents=0, currency="USD", payment_method_id="pm",
@@ -67,7 +67,7 @@ def test_payment_queue_measures_the_wait_from_the_creation_of_the_payment(superu
     assert "1 Payments with an unknown outcome The oldest has waited 2 days." in text
 
 
-def test_anchor_queue_measures_the_wait_from_the_decision(superusers_client, reviewer, settings):
+def test_anchor_queue_shows_the_wait_since_the_oldest_decision(superusers_client, reviewer, settings):
     settings.ANCHOR_DECISIONS = True
     now = timezone.now()
     actor = Actor(user=reviewer, credential="admin")
@@ -78,13 +78,13 @@ def test_anchor_queue_measures_the_wait_from_the_decision(superusers_client, rev
     )
 
 
-def test_landing_page_shows_each_group_its_queues(supports_client, operations_client):
+def test_landing_page_shows_only_the_queues_of_the_viewers_group(supports_client, operations_client):
     assert "Applications to review" not in text_of(supports_client.get("/admin/"))
     assert "Applications to review" not in text_of(operations_client.get("/admin/"))
     assert "Decisions waiting for the ledger" in text_of(operations_client.get("/admin/"))
 
 
-def test_landing_page_executes_at_most_twelve_statements(superusers_client, reviewers_client):
+def test_landing_page_executes_at_most_twelve_sql_statements(superusers_client, reviewers_client):
     for status in ("submitted", "under_review", "pending_documents"):
         make(status)
     for client in (superusers_client, reviewers_client):
@@ -159,7 +159,7 @@ def test_every_queue_card_counts_the_rows_of_its_list(work, superuser, superuser
     assert {name: counts[name] for name in expected} == expected
 
 
-def test_disputed_claims_have_a_separate_list(work, reviewers_client):
+def test_disputed_publication_claims_have_a_separate_list(work, reviewers_client):
     for queue, statuses in (("review", {"pending", "disputed"}), ("disputes", {"disputed"})):
         rows = reviewers_client.get(f"/admin/claims/claim/?queue={queue}").context["cl"].result_list
         assert {row.status for row in rows} == statuses
@@ -168,7 +168,7 @@ def test_disputed_claims_have_a_separate_list(work, reviewers_client):
     assert Claim.with_tombstones.count() == 10
 
 
-def test_proposal_title_contains_the_state_of_the_proposal(work, superusers_client):
+def test_proposal_page_title_contains_the_state_of_the_proposal(work, superusers_client):
     proposal = Proposal.objects.first()
     page = superusers_client.get(f"/admin/credit/proposal/{proposal.pk}/change/")
     assert f"Proposal of approval for {reference_of(proposal.application_id)}, waiting" in page.content.decode()
@@ -183,7 +183,7 @@ def test_landing_page_is_available_while_redis_is_not(reviewers_client, settings
     assert "No decisions in this period." in text_of(reviewers_client.get("/admin/"))
 
 
-def test_chart_has_days_in_the_format_of_the_back_office():
+def test_chart_of_decisions_shows_days_in_the_back_office_date_format():
     days = [date(2026, 11, number) for number in range(1, 9)]
     chart = draw("Decisions", Numbers(days, [Series("approved", "approved", [1] * 8)]))
     assert [text for _, text in chart["ticks"]] == ["Nov 1", "Nov 8"]

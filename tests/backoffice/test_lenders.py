@@ -149,7 +149,7 @@ def test_member_cannot_open_records_of_another_lender(own_lender, other_lender, 
     assert rows_of_lender(other_lender) == before
 
 
-def test_staff_can_view_all_lenders_also_as_members_and_other_accounts_none(own_lender, other_lender, clients):
+def test_staff_can_view_records_of_all_lenders_and_ordinary_accounts_of_no_lender(own_lender, other_lender, clients):
     for address in ("/admin/", "/admin/credit/application/", page_of(other_lender.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
@@ -406,7 +406,7 @@ def test_application_list_of_a_lender_uses_an_index(own_lender, clients):
         assert "credit_app_inbox" in plan, plan
 
 
-def test_application_list_of_a_lender_executes_at_most_one_more_statement(own_lender, other_lender, clients):
+def test_application_list_of_a_lender_executes_at_most_one_additional_sql_statement(own_lender, other_lender, clients):
     counted = {}
     for role in ("Reviewer", "A reviewer"):
         clients[role].get("/admin/credit/application/")

@@ -43,7 +43,7 @@ def offer(owner, lender):
     return Offer.objects.get(name="Harbor loan")
 
 
-def test_owner_creates_an_offer(owner, lender):
+def test_lender_owner_can_create_an_offer_in_the_console(owner, lender):
     assert "The offer is active." in messages_of(send_form(owner, make_of(lender), **FIELDS))
     offer = Offer.objects.get(name="Harbor loan")
     assert offer.owner == lender.people["owner"]
@@ -71,7 +71,7 @@ def test_offer_form_has_sections_and_opens_the_section_of_an_eu_offer_or_an_erro
         assert '<details class="group" open>' in page
 
 
-def test_quote_with_a_row_for_each_term_is_shown_before_the_offer_is_created(owner, lender):
+def test_offer_form_shows_a_quote_for_each_term_before_the_offer_is_created(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_value(owner.get(make_of(lender))), **FIELDS})
     text = text_of(first)
     assert "$10,000.00 at 6.90% for 12 months $864.81 a month, APR 6." in text
@@ -86,7 +86,7 @@ def test_quote_with_a_row_for_each_term_is_shown_before_the_offer_is_created(own
     assert "for 25 months" in figures[-1][0]
 
 
-def test_offer_form_offers_kinds_of_credit_and_the_kind_of_the_offer(owner, lender, offer):
+def test_offer_form_lists_the_known_product_types_and_the_type_of_the_offer(owner, lender, offer):
     Offer.objects.filter(pk=offer.pk).update(product_type="solar_loan")
     page = owner.get(action_of(offer)).content.decode()
     assert '<option value="solar_loan" selected>Solar loan</option>' in page
@@ -95,14 +95,14 @@ def test_offer_form_offers_kinds_of_credit_and_the_kind_of_the_offer(owner, lend
     assert "product_type" in answer.context["form"].errors
 
 
-def test_colleagues_offer_names_who_can_change_it(lender, offer):
+def test_page_of_a_colleagues_offer_shows_who_can_change_the_offer(lender, offer):
     colleague = UserFactory(username="olivia")
     ProviderMember.objects.create(provider_id="701", user=colleague, role="owner")
     text = text_of(console_client(colleague).get(reverse("admin:credit_offer_change", args=[offer.pk])))
     assert "Only owner-quartz, who created the offer, can change or deactivate it." in text
 
 
-def test_offer_form_preserves_fields_that_it_omits(owner, offer):
+def test_offer_form_preserves_offer_fields_without_a_form_field(owner, offer):
     Offer.objects.filter(pk=offer.pk).update(required_documents=["Payslip"])
     page = owner.get(action_of(offer))
     assert page.context["form"].initial["terms"] == "12, 24"
@@ -144,7 +144,7 @@ def test_offer_form_shows_api_errors_at_the_field(owner, lender):
     assert "Must not be greater than “Highest interest rate”." in text
 
 
-def test_offer_form_shows_a_name_that_is_taken_at_the_field_and_keeps_the_values(owner, lender, offer):
+def test_offer_form_with_a_duplicate_name_shows_the_error_and_retains_its_values(owner, lender, offer):
     form = send_form(owner, make_of(lender), **{**FIELDS, "rate_min": "5"}).context["form"]
     assert "Must not look like the name of another active offer" in str(form.errors["name"])
     assert form["rate_min"].value() == "5"
@@ -180,7 +180,7 @@ def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
     assert offer.apr_min_percent == 6.9
 
 
-def test_terms_of_the_lender_are_saved_with_a_us_offer_and_kept_by_a_change(owner, lender):
+def test_lenders_terms_of_a_us_offer_are_stored_and_retained_after_an_update(owner, lender):
     send_form(owner, make_of(lender), **FIELDS, terms_text="A late payment costs $15.\r\nOregon law governs.")
     offer = Offer.objects.get(name="Harbor loan")
     assert (offer.jurisdiction, offer.terms_text) == ("us", "A late payment costs $15.\nOregon law governs.")
@@ -216,7 +216,7 @@ def test_owner_can_create_an_eu_offer_in_the_console(eu_owner, lender):
     assert "$" not in text
 
 
-def test_eu_offer_form_preserves_texts_that_it_omits(eu_owner, lender):
+def test_eu_offer_form_preserves_texts_without_a_form_field(eu_owner, lender):
     send_form(eu_owner, make_of(lender), **EU_FIELDS)
     offer = Offer.objects.get(name="Harbor loan")
     Offer.objects.filter(pk=offer.pk).update(texts={**offer.texts, "validity": "One month."})

@@ -38,7 +38,7 @@ def listed():
 
 
 @pytest.mark.usefixtures("demo")
-def test_every_list_executes_few_statements_without_filters_from_tables(superusers_client):
+def test_every_back_office_list_executes_few_sql_statements(superusers_client):
     superusers_client.get("/admin/")  # The first page fills the caches of the process.
     for model in listed():
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
@@ -52,7 +52,7 @@ def test_every_list_executes_few_statements_without_filters_from_tables(superuse
         assert [sql for sql in queries if "SELECT DISTINCT" in sql and table in sql] == []
 
 
-def test_list_filter_offers_the_declared_values_and_rejects_other_values(superusers_client):
+def test_back_office_filter_offers_the_declared_values_and_rejects_other_values(superusers_client):
     address = reverse("admin:credit_applicationhistory_changelist")
     page = superusers_client.get(address).content.decode()
     for status in ("draft", "under_review", "expired"):
@@ -82,12 +82,12 @@ def test_every_admin_extends_large_list_admin_and_has_an_order(rf, superuser):
     assert [label for label in OURS if not ADMINS[label].get_queryset(request).ordered] == []
 
 
-def test_disallowed_lookup_of_reply_templates_is_logged(reviewers_client):
+def test_disallowed_filter_lookup_of_reply_templates_is_logged(reviewers_client):
     assert reviewers_client.get("/admin/backoffice/replytemplate/?text__startswith=x").status_code == 400
     assert DataAccess.objects.get().action == "refused"
 
 
-def test_list_allows_only_lookups_of_its_filters(rf, superuser):
+def test_back_office_list_allows_only_lookups_of_its_filters(rf, superuser):
     for label in OURS:
         model_admin = ADMINS[label]
         request = rf.get("/")
@@ -105,7 +105,7 @@ def test_list_allows_only_lookups_of_its_filters(rf, superuser):
                 assert not model_admin.lookup_allowed(f"user__{name}", "x", request), label
 
 
-def test_disallowed_lookup_of_support_is_rejected_and_logged(supports_client):
+def test_disallowed_filter_lookup_by_support_is_rejected_and_logged(supports_client):
     make(notes="confidential", application_data={"name": "Jane", "street": "Acacia"})
     for address, query in [
         (LIST, "notes__startswith=confid"), (LIST, "application_data__regex=Acacia"),
@@ -123,7 +123,7 @@ def test_disallowed_lookup_of_support_is_rejected_and_logged(supports_client):
         assert f"/admin/{look.kind.replace('.', '/')}/" == address, (address, query)
 
 
-def test_disallowed_lookup_is_rejected_in_exports_and_in_next_links(reviewers_client):
+def test_disallowed_filter_lookup_is_rejected_in_exports_and_next_case_links(reviewers_client):
     first, last = make(notes="confidential"), make(notes="confidential")
     exported = reviewers_client.post(f"{LIST}export/csv/?notes__startswith=confid")
     assert exported.status_code == 400
@@ -197,7 +197,7 @@ def check_names(model):
         assert many.startswith(text[:-1]) or (text, many) in {("person", "people"), reconsideration}
 
 
-def test_view_on_site_returns_404_for_any_content_type_and_key(superusers_client):
+def test_view_on_site_url_returns_404_for_any_content_type_and_key(superusers_client):
     kinds = ContentType.objects.get_for_models(User, Application).values()  # The records have integer and UUID keys.
     for key in ["1", "0", "x", "01942424-2424-7242-8242-424242424242", "9" * 30]:
         for number in [0, 10**9, *(kind.pk for kind in kinds)]:

@@ -189,7 +189,9 @@ def test_reviewer_can_view_and_sort_the_data_that_is_masked_for_support(
     assert [row.pk for row in rows] == sorted(Application.objects.values_list("pk", flat=True), reverse=True)
 
 
-def test_access_to_records_about_a_person_is_logged_as_access_to_their_data(secret_records, person, supports_client):
+def test_access_to_a_record_about_a_person_is_logged_as_access_to_personal_data(
+    secret_records, person, supports_client
+):
     for model in (ApplicationHistory, ApplicationRevision, DecisionAnchor):
         looks, record = DataAccess.objects.count(), model.objects.first()
         supports_client.get(ADMINS[model].address_of("changelist"))

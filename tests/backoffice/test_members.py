@@ -101,7 +101,7 @@ def person_page(person):
     return reverse("admin:identity_user_change", args=[person.pk])
 
 
-def test_account_and_case_pages_summarize_the_records_of_every_app(reviewers_client):
+def test_account_and_case_pages_show_summaries_of_applications_claims_and_identity_checks(reviewers_client):
     person = UserFactory()
     for status in ("submitted", "submitted", "approved"):
         make(status, consumer=person)
@@ -119,7 +119,7 @@ def test_account_and_case_pages_summarize_the_records_of_every_app(reviewers_cli
     assert "Publication claims 1 draft" in text_of(reviewers_client.get(page_of(application)))
 
 
-def test_account_page_shows_the_summary_first_to_editors(superusers_client):
+def test_account_page_shows_editors_the_summary_before_the_form(superusers_client):
     person = UserFactory(username="before")
     summary = superusers_client.get(person_page(person))
     assert "Summary" in text_of(summary)

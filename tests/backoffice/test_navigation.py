@@ -45,9 +45,7 @@ def test_main_navigation_shows_a_lender_member_the_lenders_links_and_name(db):
         assert client.get(link["address"], follow=True).status_code == 200
 
 
-def test_all_records_page_lists_models_that_the_viewer_can_open_by_the_names_of_the_header(
-    reviewers_client, superusers_client
-):
+def test_all_records_page_lists_only_models_that_the_viewer_can_open(reviewers_client, superusers_client):
     everything, some = (
         client.get("/admin/records/").content.decode() for client in (superusers_client, reviewers_client)
     )
@@ -74,7 +72,7 @@ def test_all_records_page_lists_models_that_the_viewer_can_open_by_the_names_of_
         assert superusers_client.get(address).context["title"] == title
 
 
-def test_application_page_beyond_30_days_shows_the_days_late(reviewers_client):
+def test_application_undecided_for_more_than_30_days_shows_the_days_late(reviewers_client):
     application = make(submitted_at=timezone.now() - timedelta(days=38, hours=2))
     for address in (LIST, page_of(application)):
         text = text_of(reviewers_client.get(address))

@@ -46,7 +46,7 @@ def test_notice_deadline_is_yellow_from_day_20_and_red_from_day_28():
         assert f"clock-{tone}" in days_left(due_at, now=NOW + timedelta(days=day)), (day, tone)
 
 
-def test_notice_queue_and_its_list_have_one_title_and_one_count(world, reviewers):
+def test_notice_queue_card_and_notice_list_show_the_same_title_and_count(world, reviewers):
     shown = text_of(reviewers.get("/admin/"))
     assert "1 Deadlines for notices The first deadline is in 8 days." in shown
     listed = page(reviewers, "clock_changelist", query="?state=running&duty=notice")
@@ -73,7 +73,7 @@ def test_notice_queue_is_urgent_in_the_last_two_days(world, reviewers, days, not
     assert (card.note, card.is_urgent) == (note, is_urgent)
 
 
-def test_deadline_pages_have_words_instead_of_codes(world, reviewers):
+def test_notice_deadline_pages_show_words_instead_of_codes(world, reviewers):
     reasons = (Clock.TOLD, Clock.TOLD_WHAT_IS_MISSING, Clock.TAKEN_UP, Clock.NOT_COMPLETED)
     pages = []
     for kind, why in product(Clock.KINDS, reasons):
@@ -86,7 +86,7 @@ def test_deadline_pages_have_words_instead_of_codes(world, reviewers):
         assert "clock of" not in shown
 
 
-def test_notice_pages_have_words_instead_of_codes_next_to_the_source_data(world, reviewers):
+def test_notice_pages_show_words_instead_of_codes(world, reviewers):
     shown = page(reviewers, "notice_changelist", query="?kind__exact=adverse_action")
     assert "<strong>adverse action</strong>" in shown
     assert ">adverse_action<" not in shown

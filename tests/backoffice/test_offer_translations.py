@@ -61,7 +61,7 @@ def test_owner_translates_the_texts_of_an_offer(owner, lender):
     assert offer.version == 2
 
 
-def test_form_of_translations_has_the_stored_texts_and_removes_empty_ones(owner, lender):
+def test_translation_form_shows_stored_texts_and_removes_emptied_texts(owner, lender):
     offer = offer_of(lender)
     page = text_of(owner.get(action_of(offer, "es")))
     assert SPANISH["description"] in page
@@ -73,13 +73,13 @@ def test_form_of_translations_has_the_stored_texts_and_removes_empty_ones(owner,
     assert "You changed no text, so nothing was stored." in text_of(response)
 
 
-def test_form_in_the_language_of_the_offer_has_only_the_words_for_choices(owner, lender):
+def test_translation_form_in_the_offers_language_contains_only_labels_for_choices(owner, lender):
     page = owner.get(action_of(offer_of(lender), "en")).content.decode()
     labels = re.findall(r'<label for="id_text_\d+">(.*?)</label>', page)
     assert labels == ["Choice “new_roof”", "Choice “windows”", "Choice “1”", "Choice “2”"]
 
 
-def test_invalid_text_is_an_error_at_its_field(owner, lender):
+def test_translation_form_shows_the_error_of_an_invalid_text_at_its_field(owner, lender):
     offer = offer_of(lender)
     page = send_form(owner, action_of(offer, "es"), text_0="a\u202eb")
     assert "invisible or control character U+202E" in text_of(page)
@@ -87,13 +87,13 @@ def test_invalid_text_is_an_error_at_its_field(owner, lender):
     assert offer.version == 1
 
 
-def test_offer_with_too_many_texts_is_translated_with_the_api(owner, lender, monkeypatch):
+def test_translation_page_of_an_offer_with_too_many_texts_refers_to_the_api(owner, lender, monkeypatch):
     monkeypatch.setattr(offers, "FIELDS_MAX", 3)
     response = owner.get(action_of(offer_of(lender), "es"), follow=True)
     assert "Translate them with the API." in text_of(response)
 
 
-def test_page_of_an_offer_shows_the_translations_with_titles(owner, lender):
+def test_offer_page_shows_the_translations_with_titles(owner, lender):
     offer = offer_of(lender, language="en")
     page = text_of(owner.get(reverse("admin:credit_offer_change", args=[offer.pk])))
     for text in ("Language English", "Spanish Offer: Name Préstamo para el hogar", "Field “Kind of work”: Title Tipo"):
@@ -101,7 +101,7 @@ def test_page_of_an_offer_shows_the_translations_with_titles(owner, lender):
     assert "application_schema" not in page
 
 
-def test_change_of_an_offer_keeps_its_translations(owner, lender):
+def test_offer_update_retains_the_translations(owner, lender):
     offer = offer_of(lender)
     fields = {"name": "Prairie loan", "product_type": "personal_loan", "amount_min": "1,000", "amount_max": "2,000"}
     fields |= {"rate_min": "6.9", "rate_max": "17.5", "terms": "12", "terms_text": "", "language": "en"}

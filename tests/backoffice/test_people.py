@@ -83,7 +83,7 @@ def test_applicant_page_lists_only_applications_to_the_lender(lender, other_lend
         assert private.lower() not in text.lower()
 
 
-def test_applicant_of_only_another_lender_is_not_found(lender, other_lender):
+def test_page_of_an_applicant_of_only_another_lender_returns_not_found(lender, other_lender):
     client = console_client(lender.people["owner"])
     stranger = apply_to(other_lender, "Jorge Zircon").consumer
     draft = ApplicationFactory(provider_id=lender.number, status="draft", submitted_at=None).consumer
@@ -118,7 +118,7 @@ def test_applicant_list_omits_an_erased_applicant(lender):
     assert people_of(client) == [lender.application.consumer_id]
 
 
-def test_applicant_list_statement_count_does_not_depend_on_its_length(lender):
+def test_applicant_list_of_any_length_executes_a_fixed_number_of_sql_statements(lender):
     client, counts = console_client(lender.people["owner"]), []
     client.get(PEOPLE)
     for number in (1, 9):

@@ -41,7 +41,7 @@ def request_page():
     return reverse("admin:credit_reviewrequest_change", args=[ReviewRequest.objects.get().pk])
 
 
-def test_case_and_request_page_show_the_request_and_offer_the_reopening_to_another_reviewer(
+def test_case_and_request_pages_let_another_reviewer_reopen_the_reconsidered_case(
     reviewers_client, application, supports_client
 ):
     for address in (page_of(application), request_page()):
@@ -61,7 +61,7 @@ def rows_of(response):
     return {row["name"]: row["value"] for row in response.context["case"]}
 
 
-def test_pages_to_handle_a_request_show_the_earlier_decision(reviewers_client, application):
+def test_pages_of_a_reconsideration_request_show_the_earlier_decision(reviewers_client, application):
     move = application.history.get(status="rejected")
     pages = [request_page(), move_of(application, "under_review")]
     for address in pages:
@@ -79,7 +79,7 @@ def test_pages_to_handle_a_request_show_the_earlier_decision(reviewers_client, a
     assert rows["Reasons of the decision"] == "Income insufficient for amount of credit requested."
 
 
-def test_support_reads_the_request_without_the_statement_and_the_reasons(supports_client, application):
+def test_support_sees_a_reconsideration_request_without_statement_and_reasons(supports_client, application):
     rows = rows_of(supports_client.get(request_page()))
     assert rows["Earlier decision"].endswith("by ruth")
     assert "Income" not in str(rows)
@@ -89,7 +89,9 @@ def test_support_reads_the_request_without_the_statement_and_the_reasons(support
     assert "Reopen to answer" not in page
 
 
-def test_reopened_case_is_assigned_and_offers_to_uphold_or_change_the_decision(reviewers_client, reviewer, application):
+def test_case_reopened_for_reconsideration_offers_to_uphold_or_change_the_decision(
+    reviewers_client, reviewer, application
+):
     confirm(reviewers_client, move_of(application, "under_review"))
     assert Assignment.objects.get(record_id=str(application.pk)).assignee == reviewer
     page = text_of(reviewers_client.get(move_of(application, "rejected")))
@@ -115,7 +117,7 @@ def test_reopened_case_is_assigned_and_offers_to_uphold_or_change_the_decision(r
     assert "Uphold" not in page
 
 
-def test_participant_of_the_earlier_decision_can_neither_reopen_nor_answer(first, application):
+def test_reviewer_of_the_earlier_decision_can_neither_reopen_nor_answer_a_reconsideration(first, application):
     client = backoffice_client(first)
     for address in (page_of(application), request_page()):
         page = text_of(client.get(address))

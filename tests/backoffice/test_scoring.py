@@ -46,7 +46,9 @@ def draft(model, champion):
 
 
 class TestLists:
-    def test_models_and_versions_are_listed_filtered_and_exported(self, reviewers_client, champion, draft, db):
+    def test_scoring_models_and_versions_can_be_listed_filtered_and_exported(
+        self, reviewers_client, champion, draft, db
+    ):
         text = text_of(reviewers_client.get(MODELS))
         assert "Everyday card" in text
         assert f"{champion.model.provider.name} (501)" in text
@@ -109,7 +111,7 @@ class TestCard:
 
 
 class TestDifference:
-    def test_version_comparison_page_shows_removed_and_changed_parts_of_an_existing_version(
+    def test_version_comparison_page_shows_removed_and_changed_parts_of_a_scorecard(
         self, reviewers_client, champion, draft
     ):
         answer = reviewers_client.get(page_of(draft, "difference"), {"with": 1})
@@ -128,7 +130,7 @@ class TestDifference:
             assert answer.status_code == 200, asked
             assert "fields differ" not in text_of(answer), asked
 
-    def test_version_comparison_page_states_that_identical_versions_score_equally(
+    def test_version_comparison_page_states_that_identical_model_versions_score_equally(
         self, reviewers_client, champion, model
     ):
         make_version(model)
@@ -186,7 +188,9 @@ class TestTrial:
 
 
 class TestPublishing:
-    def test_publishing_a_champion_on_its_page_demotes_the_previous_champion(self, reviewers_client, champion, draft):
+    def test_publishing_a_champion_version_on_its_page_demotes_the_previous_champion(
+        self, reviewers_client, champion, draft
+    ):
         text = text_of(reviewers_client.get(page_of(draft, "do", "publish-champion")))
         assert "Version 1, the current champion, becomes a challenger." in text
         answer = confirm(reviewers_client, page_of(draft, "do", "publish-champion"))
@@ -195,7 +199,9 @@ class TestPublishing:
         assert list(roles) == [("published", "challenger"), ("published", "champion")]
         assert draft.history.get().credential == "admin"
 
-    def test_version_cannot_be_published_if_the_champion_changed_after_opening(self, reviewers_client, champion, draft):
+    def test_model_version_cannot_be_published_if_the_champion_changed_after_opening_the_page(
+        self, reviewers_client, champion, draft
+    ):
         page = reviewers_client.get(page_of(draft, "do", "publish-champion"))
         send_form(reviewers_client, page_of(champion, "do", "retire"))
         answer = reviewers_client.post(
@@ -205,7 +211,7 @@ class TestPublishing:
         draft.refresh_from_db()
         assert draft.status == "draft"
 
-    def test_champion_retirement_confirmation_states_the_effect(self, reviewers_client, champion):
+    def test_retirement_confirmation_of_a_champion_version_states_the_effect(self, reviewers_client, champion):
         assert "It is published as champion." in text_of(reviewers_client.get(page_of(champion)))
         text = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
         assert "The model then has no champion" in text
@@ -215,7 +221,9 @@ class TestPublishing:
         refused = messages_of(reviewers_client.get(page_of(champion, "do", "publish-champion")))
         assert "Can't change the status of model version" in refused
 
-    def test_author_cannot_publish_their_version_under_four_eyes(self, reviewers_client, reviewer, model, settings):
+    def test_author_cannot_publish_their_model_version_under_four_eyes(
+        self, reviewers_client, reviewer, model, settings
+    ):
         settings.REVIEW_POLICY = "four_eyes"
         own = make_version(model, by=reviewer)
         assert "The author of a version can't publish it." in text_of(reviewers_client.get(page_of(own)))
@@ -226,7 +234,9 @@ class TestPublishing:
         own.refresh_from_db()
         assert own.status == "published"
 
-    def test_publishing_and_retiring_a_version_require_the_permission(self, supports_client, operations_client, draft):
+    def test_publishing_and_retiring_a_model_version_require_the_permission(
+        self, supports_client, operations_client, draft
+    ):
         for client in (supports_client, operations_client):
             assert "Publish as" not in text_of(client.get(page_of(draft)))
             for name in ("publish-champion", "publish-challenger", "retire"):

@@ -159,14 +159,14 @@ def test_search_by_a_plain_number_finds_the_amount_in_the_currency(reviewers_cli
     assert applications_found(reviewers_client, "20000") == [str(application.pk)]
 
 
-def test_search_by_the_number_of_a_user_finds_no_amount(reviewers_client):
+def test_search_for_a_user_id_does_not_match_amounts(reviewers_client):
     account = UserFactory(pk=20_000)
     application = ApplicationFactory(consumer=account)
     ApplicationFactory(amount_cents=2_000_000)
     assert applications_found(reviewers_client, "20000") == [str(application.pk)]
 
 
-def test_search_by_a_plain_number_executes_at_most_five_more_statements(
+def test_search_by_a_plain_number_executes_at_most_five_more_sql_statements(
     reviewers_client, django_assert_max_num_queries
 ):
     ApplicationFactory(amount_cents=2_000_000)
@@ -177,7 +177,7 @@ def test_search_by_a_plain_number_executes_at_most_five_more_statements(
         reviewers_client.get(address, {"q": "20000"})
 
 
-def test_search_by_a_name_executes_at_most_four_more_statements(reviewers_client, django_assert_max_num_queries):
+def test_search_by_a_name_executes_at_most_four_more_sql_statements(reviewers_client, django_assert_max_num_queries):
     apply_with(UserFactory())
     address = "/admin/credit/application/"
     with CaptureQueriesContext(connection) as listed:
@@ -244,7 +244,7 @@ def test_search_finds_a_phone_number_as_dialed_in_its_country(reviewers_client):
             assert applications_found(reviewers_client, typed) == [application], typed
 
 
-def test_search_index_has_no_plain_text_and_follows_the_first_encryption_key(reviewers_client, settings):
+def test_applicant_search_index_has_no_plaintext_and_uses_the_first_encryption_key(reviewers_client, settings):
     application = apply_with(UserFactory())
     before = Application.objects.get().applicant_index
     assert not any(text in before for text in ("rosa", "quillfeather", "5035550"))
@@ -271,7 +271,7 @@ def test_prune_indexes_applicants_that_older_servers_stored_changed_or_erased(re
     assert Application.objects.get(pk=erased.pk).applicant_index is None
 
 
-def test_search_for_thousands_of_words_or_name_parts_executes_a_limited_statement(reviewers_client):
+def test_search_for_thousands_of_words_or_name_parts_executes_a_limited_sql_statement(reviewers_client):
     apply_with(UserFactory())
     for word in ["-".join(["ab"] * 2_000), "-".join(f"p{number}" for number in range(2_000))]:
         with CaptureQueriesContext(connection) as statements:
@@ -299,7 +299,7 @@ def test_lender_search_finds_only_applicants_of_the_lender(db):
         assert applications_found(console_client(member), "rosa") == expected
 
 
-def test_search_omits_a_brokers_applications_for_other_people(reviewers_client):
+def test_applicant_search_finds_only_the_matching_applications_of_a_broker(reviewers_client):
     broker = UserFactory()
     wanted, other = (
         apply_with(broker),
@@ -310,7 +310,7 @@ def test_search_omits_a_brokers_applications_for_other_people(reviewers_client):
     assert applications_found(reviewers_client, broker.username) == [other, wanted]
 
 
-def test_search_for_a_common_name_lists_the_newest_matches_and_says_so(reviewers_client, monkeypatch):
+def test_search_for_a_common_name_lists_only_the_newest_matches_with_a_message(reviewers_client, monkeypatch):
     monkeypatch.setattr(people, "FOUND_MAX", 1)
     monkeypatch.setattr("credit.console.applications.FOUND_MAX", 1)
     for said in (0, 1):

@@ -37,7 +37,7 @@ def log_in(name, next_page="/admin/"):
     return browser, answer
 
 
-def test_session_without_a_second_factor_returns_to_its_page_after_confirmation(reviewers_client, device):
+def test_second_factor_confirmation_redirects_to_the_requested_back_office_page(reviewers_client, device):
     wanted = "/admin/credit/application/?queue=review"
     response = reviewers_client.get(wanted, follow=True)
     address = response.redirect_chain[-1][0]
@@ -47,13 +47,13 @@ def test_session_without_a_second_factor_returns_to_its_page_after_confirmation(
     assert reviewers_client.get(wanted).status_code == 200
 
 
-def test_staff_without_a_second_factor_must_add_it_first(supports_client):
+def test_staff_without_a_second_factor_must_add_a_factor_first(supports_client):
     response = supports_client.get("/admin/", follow=True)
     assert response.redirect_chain[-1][0].startswith("/account/second-factor")
     assert "Add an app" in text_of(response)
 
 
-def test_account_outside_of_staff_with_a_second_factor_is_rejected(user):
+def test_account_that_is_not_staff_cannot_open_the_back_office_with_a_second_factor(user):
     authenticator_of(user)
     browser, _ = log_in(user.username)
     browser.post("/account/second-factor/log-in", {"code": code_of()})
@@ -79,7 +79,7 @@ def test_superuser_can_reset_a_lost_second_factor(superuser, reviewer, device, s
     assert not RecoveryCode.objects.exists()
 
 
-def test_second_factors_have_no_page_in_the_back_office():
+def test_back_office_has_no_page_for_second_factors():
     assert not {Authenticator, RecoveryCode} & admin.site._registry.keys()
     assert not [model for model in admin.site._registry if model._meta.app_label == "oauth2_provider"]
 
@@ -132,7 +132,7 @@ def test_staff_can_only_log_out_before_entering_the_second_factor(reviewer, devi
     assert browser.get("/account/email").status_code == 200
 
 
-def test_only_a_right_code_opens_the_back_office_until_its_factor_is_deleted(reviewers_client, device):
+def test_back_office_requires_a_correct_code_of_an_existing_second_factor(reviewers_client, device):
     assert "wrong" in text_of(reviewers_client.post(CONFIRM, {"code": wrong_code()}))
     assert reviewers_client.get("/admin/").status_code == 302
     reviewers_client.post(CONFIRM, {"code": code_of()})

@@ -54,7 +54,7 @@ def test_support_can_mail_a_link_for_a_new_password(supports_client, person):
 
 
 @pytest.mark.parametrize("name", ["mail-reset", "end-sessions", "unlink-issuer", "reset-second-factor"])
-def test_help_for_an_account_requires_a_reason(superusers_client, person, name):
+def test_support_action_on_an_account_requires_a_reason(superusers_client, person, name):
     authenticator_of(person)
     StaffIdentity.objects.create(user=person, issuer="https://issuer.example", subject="1", created_at=timezone.now())
     seen = seen_value(superusers_client.get(help_of(person, name)))
@@ -66,7 +66,7 @@ def test_help_for_an_account_requires_a_reason(superusers_client, person, name):
     assert AccountHistory.objects.get(account=person).details == BECAUSE
 
 
-def test_account_history_has_words_and_masks_the_reason_of_a_colleague(supports_client, superusers_client, person):
+def test_account_history_is_in_words_and_masks_the_reason_of_a_colleague(supports_client, superusers_client, person):
     confirm(supports_client, help_of(person, "end-sessions"), **BECAUSE)
     address = reverse("admin:identity_accounthistory_change", args=[AccountHistory.objects.get().pk])
     assert "Request 42" in text_of(superusers_client.get(address))
@@ -104,7 +104,7 @@ def test_mail_for_a_new_password_counts_toward_the_limit_of_the_address(supports
     assert OutgoingMail.objects.count() == 1
 
 
-def test_account_without_an_address_or_access_gets_no_mail(supports_client):
+def test_account_without_an_address_or_access_gets_no_password_mail(supports_client):
     for columns in [{"email": ""}, {"is_active": False}]:
         person = UserFactory(**columns)
         supports_client.post(help_of(person, "mail-reset"), {"seen": str(person.pk)})
@@ -124,7 +124,9 @@ def test_support_can_end_all_sessions_of_an_account(supports_client, person):
     assert actions_of(person) == ["account.logged_out"]
 
 
-def test_only_support_can_help_and_not_accounts_of_staff(supports_client, superusers_client, person):
+def test_only_support_can_take_actions_on_accounts_and_not_on_staff_accounts(
+    supports_client, superusers_client, person
+):
     colleague = staff_of("Reviewer", username="rita", email="rita@example.org")
     for name in ["mail-reset", "end-sessions"]:
         for method in (supports_client.get, supports_client.post):
@@ -195,7 +197,7 @@ def test_account_page_shows_groups_and_second_factor_only_to_support(supports_cl
     assert "Second factor" not in text_of(reviewers_client.get(page_of(person)))
 
 
-def test_mails_and_sessions_of_another_account_are_not_shown(supports_client, person):
+def test_account_page_does_not_show_mails_and_sessions_of_another_account(supports_client, person):
     other = UserFactory(username="june", email="june@example.org")
     confirm(supports_client, help_of(other, "mail-reset"), **BECAUSE)
     Client().post("/account/login", {"login": "june", "password": PASSWORD})
@@ -204,7 +206,7 @@ def test_mails_and_sessions_of_another_account_are_not_shown(supports_client, pe
     assert "No active sessions." in text
 
 
-def test_credential_of_the_account_history_is_in_words():
+def test_account_history_shows_credentials_in_words():
     for credential, words in [
         ("session", "on the account's pages"), ("session:developers", "on the pages for developers"),
         ("invitation:42", "with the invitation 42"), ("password_reset", "with the mailed link for a new password"),
@@ -212,7 +214,7 @@ def test_credential_of_the_account_history_is_in_words():
         assert way_in_words(credential) == words, (credential, words)
 
 
-def test_search_states_that_it_found_an_account_by_its_application(supports_client, person):
+def test_account_search_by_an_applicants_name_states_what_matched(supports_client, person):
     apply_with(person, legal_name="Ada Reyes")
     address, text = (
         reverse("admin:identity_user_changelist"),

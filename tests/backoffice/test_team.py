@@ -153,7 +153,7 @@ class TestMembers:
         member = ProviderMember.objects.get(provider=str(lender.number), user=lender.people[role])
         return reverse("admin:credit_provider_member", args=[str(lender.number), member.pk, verb])
 
-    def test_owner_sees_how_members_log_in(self, lender):
+    def test_lender_owner_sees_how_members_log_in(self, lender):
         person = lender.people["reviewer"]
         person.first_name, person.last_name, person.email = "Ada", "Reyes", "ada@example.test"
         person.save()
@@ -166,7 +166,7 @@ class TestMembers:
         assert "ada@example.test" not in readers_text
         assert "Second factor" not in readers_text
 
-    def test_owner_can_change_a_role_unless_it_changed_or_is_the_creators(self, lender):
+    def test_owner_can_change_a_members_role_except_of_the_creator_or_after_a_change(self, lender):
         owner = console_client(lender.people["owner"])
         for verb, fields in (("change", {"role": "reader"}), ("remove", {})):
             text = text_of(confirm(owner, self.address_of(lender, "owner", verb), **fields))
@@ -229,7 +229,7 @@ class TestLenderData:
             "name": "Quartz Lending", "phone": "+1 515 555 0100", "supervisor_name": "Authority",
         }  # fmt: skip
 
-    def test_form_marks_required_fields_and_shows_an_invalid_value_at_the_field(self, lender):
+    def test_lender_data_form_marks_required_fields_and_shows_errors_at_the_field(self, lender):
         form = console_client(lender.people["owner"]).get(self.address_of(lender)).context["form"]
         title, grouped = form.fieldset
         marked = [*(field.name for field in grouped), *(field.name for field in form if title in field.help_text)]

@@ -63,7 +63,7 @@ def test_second_reviewer_can_confirm_a_proposed_decision(four_eyes, reviewers_cl
     assert (proposal.outcome, proposal.closed_by) == ("confirmed", colleague)
 
 
-def test_confirmation_names_both_reviewers_after_a_change_of_the_policy(
+def test_confirmed_decision_shows_both_reviewers_after_a_change_of_the_review_policy(
     four_eyes, settings, reviewers_client, colleagues_client, colleague
 ):
     application = make()

@@ -10,7 +10,7 @@ def text(value):
     return unescape(str(details(value)))
 
 
-def test_a_field_has_a_title_and_a_value_in_words():
+def test_back_office_field_has_a_title_and_a_formatted_value():
     for name, value, cells in [
         ("received_at", "2026-11-23T14:39:55.599025Z", ("Received", "Nov 23, 2026, 14:39")),
         ("first_payment_on", "2026-12-01", ("First payment on", "Dec 1, 2026")),
@@ -30,7 +30,7 @@ def test_a_field_has_a_title_and_a_value_in_words():
         assert text({name: value}) == f'<table class="terms"><tr><th>{title}</th><td>{shown}</td></tr></table>'
 
 
-def test_values_are_escaped_tables_with_the_currency_of_their_object():
+def test_nested_values_are_shown_as_escaped_tables_with_the_currency_of_their_object():
     shown = text({"persons": [{"name": "Dana"}, {"name": "Li"}], "creditor": {"name": "Cedar"}})
     assert shown.count("<table") == 4
     assert "{" not in shown
@@ -43,7 +43,7 @@ def test_values_are_escaped_tables_with_the_currency_of_their_object():
         assert title_of(name) == title
 
 
-def test_a_time_has_its_exact_value_in_the_tooltip():
+def test_back_office_time_shows_its_exact_value_in_a_tooltip():
     shown = moment(datetime(2026, 11, 29, 22, 34, 5, tzinfo=UTC))
     assert ">Nov 29, 2026, 22:34</time>" in shown
     assert 'title="2026-11-29T22:34:05+00:00"' in shown
