@@ -1,4 +1,4 @@
-"""Read and validate environment variables. An invalid value stops the process, and the error contains the name."""
+"""Read and validate environment variables. An invalid value stops the process. The error contains the name."""
 
 import json
 import os
@@ -17,13 +17,13 @@ from django.core.exceptions import ImproperlyConfigured
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 _DEFAULT_VAR_DIR = Path(__file__).resolve().parent.parent / "var"
-# PostgreSQL's maximum timeout in seconds. No variable in seconds may be larger.
+# PostgreSQL's maximum timeout in seconds is also the maximum of all variables in seconds.
 INTEGER_MAX = 2_147_483
-SECRET_KEY_MINIMUM_LENGTH = 50  # Django's deployment check requires this length
+SECRET_KEY_MINIMUM_LENGTH = 50  # from Django's deployment check
 
 
-_read: set[str] = set()  # the names of all settings that this process has read
-_SPELLING_LENGTH_MIN = 8  # the check excludes shorter names: names such as HOME and HOST are similar by chance
+_read: set[str] = set()  # the names of settings that this process has read
+_SPELLING_LENGTH_MIN = 8  # shorter names such as HOME and HOST are similar by chance
 
 
 def text(name: str, default: str = "") -> str:
@@ -32,7 +32,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def misspelt() -> list[str]:
-    """Return an error for the first unknown variable whose name is within two edits of a setting's name."""
+    """Return an error for the first unknown variable whose name is similar to a setting's name."""
     return [
         f"{name} is not a setting. Did you mean {near}?"
         for name in sorted(os.environ.keys() - _read)
@@ -60,14 +60,14 @@ def var_dir() -> Path:
 
 
 def make_var_dir(folder: Path) -> None:
-    """Create VAR_DIR for its owner only. The mode of an existing folder is changed only for the default folder."""
+    """Create VAR_DIR for its owner only. An existing folder keeps its mode unless it is the default folder."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder == _DEFAULT_VAR_DIR:
         close_to_others(folder)
 
 
 def close_to_others(path: Path) -> None:
-    """Restrict access to a file or folder to its owner. Does nothing if the file is absent or has another owner."""
+    """Restrict access to a file or folder to its owner. Ignores absent files and other owners."""
     with suppress(OSError):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:
@@ -75,12 +75,12 @@ def close_to_others(path: Path) -> None:
 
 
 def keep_once(path: Path, content: str) -> None:
-    """Write a file for its owner only. Never overwrites a file, even if another process just created it."""
+    """Write a file for its owner only. Never replaces an existing file, even in a race."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(content)
     try:
-        # A hard link is atomic, and never replaces an existing file.
+        # A hard link is atomic, and does not replace an existing file.
         os.link(draft, path)
     except FileExistsError:
         pass
@@ -95,7 +95,6 @@ def choice(name: str, default: str, allowed: Iterable[str]) -> str:
     return value
 
 
-# The class of a custom adapter, in the form `package.module:Class`.
 ADAPTER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*:[A-Za-z_]\w*", re.ASCII)
 
 
@@ -148,7 +147,7 @@ def listing(name: str) -> list[str]:
 def host_names(members: Iterable[str]) -> list[str]:
     """Return host names in the format of `Host` headers, with IPv6 addresses in brackets.
 
-    Raises ImproperlyConfigured for a URL or a name with a port, because no `Host` header would match it.
+    Raises ImproperlyConfigured for a URL or a port, which would never match.
     """
     names = []
     for member in members:
@@ -166,12 +165,12 @@ def host_names(members: Iterable[str]) -> list[str]:
 
 
 def own_host(name: str, default: str) -> str:
-    """Return the host on which a service listens. An IPv6 address has no brackets."""
+    """Return the host on which a service listens, without brackets for IPv6."""
     return text(name, default).removeprefix("[").removesuffix("]")
 
 
 def base_address(name: str, default: str, *, path: str = "", https_only: bool = False) -> str:
-    """Return an http(s) URL without a trailing slash. The URL's path must be `path`."""
+    """Return an http(s) URL with the path `path`, and without a trailing slash."""
     value = text(name, default).rstrip("/")
     parts = _split(value, ("http", "https"))
     if parts is None or parts.query or parts.fragment:
@@ -187,13 +186,13 @@ def _split(value: str, schemes: Collection[str]) -> SplitResult | None:
     try:
         parts = urlsplit(value)
         usable = parts.scheme in schemes and (parts.hostname or parts.scheme == "unix") and parts.port != 0
-    except ValueError:  # the port is not a number, or a bracket is not closed
+    except ValueError:  # the port is not a number, or a bracket is missing
         return None
     return parts if usable else None
 
 
 def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
-    """Return a URL with any path, or "" if unset. Errors omit the URL, because it may contain a password."""
+    """Return a URL with any path, or "" if unset. Errors exclude the URL, which may contain a password."""
     value = text(name)
     if value and _split(value, schemes) is None:
         raise ImproperlyConfigured(f"{name} is not a URL such as {example}.")
@@ -224,7 +223,7 @@ class Networks:
 
 
 def _unmapped(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
-    """Convert a network such as ::ffff:10.0.0.0/104 to IPv4, because `Networks` compares IPv4 addresses without it."""
+    """Convert a network such as ::ffff:10.0.0.0/104 to IPv4, because `Networks` converts addresses to IPv4."""
     mapped = getattr(network.network_address, "ipv4_mapped", None)
     return network if mapped is None or network.prefixlen < 96 else IPv4Network((mapped, network.prefixlen - 96))
 
@@ -244,7 +243,7 @@ def ip_networks(name: str) -> Networks:
 
 
 def check(name: str, values: Iterable[str], pattern: str, expected: str) -> None:
-    """Raise ImproperlyConfigured without the values, which may be secret, if one doesn't match the pattern."""
+    """Raise ImproperlyConfigured if a value doesn't match. The error excludes the value, which may be secret."""
     if not all(re.fullmatch(pattern, value) for value in values):
         raise ImproperlyConfigured(f"{name} must be {expected}.")
 
@@ -256,7 +255,7 @@ def require(names: Iterable[str], *, because: str) -> None:
             raise ImproperlyConfigured(f"{name} is missing, but {because} requires it.")
 
 
-# A sandbox must not use external vendors, because they process real money, bank data, and identities.
+# External vendors process real money, bank data, and identities, so a sandbox must not use them.
 _CHOSEN_PROVIDERS = ("CARD_PROCESSOR", "CUSTODY", "OPEN_BANKING", "REPORTS")
 _PROVIDER_CREDENTIALS = (
     "STRIPE_SECRET_KEY",
@@ -271,7 +270,7 @@ _PROVIDER_CREDENTIALS = (
 
 
 def refuse_providers() -> None:
-    """Raise ImproperlyConfigured if an external vendor is selected, or if a vendor's credential is set."""
+    """Raise ImproperlyConfigured if an external vendor is selected, or a vendor's credential is set."""
     named = [name for name in _CHOSEN_PROVIDERS if text(name, "sandbox") not in ("sandbox", "off")]
     named += [name for name in _PROVIDER_CREDENTIALS if text(name)]
     if named:

@@ -14,15 +14,14 @@ from config.ops.request_counts import FOLDER_VARIABLE, open_folder
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
-    """gunicorn's `gthread` worker, without lost connections when the worker stops.
+    """gunicorn's `gthread` worker without lost connections.
 
-    gunicorn's worker listens until it has sent its last response, but accepts no new connection. The kernel then resets
-    the connections in the queue. This worker accepts the queued connections, and then stops listening. Later
-    connections are rejected immediately, so that the proxy uses another server.
+    When gunicorn's worker stops, it listens without accepting new connections, and the kernel resets the queued
+    connections. This worker accepts the queued connections, and then stops listening, so that the proxy uses another
+    server.
 
-    If a response is sent before the request's body was read, this worker sends `Connection: close` and closes the
-    connection. gunicorn's worker sends `keep-alive`, reads 64 KiB of the rest, and closes the connection, although the
-    client may have sent its next request.
+    If a response is sent before the request's body was read, this worker sends `Connection: close`. gunicorn's worker
+    sends `keep-alive` and then closes the connection, although the client may have sent its next request.
     """
 
     def load_wsgi(self) -> None:
@@ -34,7 +33,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
             def start(*response: Any) -> Any:
                 write = start_response(*response)
-                # A part of the body is unread.
+                # The rest of the body is unread.
                 if getattr(body.reader, "length", 0) or getattr(body.reader, "parser", None):
                     start_response.__self__.force_close()
                 return write
@@ -57,21 +56,21 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 worker_class = Worker
 workers, threads = 2, 8
 timeout, graceful_timeout = 60, 30
-keepalive = 75  # must be longer than the proxy's value, so that the proxy closes idle connections
-max_requests, max_requests_jitter = 50_000, 10_000  # a restart limits the growth of memory
+keepalive = 75  # longer than the proxy's value, so that the proxy closes idle connections
+max_requests, max_requests_jitter = 50_000, 10_000  # restarts limit the growth of memory
 control_socket_disable = True  # two services on one machine would use the same path
-limit_request_line, limit_request_field_size = 8190, 16380  # gunicorn rejects longer lines with an HTML response
+limit_request_line, limit_request_field_size = 8190, 16380  # for longer lines, gunicorn responds with HTML
 http_parser = "python"  # the C parser accepts folded fields and bare line feeds, which a proxy may parse differently
 forwarded_allow_ips = os.environ.get("TRUSTED_PROXIES", "").replace(" ", "")
-forwarder_headers = ""  # no header may set the path where the service is mounted
+forwarder_headers = ""  # no header may set the path prefix of the service
 accesslog = None  # the application logs requests, without paths and IP addresses
 errorlog, loglevel = "-", "error"  # warnings would quote callers' data
 
 
 def on_starting(server: Any) -> None:
-    """Exit with status 78 if `doctor` finds that the service must not start.
+    """Exit with status 78 if a check fails.
 
-    The check runs in a child process. If the master process imported the application, a reload would not load new code.
+    The checks run in a child process. If the master imported the application, a reload would not load new code.
     """
     service = "ledger" if server.app.app_uri.startswith("ledger") else "platform"
     command = [sys.executable, str(Path(__file__).parent.parent / "manage.py"), "doctor", "--at-start", "--json"]
@@ -82,7 +81,7 @@ def on_starting(server: Any) -> None:
 
 
 def child_exit(_server: Any, worker: Any) -> None:
-    """Remove the in-progress counts of a stopped worker. The totals of the worker remain."""
+    """Remove the in-progress counts of a stopped worker, but not its totals."""
     if os.environ.get(FOLDER_VARIABLE):
         from prometheus_client.multiprocess import mark_process_dead
 

@@ -25,9 +25,9 @@ from payments.chain import environment as chain_environment
 VAR_DIR = environment.var_dir()
 
 ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "sandbox", "production"))
-PRODUCTION = ENVIRONMENT != "development"  # a sandbox also has the production profile
+PRODUCTION = ENVIRONMENT != "development"  # a sandbox also uses the production profile
 SANDBOX = ENVIRONMENT == "sandbox"
-# The service that this process runs. ledger/wsgi.py sets "ledger".
+# ledger/wsgi.py sets "ledger".
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
 
 if PRODUCTION and environment.text("FAULT_POINT"):
@@ -35,7 +35,7 @@ if PRODUCTION and environment.text("FAULT_POINT"):
 
 SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION, service=SERVICE)
 
-# Debug pages are disabled in all environments, because they expose settings and local variables. Errors are JSON.
+# Debug pages would expose settings and local variables, so no environment enables them.
 DEBUG = False
 
 # --- URLs ------------------------------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ ALLOWED_HOSTS = environment.host_names(
 )
 if PRODUCTION and not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is missing: set it to the host names served, joined by commas.")
-# The addresses of the proxies whose X-Forwarded-Proto header is trusted.
+# The X-Forwarded-Proto headers of these proxies are trusted.
 TRUSTED_PROXIES = environment.ip_networks("TRUSTED_PROXIES")
 ROOT_URLCONF = "ledger.urls" if SERVICE == "ledger" else "config.urls"
 WSGI_APPLICATION = "ledger.wsgi.application" if SERVICE == "ledger" else "config.wsgi.application"
@@ -67,24 +67,23 @@ PROVIDERS = environment.choice("PROVIDERS", "granted" if PRODUCTION else "open",
 DECISIONING = environment.choice("DECISIONING", "assist", ("off", "assist", "automatic"))
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
 DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
-# The address of clamd, which scans uploads. If the variable is unset, uploads are not scanned.
+# clamd at this address scans uploads. If the variable is unset, uploads are not scanned.
 DOCUMENT_SCANNER = documents_environment.scanner_address("DOCUMENT_SCANNER")
-# The settings of notices to applicants: delivery channels, the agency in the text, and custom templates.
 NOTICE_CHANNELS = environment.listing("NOTICE_CHANNELS") or ["portal", "post", "provider"]
 environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provider", "portal, email, post, provider")
-# A code from `credit/core/agencies.py`, or the agency's name and address. A lender's own agency has priority.
+# A code from `credit/core/agencies.py`, or an agency's name and address. A lender's own agency has priority.
 NOTICE_AGENCY = environment.text("NOTICE_AGENCY", "ftc")
 NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
-# Required for trials: in production to start with simulated vendors, and in production or a sandbox to use SQLite.
+# Allows trials: simulated vendors in production, and SQLite in production or a sandbox.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
 ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
-# In development, both services on the same machine share this default.
+# The services share this default on a development machine.
 LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY") or (
     "" if PRODUCTION else sha256(f"LEDGER_CLIENT_KEY {SECRET_KEY}".encode()).hexdigest()
 )
-# The first key that signs anchored records. `rotate_record_key` creates later keys.
+# This key signs the first anchored records. `rotate_record_key` creates later keys.
 DECISION_SIGNING_KEY = environment.text("DECISION_SIGNING_KEY")
 LEDGER_CA_FILE = environment.file("LEDGER_CA_FILE", "the ledger's CA certificate in PEM")
 PLATFORM_CA_FILE = environment.file("PLATFORM_CA_FILE", "the platform's CA certificate in PEM")
@@ -98,17 +97,17 @@ LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
 environment.check("LEDGER_API_KEYS", LEDGER_API_KEYS, "[0-9a-f]{64}", "SHA-256 digests of keys, 64 hex digits each")
-# The URLs of the previous and the next log, if the operator closed and replaced a log.
+# If the operator replaced a log, these are the URLs of the previous and the next log.
 LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
-# A file in C2SP's tlog-policy format, with the witnesses of this log and the size of their quorum.
+# The file is in C2SP's tlog-policy format. It contains the log's witnesses and the size of their quorum.
 WITNESS_POLICY = environment.text("WITNESS_POLICY")
 
-# Allows webhooks to any address and port, for example to a receiver on the same machine in development.
+# Allows webhooks to all addresses and ports, such as a receiver on a development machine.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
 if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
     raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE lets customers reach the internal network. Unset it.")
-# The deliveries of a dead worker remain reserved for this number of seconds.
+# After this number of seconds, other workers can claim the deliveries of a dead worker.
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
 METRICS = environment.flag("METRICS", default=True)
@@ -139,14 +138,14 @@ PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum
 CUSTODY = environment.choice("CUSTODY", "sandbox", ("sandbox", "circle"))
 CIRCLE_BASE_URL = environment.base_address("CIRCLE_BASE_URL", "https://api.circle.com", https_only=PRODUCTION)
 CIRCLE_API_KEY = environment.text("CIRCLE_API_KEY")
-# Circle requires the encrypted entity secret in every request that creates a wallet. If CIRCLE_WALLET_SET_ID is unset,
-# the platform creates a wallet set for its wallets.
+# Every request that creates a wallet requires the encrypted entity secret. Without CIRCLE_WALLET_SET_ID, the platform
+# creates a wallet set.
 CIRCLE_ENTITY_SECRET = environment.text("CIRCLE_ENTITY_SECRET")
 environment.check("CIRCLE_ENTITY_SECRET", [CIRCLE_ENTITY_SECRET], "([0-9a-fA-F]{64})?", "64 hex digits")
 CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
 if CUSTODY == "circle":
     environment.require(("CIRCLE_API_KEY",), because="CUSTODY=circle")
-# If the variable is unset, crypto payments are simulated and marked as simulated.
+# Without this variable, crypto payments are simulated and marked as simulated.
 SETTLEMENT_RPC_URL = environment.secret_address("SETTLEMENT_RPC_URL", "https://node.example/key", ("http", "https"))
 SETTLEMENT_NETWORK = chain_environment.network("SETTLEMENT_NETWORK", "base")
 SETTLEMENT_TOKEN_ADDRESS = chain_environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
@@ -154,7 +153,6 @@ SETTLEMENT_CONFIRMATIONS = environment.integer("SETTLEMENT_CONFIRMATIONS", 12, m
 if SETTLEMENT_RPC_URL:
     environment.require(("SETTLEMENT_TOKEN_ADDRESS",), because="SETTLEMENT_RPC_URL")
 
-# The source of vendor reports: none, the built-in sandbox, or the installation's own adapter.
 REPORTS = environment.adapter("REPORTS", "off" if PRODUCTION else "sandbox", ("off", "sandbox"))
 OPEN_BANKING = environment.adapter("OPEN_BANKING", "sandbox", ("sandbox", "plaid"))
 environment.check("OPEN_BANKING", [OPEN_BANKING], ".{1,32}", "at most 32 characters")  # the length of the column
@@ -170,7 +168,7 @@ environment.check("PLAID_COUNTRY_CODES", PLAID_COUNTRY_CODES, "[A-Z]{2}", "codes
 # --- Applications ------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "config.backoffice.apps.BackOfficeConfig",  # must precede the admin, because it replaces the admin's templates
+    "config.backoffice.apps.BackOfficeConfig",  # replaces the admin's templates, so it must come first
     # The ledger has no back office, so it does not import the `admin.py` of each app.
     "config.backoffice.apps.BackOfficeAdminConfig"
     if SERVICE == "platform"
@@ -198,7 +196,7 @@ INSTALLED_APPS = [
     "ledger",
 ]
 if SERVICE == "platform":
-    # These apps must follow identity, whose templates override those of allauth. The ledger has no accounts.
+    # identity's templates override those of allauth, so these apps must follow identity. The ledger has no accounts.
     INSTALLED_APPS += ["allauth", "allauth.account", "allauth.mfa", "allauth.usersessions"]
 
 MIDDLEWARE = [
@@ -206,15 +204,14 @@ MIDDLEWARE = [
     "config.core.deadline.DeadlineMiddleware",
     "config.api.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    # Allauth requires this middleware.
     *(["allauth.account.middleware.AccountMiddleware"] if SERVICE == "platform" else []),
     "config.ops.page_middleware.PageMiddleware",
 ]
 PAGE_MIDDLEWARE = ["whitenoise.middleware.WhiteNoiseMiddleware", "django.middleware.common.CommonMiddleware"]
 if SERVICE == "platform":
     CSRF_FAILURE_VIEW = "identity.accounts.pages.form_expired"
-    # The ledger has neither accounts nor forms. This middleware also creates reference cycles with the request. With
-    # it, large reports would stay in memory until the garbage collector runs.
+    # The ledger has neither accounts nor forms. This middleware creates reference cycles, which would keep large
+    # reports in memory until the garbage collector runs.
     PAGE_MIDDLEWARE += [
         "django.contrib.sessions.middleware.SessionMiddleware",
         "identity.accounts.middleware.AccountPages",
@@ -243,7 +240,7 @@ TEMPLATES = [
 
 # --- Database ----------------------------------------------------------------------------------------------------
 
-# Zero means no limit, for commands and migrations. config/wsgi.py sets a limit for requests.
+# Commands and migrations have no limit (0). config/wsgi.py sets a limit for requests.
 STATEMENT_TIMEOUT_SECONDS = environment.integer("STATEMENT_TIMEOUT_SECONDS", 0)
 _database_url = environment.text("DATABASE_URL")
 if PRODUCTION and not _database_url:
@@ -278,12 +275,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "identity.access.passwords.OwnNameValidator"},
 ]
-# The prefixes of API keys. Because of the prefix, production rejects sandbox keys.
+# Production rejects sandbox keys by their prefix.
 API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "production": "ck_live_"}
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"
-# Sign-up is open to all people ("open"), open to people with an invitation ("invited"), or closed ("closed").
+# Sign-up is open for all ("open"), requires an invitation ("invited"), or is closed ("closed").
 SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
 ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -314,8 +311,8 @@ MFA_FORMS = {
 }
 MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # allauth's recovery codes are disabled, because allauth stores their seed
 MFA_TOTP_ISSUER = PROVIDER_NAME
-MFA_TOTP_TOLERANCE = 1  # the number of accepted 30 s steps before and after the current step
-# Users can log in only after they confirmed an address. Without this setting, they couldn't change the address.
+MFA_TOTP_TOLERANCE = 1  # accepts this number of 30 s steps before and after the current step
+# Users without a confirmed address can't log in. Without this setting, users couldn't change their address.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 # The issuer for staff log-ins, and the mapping of its groups. With `STAFF_PASSWORDS`, staff can also use passwords. The
 # break-glass account always has a password.
@@ -324,7 +321,7 @@ STAFF_OIDC_GROUPS = staff_environment.mapped_groups("STAFF_OIDC_GROUPS")
 STAFF_PASSWORDS = environment.flag("STAFF_PASSWORDS", default=STAFF_OIDC is None)
 STAFF_BREAK_GLASS = environment.text("STAFF_BREAK_GLASS")
 staff_environment.check(STAFF_OIDC, STAFF_OIDC_GROUPS, passwords=STAFF_PASSWORDS, break_glass=STAFF_BREAK_GLASS)
-# Staff require a second factor. For other users, it is optional.
+# Requires a second factor for staff.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION or STAFF_OIDC is not None)
 SESSION_SERIALIZER = "config.core.log_in.SealedSessions"
 SESSION_COOKIE_AGE = 1800
@@ -369,7 +366,7 @@ OAUTH2_PROVIDER = {
 
 # --- Transport ---------------------------------------------------------------------------------------------------
 
-# These checks require middleware in MIDDLEWARE. The platform has it in PAGE_MIDDLEWARE. The ledger has no back office.
+# These checks require middleware in MIDDLEWARE, which the platform has in PAGE_MIDDLEWARE.
 SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W002", "security.W003"]
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
@@ -378,9 +375,8 @@ if PRODUCTION:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    # The proxy rejects plain HTTP with an error and never redirects. After a redirect, clients would still send their
-    # credentials unencrypted first. Redirect URIs with `http` stay possible for native apps on the loopback interface
-    # (RFC 8252, section 7.3).
+    # The proxy rejects plain HTTP, because clients would send their credentials unencrypted before a redirect. Native
+    # apps may use redirect URIs with `http` on the loopback interface (RFC 8252, section 7.3).
     SILENCED_SYSTEM_CHECKS += ["security.W008", "oauth2_provider.W008"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -388,9 +384,9 @@ CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-# The maximum size of any body, including back office forms. Endpoints have lower limits.
+# The maximum size of all bodies, including back office forms. Endpoints have lower limits.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864 if SERVICE == "ledger" else 2_621_440
-# The maximum size of an uploaded file. Only upload endpoints accept this size.
+# Only upload endpoints accept files of this size.
 FILE_UPLOAD_MAX_BYTES = 10_485_760
 
 # --- Files -------------------------------------------------------------------------------------------------------
@@ -407,7 +403,7 @@ STORAGES = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
-STATICFILES_DIRS = [Path(__file__).parent / "static"]  # contains `brand.css`, which all pages use
+STATICFILES_DIRS = [Path(__file__).parent / "static"]  # contains `brand.css` for all pages
 WHITENOISE_USE_FINDERS = not PRODUCTION
 if not PRODUCTION:
     STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns if the folder is missing
@@ -423,17 +419,17 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["config.api.rate_limits.RateLimit"],
     "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
     "EXCEPTION_HANDLER": "config.api.errors.render_exception",
-    # `?format=` is handled like any other unknown parameter.
+    # `?format=` is an ordinary unknown parameter.
     "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
 API_VERSION = "1.0.0"
-# The version of this program. The version of the API changes only with the API.
+# The program and the API have separate versions.
 RELEASE = tomllib.loads(Path(__file__).parent.with_name("pyproject.toml").read_text())["project"]["version"]
-# The static files at /docs, which `make docs` builds.
+# `make docs` builds these files for /docs.
 DOCS_ROOT = Path(__file__).resolve().parent.parent / "var" / "docs"
-# The limits are per minute unless a comment states another period. docs/guides/rate-limits.md describes each limit.
+# The limits are per minute unless a comment contains another period. docs/guides/rate-limits.md describes each limit.
 RATE_LIMITS: dict[str, int | None] = {
     "read": 6_000,
     "write": 1_800,
@@ -472,15 +468,15 @@ SPECTACULAR_SETTINGS = {
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
-USE_I18N = True  # mails, notices, `/my`, and `/account/` are translated, other pages are in LANGUAGE_CODE
-# The cookie has the language that a visitor chose. It ends with the browser's session.
+USE_I18N = True  # mails, notices, `/my`, and `/account/` are translated; other pages are in LANGUAGE_CODE
+# The cookie contains the language that a visitor chose, and ends with the browser's session.
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_SECURE = PRODUCTION
 LANGUAGES = [("en", "English"), ("es", "Español"), ("de", "Deutsch")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
-# Enables a log line for each request with the caller, operation, status, and duration. `make run` enables it.
+# Enables a log line per request with the caller, operation, status, and duration.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default=PRODUCTION)
 LOGGING = {
     "version": 1,

@@ -25,7 +25,7 @@ handler404 = "config.api.errors.not_found"
 handler500 = "config.api.errors.server_error"
 
 v1: list[URLPattern | URLResolver] = [
-    path("", include("credit.api.urls")),  # these URLs must be first, because Django tries URL patterns in order
+    path("", include("credit.api.urls")),  # Django tries URL patterns in order, and these URLs must be first
     path("health", HealthViewSet.as_view({"get": "check"})),
     path("requests", RequestViewSet.as_view({"get": "list"})),
     path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),
@@ -52,7 +52,7 @@ if settings.ENVIRONMENT != "production":  # `config.checks` rejects these operat
         ),
     ]
 urlpatterns = [
-    path("v1/", include(v1)),  # these URLs must be first, because Django tries URL patterns in order
+    path("v1/", include(v1)),  # Django tries URL patterns in order, and these URLs must be first
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
     path(".well-known/jwks.json", KeySetViewSet.as_view({"get": "keys"})),
     path(".well-known/record-keys.json", RecordKeyViewSet.as_view({"get": "keys"})),

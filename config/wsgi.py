@@ -3,7 +3,7 @@
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# In seconds. A statement must end before the request's time limit of 30 s.
+# A statement must end before the time limit of a request (30 s).
 os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
 
 from django.conf import settings

@@ -1,13 +1,11 @@
 """Validate the URLs of webhook receivers, and block IP addresses of internal networks.
 
-A customer enters the receiver's URL, and this process runs inside the operator's network. A request must not reach a
-host that the customer could not reach directly. So only this module parses a URL, strictly and once. The host name is
-resolved once per connection, and every address is checked. `pinned.py` connects to a checked address, without another
-resolution.
+A customer enters the receiver's URL. A request from the operator's network must not reach a host that the customer
+could not reach directly. So only this module parses a URL. The host name is resolved once per connection, and every
+address is checked. `pinned.py` connects to a checked address without resolving the name again.
 
-The standard library's `is_global` is not sufficient. In Python 3.11,
-`ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, although this address is a metadata service behind a
-NAT64.
+The standard library's `is_global` is not sufficient. In Python 3.11, it is true for `64:ff9b::a9fe:a9fe`, which is a
+metadata service behind a NAT64.
 """
 
 import re
@@ -25,13 +23,13 @@ _DEFAULT_PORTS = {"https": 443, "http": 80}
 _PRODUCTION_PORTS = frozenset({443, 8443})
 _DEVELOPMENT_PORTS = _PRODUCTION_PORTS | {80, 8080}
 
-_URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)  # the characters of RFC 3986
+_URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)  # from RFC 3986
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
-# Parsers interpret "0x7f.1" and "2130706433" differently, so an IPv4 address must consist of four decimal numbers.
+# Parsers interpret "0x7f.1" and "2130706433" differently, so only four decimal numbers are accepted as an IPv4 address.
 _LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
-# No receiver on the Internet has these names (RFC 6761, 6762, 7686, 8375, and ICANN's `internal`).
+# Receivers on the Internet can't have these names (RFC 6761, 6762, 7686, 8375, and ICANN's `internal`).
 _SPECIAL_NAMES = frozenset({"localhost", "local", "internal", "onion", "alt", "home.arpa"})
 
 _BLOCKED_IPV4 = tuple(
@@ -58,8 +56,8 @@ _BLOCKED_IPV4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-# Only global unicast addresses are allowed. This excludes ::/8 (loopback, IPv4-mapped, IPv4-compatible, and both NAT64
-# prefixes), and the discard-only, unique local, link-local, site-local, and multicast addresses.
+# Only global unicast addresses are allowed. This excludes ::/8 (loopback, addresses that contain an IPv4 address,
+# NAT64), and discard-only, local, and multicast addresses.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _BLOCKED_IPV6 = tuple(
     IPv6Network(text)
@@ -72,12 +70,12 @@ _BLOCKED_IPV6 = tuple(
         "3fff::/20",  # documentation
     )
 )
-# An ISATAP address (RFC 5214) has any prefix, followed by these 32 bits and an IPv4 address.
+# An ISATAP address (RFC 5214) consists of any prefix, these 32 bits, and an IPv4 address.
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
 
 class AddressRefused(Exception):
-    """The URL is not an allowed receiver. `word` is the kind of error for logs. The message is for the URL's owner."""
+    """The URL is not an allowed receiver. `word` is the kind of error for logs. The URL's owner gets the message."""
 
     def __init__(self, word: str, message: str) -> None:
         super().__init__(message)
@@ -86,7 +84,7 @@ class AddressRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A parsed URL. `host` is a lower-case name or an IP address without brackets. `path` includes the query."""
+    """A parsed URL. `host` is a lower-case name, or an IP address without brackets. `path` includes the query."""
 
     scheme: str
     host: str
@@ -104,8 +102,8 @@ class Target:
 def read_url(url: str, *, allow_private: bool | None = None) -> Target:
     """Parse a receiver's URL. Raises AddressRefused for a blocked or ambiguous URL.
 
-    Host names are not resolved here. The settings restrict the scheme, the port, and literal IP addresses. For a URL
-    from the operator, `allow_private` overrides WEBHOOK_ALLOW_PRIVATE.
+    Host names are not resolved. The settings restrict the scheme, the port, and IP addresses. For the operator's URLs,
+    `allow_private` overrides WEBHOOK_ALLOW_PRIVATE.
     """
     if allow_private is None:
         allow_private = settings.WEBHOOK_ALLOW_PRIVATE
@@ -183,7 +181,7 @@ def is_blocked(address: Address) -> bool:
 
 
 def check_addresses(addresses: Sequence[Address], *, allow_private: bool) -> None:
-    """Raise AddressRefused if any of the addresses is blocked. A mix of allowed and blocked addresses is an attack."""
+    """Raise AddressRefused if any address is blocked. A mix of allowed and blocked addresses is an attack."""
     if not allow_private and any(map(is_blocked, addresses)):
         raise AddressRefused("blocked_address", "Must not resolve to a private, local, or reserved address.")
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from config.clients.addresses import AddressRefused, addresses_of, read_url
 from config.core.outgoing import Adapter, Address, Answer, Exchange, NoAnswer, Resolve, resolve_by_system, send
 
-ANSWER_MAX_BYTES = 20_000  # the maximum size of a response, including its headers
+ANSWER_MAX_BYTES = 20_000  # includes headers
 
 
 class AttemptFailed(Exception):
@@ -25,12 +25,12 @@ class AttemptFailed(Exception):
 
 
 class Channel:
-    """A connection to a receiver for consecutive requests. The connection stays open as long as the receiver allows."""
+    """A connection to a receiver for consecutive requests, which stays open as long as the receiver allows."""
 
     def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, allow_private: bool | None = None) -> None:
         """Store the receiver's URL. `post` opens the connection.
 
-        `resolve` replaces the system's resolver. `allow_private` overrides the setting, as in `read_url`.
+        `resolve` replaces the system's resolver. `allow_private` overrides the setting.
         """
         self._url, self._resolve, self._allow_private = url, resolve, allow_private
         self._adapter = Adapter()

@@ -22,8 +22,8 @@ class ProviderUnavailable(ApiError):
 class ProviderError(Exception):
     """A request to a vendor failed.
 
-    `outcome_unknown` is false if the request was never sent, and true if it may have had an effect. `word` is the kind
-    of failure for logs: connect, tls, timeout, reset, redirect, too_large, or unreadable.
+    `outcome_unknown` is true if the request may have had an effect. `word` is the kind of failure for logs: connect,
+    tls, timeout, reset, redirect, too_large, or unreadable.
     """
 
     def __init__(self, word: str, *, outcome_unknown: bool) -> None:
@@ -34,19 +34,19 @@ class ProviderError(Exception):
 
 class ProviderAnswer(Answer):
     def json(self, **options: Any) -> Any:
-        """Parse the body as JSON. Raises ProviderError `unreadable` if the body is not JSON.
+        """Parse the body as JSON. Raises ProviderError `unreadable` for any other body.
 
-        `options` are those of `json.loads`. The nesting is checked first, because a deeply nested response would exceed
-        the decoder's recursion limit.
+        `options` are arguments of `json.loads`. The nesting is checked first, because deep nesting exceeds the
+        decoder's recursion limit.
         """
         if is_deeper(self.body, _DEPTH_MAX):
             raise ProviderError("unreadable", outcome_unknown=True)
         try:
-            # The explicit decoding rejects UTF-16 and UTF-32 bytes, which `loads` would accept.
+            # `loads` would also accept UTF-16 and UTF-32.
             document = loads(self.body.decode("utf-8-sig"), **options)
-            # The database rejects an unpaired surrogate. Only an escape sequence can encode an unpaired surrogate.
+            # The database rejects unpaired surrogates, which only escape sequences can encode.
             return _repaired(document) if rb"\u" in self.body else document
-        except (ValueError, ArithmeticError) as error:  # ArithmeticError: the exponent of a decimal is too large
+        except (ValueError, ArithmeticError) as error:  # a too large exponent raises ArithmeticError
             raise ProviderError("unreadable", outcome_unknown=True) from error
 
 
@@ -72,9 +72,9 @@ def call(
     seconds: float | None = None,
     ca_file: str = "",
 ) -> ProviderAnswer:
-    """Send a request and read the whole response within `seconds` (READ_TIMEOUT_SECONDS), including the connection.
+    """Send a request, and read the response within `seconds` (default: READ_TIMEOUT_SECONDS).
 
-    Raises ProviderError for an incomplete response and for a redirect. Redirects are never followed.
+    Raises ProviderError for an incomplete response and for a redirect. Redirects are not followed.
     """
     body, kind = b"", {}
     if json is not None:

@@ -1,8 +1,8 @@
-"""Write the input for Sphinx: `docs/`, the pages in the root of the repository, and generated pages.
+"""Write the input for Sphinx.
 
-The generated pages contain the error codes, the event catalog, and the scopes.
-
-`python -m config.docs.source FOLDER` writes the input into a new FOLDER. `make docs` then runs Sphinx.
+The input consists of `docs/`, the pages in the root of the repository, and generated pages with the error codes, the
+event catalog, and the scopes. `python -m config.docs.source FOLDER` writes the input into a new FOLDER. `make docs`
+then runs Sphinx.
 """
 
 import json
@@ -28,7 +28,7 @@ _LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
 _ROW = re.compile(r"^\| `(E\d{4})` \| \d+ \| (.+) \|$", re.MULTILINE)
 # The fix for an error code or for an HTTP status. The fix for an error code has priority.
 _FIXES: dict[str, str] = json.loads(Path(__file__).with_name("fixes.json").read_text())
-_OPERATIONS_MAX = 60  # an error of more operations is a shared error
+_OPERATIONS_MAX = 60  # more operations share an error that is listed once
 _RESOLVE_IT = "Correct the request, or resolve the cause that the message states."
 
 
@@ -52,7 +52,7 @@ def write_source(folder: Path) -> None:
 
 
 def _event_tables() -> Iterator[str]:
-    """Yield the lines of a section for each event family. It contains the event types, and the fields of the object."""
+    """Yield the lines of a section for each event family: its event types, and the fields of the object."""
     from config.core.registration import declared
 
     for family in sorted(declared("event_types"), key=lambda family: family.rank):
@@ -85,7 +85,7 @@ def _scope_table() -> Iterator[str]:
 def _relink(name: str, text: str) -> str:
     """Remove comments from a page, and convert its links for Sphinx.
 
-    A link to a file without a page becomes plain text. `name` is the path of the page from the root of the repository.
+    A link to a file without a page becomes text. `name` is the path of the page from the root of the repository.
     """
     home = posixpath.dirname(name) or "docs"
 
@@ -108,7 +108,7 @@ def _relink(name: str, text: str) -> str:
 
 
 def _write_error_pages(folder: Path) -> None:
-    """Write a page for each registered error code, and link the table of all error codes to these pages."""
+    """Write a page for each error code, and link the table of error codes to these pages."""
     from config.api.reference import reference
     from config.core.errors import ApiError
 

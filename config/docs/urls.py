@@ -1,4 +1,4 @@
-"""URLs of the documentation. A path consists of plain names, so it can't leave the folder."""
+"""URLs of the documentation. A path of plain names can't leave the folder."""
 
 from django.urls import path, re_path, register_converter
 from django.urls.converters import StringConverter

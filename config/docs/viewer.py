@@ -1,8 +1,8 @@
 """The OpenAPI document of the page that can call operations.
 
-The page's viewer, Swagger UI, reads an OpenAPI 3.1 document completely when it starts, and again for each operation
-that a user opens, which takes several seconds. It reads only the parts of an OpenAPI 3.0 document that it displays. So
-the viewer gets an OpenAPI 3.0 document, without the parts that the reference contains.
+The page's viewer is Swagger UI, which needs several seconds for an OpenAPI 3.1 document, because it processes all parts
+repeatedly. In an OpenAPI 3.0 document, it processes only the displayed parts. So the viewer gets an OpenAPI 3.0
+document, without the parts that the reference contains.
 """
 
 import json
@@ -19,7 +19,7 @@ _NULL = {"type": "null"}
 
 @cache
 def viewer_bytes(urlconf: str) -> bytes:
-    """Return the viewer's document of the service with this `urlconf`. Each process computes it once."""
+    """Return the viewer's document of the service with this `urlconf`. The result is cached."""
     return render_json(viewer_document(json.loads(document_bytes(urlconf))))
 
 
@@ -32,7 +32,7 @@ def viewer_document(document: dict[str, Any]) -> dict[str, Any]:
     components = document["components"]
     schemas = {name: _schema(schema) for name, schema in components["schemas"].items()}
     others = {name: value for name, value in document.items() if name != "webhooks"}
-    info = {**document["info"], "license": {"name": document["info"]["license"]["name"]}}  # 3.0 has no license ids
+    info = {**document["info"], "license": {"name": document["info"]["license"]["name"]}}  # 3.0 has no license IDs
     tags = [{**tag, "x-displayName": title_of(tag["name"])} for tag in document["tags"]]
     converted = {"info": info, "tags": tags, "paths": paths, "components": {**components, "schemas": schemas}}
     return {**others, **converted, "openapi": "3.0.3"}
@@ -67,10 +67,10 @@ def _with_content(body: dict[str, Any]) -> dict[str, Any]:
 
 def _schema(schema: Any) -> Any:
     """Convert a JSON Schema to the dialect of OpenAPI 3.0."""
-    if not isinstance(schema, dict):  # `true` and `false` are schemas too
+    if not isinstance(schema, dict):  # `true` and `false` are also schemas
         return {} if schema is True else {"not": {}}
     result = dict(schema)
-    if "$ref" in result and len(result) > 1:  # 3.0 ignores the siblings of a reference
+    if "$ref" in result and len(result) > 1:  # 3.0 ignores fields next to a reference
         result = {"allOf": [{"$ref": result.pop("$ref")}], **result}
     if "const" in result:
         result["enum"] = [result.pop("const")]

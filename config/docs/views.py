@@ -30,7 +30,7 @@ MAX_AGE_SECONDS = 300
 BUILD_SECONDS = 10  # the `Retry-After` while the documentation is being built
 POLICY_WITH_STYLES = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
 MARKDOWN = "text/markdown; charset=utf-8"
-# This maps the former path of a page to its current path.
+# Each key is the former path of a page. The value is its current path.
 MOVED = {
     "backoffice": "backoffice/access",
     "errors": "reference/errors",
@@ -40,7 +40,7 @@ _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n\s*", re.DOTALL)
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
-# Adds an ETag, and returns 304 if the request has the current ETag.
+# This adds an ETag, and returns 304 for a request with the current ETag.
 conditional = decorator_from_middleware(ConditionalGetMiddleware)
 
 
@@ -54,7 +54,7 @@ def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 @conditional
 @reading
 def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
-    """Return a file of the built documentation. A path without `.html` is redirected to its page."""
+    """Return a file of the built documentation. Redirect a path without `.html` to its page."""
     root = Path(settings.DOCS_ROOT)
     if not (root / "index.html").is_file():
         return _not_built()
@@ -73,7 +73,7 @@ def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
 @conditional
 @reading
 def markdown(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a page as Markdown, at the page's path with `.md`. llmstxt.org also defines the form `x.html.md`."""
+    """Return a page as Markdown at the page's path with `.md`. llmstxt.org also defines the form `x.html.md`."""
     name = name.removesuffix(".html")
     file = Path(settings.DOCS_ROOT) / "_sources" / f"{MOVED.get(name, name)}.md"
     if not file.is_file():
@@ -136,7 +136,7 @@ def reference_section(request: HttpRequest, name: str) -> HttpResponse:
 
 @reading
 def try_page(request: HttpRequest) -> HttpResponse:
-    """Return the page from which users can call the operations. In development, it contains the key of the demo.
+    """Return the page from which users can call operations. In development, it contains the demo's key.
 
     The page's viewer needs inline styles.
     """
@@ -193,9 +193,9 @@ def _frame(link: tuple[str, str]) -> dict[str, Any]:
 
 
 def _demo(request: HttpRequest) -> dict[str, Any]:
-    """Return the output of `seed_demo` in development, for requests from the same machine. Otherwise, return {}.
+    """Return the output of `seed_demo` in development for requests from the same machine, otherwise {}.
 
-    Users on other machines get the key from the operator of the server.
+    Users on other machines get the key from the operator.
     """
     names = {client_address(request), urlsplit(f"//{request.get_host()}").hostname}
     if settings.PRODUCTION or not names <= _THIS_MACHINE:
@@ -208,7 +208,7 @@ def _demo(request: HttpRequest) -> dict[str, Any]:
 
 
 def _file(file: Path) -> HttpResponse:
-    """Return a built file. The content security policy of a page allows the theme's inline scripts and styles."""
+    """Return a built file. The theme's pages need inline scripts and styles in the content security policy."""
     content = file.read_bytes()
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     is_text = kind.startswith("text/")
@@ -226,7 +226,7 @@ def _text(text: str) -> HttpResponse:
 
 
 def _not_built() -> HttpResponse:
-    """Return the placeholder page that is displayed until `make docs` has finished."""
+    """Return the placeholder until `make docs` has finished."""
     text = render_to_string("docs/not_built.html", {"provider_name": settings.PROVIDER_NAME})
     return HttpResponse(text, status=503, headers={"Retry-After": str(BUILD_SECONDS), "Cache-Control": "no-store"})
 

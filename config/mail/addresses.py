@@ -5,10 +5,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext
 
-LOCAL_PART_MAX = 64  # the limit of RFC 5321, section 4.5.3.1.1
+LOCAL_PART_MAX = 64  # RFC 5321, section 4.5.3.1.1
 
 
-# A request normalizes the same address several times, and most addresses share a few domains.
+# A request normalizes the same address several times, and addresses share a few domains.
 @lru_cache(maxsize=1024)
 def _ascii_domain(domain: str) -> str:
     """Return a domain in the ASCII form of IDNA 2008. Raises IDNAError or UnicodeError if it is invalid."""
@@ -33,7 +33,7 @@ def normalize(email: str) -> str:
 
 
 def comparable(email: str) -> str:
-    """Return an email address for comparisons. An invalid address is only converted to lower case."""
+    """Return an email address for comparisons. Invalid addresses are only converted to lower case."""
     try:
         return normalize(email)
     except ValidationError:

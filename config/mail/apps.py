@@ -20,5 +20,5 @@ class MailConfig(Declarations, AppConfig):
         from config.mail.delivery import check_mail
         from config.ops.checks import DOCTOR, register
 
-        if settings.SERVICE != "ledger":  # the ledger sends no mail, and its settings have no EMAIL_URL
+        if settings.SERVICE != "ledger":  # the ledger sends no mail
             register(check_mail, DOCTOR)

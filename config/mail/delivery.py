@@ -1,7 +1,6 @@
 """Claim due mails, send them to the mail server, and store the outcomes.
 
-Delivery is at least once. If a worker dies after the server's response and before the commit, the mail is sent again
-after the lease.
+If a worker dies after the server's response and before the commit, the mail is sent again after the lease.
 """
 
 import json
@@ -33,8 +32,8 @@ from config.ops.pruning import Rule
 BATCH = 20
 # A slow server may use EMAIL_TIMEOUT for each response. After half of the lease, unsent mails return to the queue.
 LEASE = timedelta(minutes=4)
-FAILURES_MAX = 10  # the maximum attempts for an unreadable mail, or if the outcome can't be stored
-KEEP = timedelta(days=30)  # the retention, within which support can check whether a mail was sent
+FAILURES_MAX = 10  # the maximum attempts if a mail is unreadable, or its outcome can't be stored
+KEEP = timedelta(days=30)  # support can check within this time whether a mail was sent
 
 logger = logging.getLogger("platform.mail")
 
@@ -58,10 +57,7 @@ def deliver_some(*, now: datetime) -> dict[str, int]:
 
 
 def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], counts: Counter[str]) -> None:
-    """Send mails over the same connection. After an error, open a new connection.
-
-    After half of LEASE, return unsent mails to the queue.
-    """
+    """Send mails over one connection, and reconnect after an error. After half of LEASE, requeue unsent mails."""
     connection: Any = None
     ends_at = time.monotonic() + LEASE.total_seconds() / 2
     for at, mail in enumerate(mails):
@@ -93,12 +89,12 @@ def message_of(
 ) -> EmailMultiAlternatives:
     """Return the mail in `language`. Untranslated texts are in English. Raises TemplateDoesNotExist.
 
-    The first line of `mail/NAME.txt` is the subject, and the rest is the text. The HTML is generated from the text, and
-    a URL on a separate line becomes a link.
+    The first line of `mail/NAME.txt` is the subject. The HTML is generated from the text. A URL on a separate line
+    becomes a link.
     """
     with translation.override(language):
         facts = {"provider_name": settings.PROVIDER_NAME, **context}
-        # The text is not escaped, but the HTML that is generated from the text is escaped.
+        # Only the HTML is escaped, which is generated from the text.
         said = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
         subject, _, text = said.strip().partition("\n")
         text = text.strip() + "\n"
@@ -116,7 +112,7 @@ def message_of(
 
 
 def subject_of(template: str) -> str:
-    """Return the English subject of a mail. A mail whose template is chosen at the delivery has its name in words."""
+    """Return the English subject of a mail. If the template is unknown before delivery, return its name in words."""
     facts = Context({"provider_name": settings.PROVIDER_NAME}, autoescape=False)
     with translation.override("en"):
         try:
@@ -150,11 +146,11 @@ def _store(mail: OutgoingMail, error: Exception | None) -> str:
     else:
         delay = None if _is_final(error) else next_delay(attempts)
         status, due_at = (FAILED, None) if delay is None else (PENDING, now + delay)
-        # The server's message is not logged, because it contains the address.
+        # The server's message contains the address, so it is not logged.
         logger.warning("mail %s (%s) was not sent: %s", mail.pk, mail.template, type(error).__name__)
     changes = {"attempts": attempts, "status": status, "due_at": due_at, "claim": None}
     if status != PENDING:
-        changes |= sealed_values(mail, context="")  # this deletes the links in the mail
+        changes |= sealed_values(mail, context="")  # deletes the links in the mail
     held = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
     held.update(**changes, last_error="" if error is None else type(error).__name__[:64])
     return {SENT: "sent", FAILED: "failed", PENDING: "retried"}[status]

@@ -16,8 +16,8 @@ _LOCAL = {"localhost", "127.0.0.1", "::1"}
 def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
     """Return Django's mail backend and its options. If mail is disabled, the backend is an empty string.
 
-    `smtps://` uses TLS for the whole connection, and `smtp://` uses STARTTLS. Mail contains log-in links, so only
-    connections to the same machine omit TLS. `backend:` selects any other Django backend and its options.
+    `smtps://` uses TLS, and `smtp://` uses STARTTLS. Only connections to the same machine may omit TLS, because mails
+    contain log-in links. `backend:` selects any other Django backend and its options.
     """
     value = text(name, default)
     try:
@@ -50,7 +50,7 @@ def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
 
 
 def _unreadable(name: str) -> ImproperlyConfigured:
-    """Return an error without the setting's value, because the value may contain a password."""
+    """Return an error without the setting's value, which may contain a password."""
     return ImproperlyConfigured(
         f"{name} must be a URL such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
     )

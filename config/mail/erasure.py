@@ -17,7 +17,7 @@ from config.mail.outbox import index_of
 
 
 def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  erasure steps have this signature
-    """Blank the mails to an account, except for unsent notices. The law requires the delivery of notices."""
+    """Blank the mails to an account. Unsent notices stay, because the law requires their delivery."""
     mails = OutgoingMail.objects.all()
     for rows, column in _referring():
         mails = mails.exclude(pk__in=rows.values(column), status=PENDING)
@@ -29,7 +29,7 @@ def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  erasur
 
 
 def mails_to(user_id: int) -> Iterator[tuple[str, bytes, str]]:
-    """Yield the mails to an account for the export of its data, without the links in the mails."""
+    """Yield the mails to an account as files for the account's export, without links."""
     for mail in _to_account(OutgoingMail.objects.order_by("pk"), user_id, is_export=True):
         names = ("template", "language", "status", "created_at")
         content = {"recipient": _recipient_of(mail), **{name: getattr(mail, name) for name in names}}
@@ -37,9 +37,9 @@ def mails_to(user_id: int) -> Iterator[tuple[str, bytes, str]]:
 
 
 def _to_account(mails: QuerySet[OutgoingMail], user_id: int, *, is_export: bool = False) -> Iterator[OutgoingMail]:
-    """Yield the mails to an account's addresses, and the mails that its records reference, such as notices.
+    """Yield the mails to an account's addresses, and mails that the account's records reference, such as notices.
 
-    For an export, notices to another applicant are excluded.
+    An export excludes notices to another applicant.
     """
     addresses = {comparable(address) for find in declared("mail_addresses") for address in find(user_id)}
     of_records: set[Any] = set()
@@ -49,7 +49,7 @@ def _to_account(mails: QuerySet[OutgoingMail], user_id: int, *, is_export: bool 
             own = rows.filter(declaration.exported) if is_export else rows
             of_records.update(own.filter(**{declaration.subject: user_id}).values_list(column, flat=True))
     digests = [digest for address in addresses for digest in index_of(address)]
-    # Mails from version 1.0 have no index, so they are decrypted and compared until pruning deletes them.
+    # Mails from version 1.0 have no index, so they are decrypted and compared.
     is_possible = Q(recipient_index__in=digests) | Q(pk__in=of_records)
     if addresses:
         is_possible |= Q(recipient_index__isnull=True)
@@ -69,7 +69,7 @@ def index_recipients() -> int:
 
 
 def _referring() -> Iterator[tuple[QuerySet[Any], str]]:
-    """Yield the rows of each table that references mails, and the column of the reference."""
+    """Yield the rows and the reference column of each table that references mails."""
     for relation in OutgoingMail._meta.get_fields(include_hidden=True):
         if isinstance(relation, ManyToOneRel):
             column = relation.field.attname

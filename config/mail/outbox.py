@@ -1,6 +1,6 @@
 """The queue of outgoing mails.
 
-Call `queue_mail` in the transaction that causes the mail, so that the mail is queued only if the transaction commits.
+Call `queue_mail` in the transaction that causes the mail.
 """
 
 import json
@@ -27,12 +27,12 @@ def queue_mail(
 ) -> OutgoingMail | None:
     """Queue a mail. Return None if the recipient has reached the hourly limit of mails.
 
-    The API's response must be the same in both cases, so that it does not reveal known addresses. If another user
-    causes the limit, the recipient is not locked out, because the links in the delivered mails still work.
+    The API's response must be the same in both cases (account enumeration). If another user exhausts the limit, the
+    links in the delivered mails still work.
 
-    `language` is by default the language of the page that caused the mail, or English for the API. `named_by` is the ID
-    of the account that entered the address. Raises RateLimited if this account has entered too many addresses in this
-    hour. `context` contains links, names, and facts, and must be serializable as JSON.
+    `language` is by default the language of the page, or English for the API. `named_by` is the ID of the account that
+    entered the address. Raises RateLimited if this account has entered too many addresses in this hour. `context` must
+    be serializable as JSON.
     """
     if named_by is not None:
         consume_singly("mail_account", str(named_by))
@@ -55,5 +55,5 @@ def queue_mail(
 
 
 def index_of(recipient: str) -> list[str]:
-    """Return the blind index of an address for each key. The first index is stored, and all are searched."""
+    """Return the blind index of an address for each key. The first index is stored. Searches use all indexes."""
     return blind_digests(f"mail:{comparable(recipient)}")

@@ -1,5 +1,5 @@
 """The shared code of `/v1/sandbox/…`, with which developers change their own accounts outside of production.
 
-Each app defines its operations in `sandbox_views`. `config/urls.py` omits the operations in production, and a system
-check rejects them there. Each app declares the columns that an account's clock moves (`Declarations.sandbox`).
+Apps define operations in `sandbox_views`, and declare the columns that an account's clock moves
+(`Declarations.sandbox`). In production, `config/urls.py` omits the operations, and a system check rejects them.
 """

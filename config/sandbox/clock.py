@@ -1,8 +1,8 @@
 """The sandbox clock of an account. It moves the account's times into the past, and runs the workers for due items.
 
-The app that owns a table declares the columns that the clock moves (`Declarations.sandbox`). The clock moves each
-time that the code compares with the current time, and the other times of the same row in that comparison. It does not
-move evidence: histories, the inputs of hashes, and sent notices.
+The app that owns a table declares the columns that the clock moves (`Declarations.sandbox`). These are the times that
+code compares with the current time or with each other. The clock does not move evidence: histories, inputs of hashes,
+and sent notices.
 """
 
 from collections import Counter
@@ -26,15 +26,15 @@ from config.core.registration import declared
 from config.ops import pruning
 
 ADVANCE_MAX = timedelta(days=400)
-# The clock advances in steps. A key's expiry is announced 14 days before, and a worker must run within these days.
+# An expiring key is announced 14 days before, so a worker must run within these days.
 STEP_MAX = timedelta(days=7)
-# The earliest creation time of an account, because databases can't store times before the year 1.
+# Databases can't store times before the year 1, so this is the earliest creation time of an account.
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Columns of a table that move together, and the lookups from a row to the row's account."""
+    """Columns of a table that move together, with lookups from a row to its account."""
 
     model: type[Model]
     columns: tuple[str, ...]
@@ -63,15 +63,14 @@ def timers() -> list[Timer]:
 def advance(account_id: int, *, seconds: int) -> Counter[str]:
     """Advance an account's clock by `seconds`. The account's times move, and the workers process due items.
 
-    Returns the workers' counts by name. Raises ValidationFailed if the account's creation time would be before
-    BEGINNING.
+    Returns the workers' counts by name. Raises ValidationFailed if the account's creation time would precede BEGINNING.
     """
     left = timedelta(seconds=seconds)
     joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
     if joined - left < BEGINNING:
         message = f"The account can't be older than {BEGINNING:%Y}. Use a new account."
         raise ValidationFailed.of_member("advance_seconds", message)
-    # Before the first step, announce the keys that expire within this step.
+    # Keys that expire within the first step must be announced before the step.
     done = run_workers(now=timezone.now(), deletes=False)
     while left:
         step = min(left, STEP_MAX)
@@ -83,7 +82,7 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
 
 @transaction.atomic
 def move(account_id: int, by: timedelta) -> None:
-    """Move all timers of an account into the past. A lock serializes the moves of an account."""
+    """Move all timers of an account into the past. A lock serializes concurrent moves."""
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=account_id)
     for timer in timers():
         moved: dict[str, Any] = {column: F(column) - by for column in timer.columns}
@@ -93,12 +92,11 @@ def move(account_id: int, by: timedelta) -> None:
 def run_workers(*, now: datetime, deletes: bool = True) -> Counter[str]:
     """Process due items of all accounts. Return counts by name. With `deletes`, also delete expired rows.
 
-    Each worker tolerates a concurrent run of the same worker. In a deadlock, the database aborts one of the workers,
-    which is then retried.
+    After a deadlock, the aborted worker runs again.
     """
     done: Counter[str] = Counter()
     workers = [worker for records in declared("sandbox") for worker in records.workers]
-    # Deletions take 5 times as long as all other work, and only the deletions of the last step are visible.
+    # Deletions take 5 times as long as all other work, and only the result of the last deletions is visible.
     for worker in (*workers, pruning.prune if deletes else pruning.run_tasks):
         try:
             done.update(retry_deadlocks(partial(worker, now=now)))
