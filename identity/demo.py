@@ -33,10 +33,8 @@ from identity.oauth.clients import create_client
 from identity.providers.base import Progress
 from identity.providers.sandbox import Sandbox, complete_verification
 
-# This verification is old enough that it does not count as a recent attempt.
-_VERIFIED_DAYS_AGO = 40
-# The open items of the demo stay open for this number of days.
-_OPEN_DAYS = 365
+_VERIFIED_DAYS_AGO = 40  # a verification of this age does not count as a recent attempt
+_OPEN_DAYS = 365  # the demo's open items are valid for this time
 _COLLECT_GRACE_DAYS = 7
 
 

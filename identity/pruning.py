@@ -12,8 +12,7 @@ from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
 from identity.models import Invitation, IssuerSession, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
 INVITATION_KEPT_DAYS = 30  # the retention after the expiry, because the invited email address is personal data
-# The age at which an unconfirmed account is deleted. It must be longer than the validity of a confirmation link.
-UNCONFIRMED_DAYS = 7
+UNCONFIRMED_DAYS = 7  # this must exceed the validity of a confirmation link
 
 
 def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:

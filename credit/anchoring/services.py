@@ -30,8 +30,7 @@ from credit.anchoring.fact_hashes import openings, without_person
 from credit.models import Application, DecisionAnchor, Score
 
 BATCH_MAX = 100
-# The lease is longer than the two deadlines of a batch's requests.
-_LEASE = timedelta(seconds=60)
+_LEASE = timedelta(seconds=60)  # the lease must exceed the two deadlines of a batch's requests
 _BACKOFF_MAX = timedelta(minutes=5)
 # These errors of the ledger concern a single record, not the ledger itself.
 _REFUSALS = frozenset({"contradiction", *(f"status {status}" for status in (400, 409, 413, 422))})

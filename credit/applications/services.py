@@ -192,8 +192,7 @@ def _applicant_columns(persons: Applicants | None) -> dict[str, Any]:
     return {"applicants": persons, "applicants_sha256": digest, "applicant_index": index_of(persons, digest)}
 
 
-# The order is the same as in `Offer.terms`.
-_PINNED = ("provider_id", *Offer.TERMS)
+_PINNED = ("provider_id", *Offer.TERMS)  # the order must be that of `Offer.terms`
 _find_terms = PreparedSelect(
     lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
 ).first

@@ -41,8 +41,7 @@ from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts_of import about_application
 
-# A model's page lists at most this number of versions.
-VERSIONS_SHOWN = 200
+VERSIONS_SHOWN = 200  # a model's page lists at most this many versions
 _provider_link = partial(record_link, "credit_provider")
 
 

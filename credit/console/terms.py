@@ -41,8 +41,7 @@ from credit.terms.loans import compute, loan_of, proposed_terms, requested_terms
 
 _NOUNS = {APPROVED: "Approval", REJECTED: "Rejection", COUNTEROFFER: "Counteroffer"}
 WITHDRAW = "Withdraw the counteroffer"
-# By default, the applicant has this number of days to accept a counteroffer.
-COUNTEROFFER_DAYS = 14
+COUNTEROFFER_DAYS = 14  # the default time to accept a counteroffer
 
 
 class LoanConsole(WithdrawalConsole):

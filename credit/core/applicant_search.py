@@ -31,8 +31,7 @@ _SHORT_CODES = re.compile(r"[17]|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9
 _MOBILE_DIGITS = {"52": "1", "54": "9"}
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
-# Callers dial this prefix before a country code or a national number.
-_DIALED_FIRST = ("011", "00", "0")
+_DIALED_FIRST = ("011", "00", "0")  # callers dial these before a country code or a national number
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:

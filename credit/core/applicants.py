@@ -18,8 +18,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
-# The account belongs to this applicant.
-FIRST = 1
+FIRST = 1  # the account belongs to this applicant
 # Mails and notices are available in these languages.
 LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)
 _NONCE_BYTES = 32

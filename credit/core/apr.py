@@ -14,10 +14,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 APR_MAX_PERCENT = 1_000_000
-# The maximum note rate per year, and the maximum term.
-RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600
-# Disclosed rates have this number of decimals.
-PLACES = 4
+RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # the maximum note rate per year, and the maximum term
+PLACES = 4  # the decimals of disclosed rates
 STEP = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=34)
 # The tolerance is the precision of a rate per period. Newton's method takes about 12 steps, and about 50 for the

@@ -65,8 +65,7 @@ _MAIN = {
     "NZ": "Pacific/Auckland", "PF": "Pacific/Tahiti", "PG": "Pacific/Port_Moresby", "PT": "Europe/Lisbon",
     "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
 }  # fmt: skip
-# The zone of applicants without a known zone.
-UNKNOWN = "UTC"
+UNKNOWN = "UTC"  # applicants without a known zone get this zone
 _ZONE_OF_STATE = {
     (country, state): zone for country, zones in _ZONES.items() for zone, states in zones.items()
     for state in states.split()

@@ -19,8 +19,7 @@ MACHINE = Machine(
         EXPIRED: {},
     }
 )
-# This action of a reviewer leaves the status unchanged.
-COUNTEROFFER = "counteroffer"
+COUNTEROFFER = "counteroffer"  # an action of reviewers that leaves the status unchanged
 IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 DECIDED = frozenset({APPROVED, REJECTED})
 # Under four-eyes approval, these actions require two reviewers.

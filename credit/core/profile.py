@@ -19,8 +19,7 @@ from credit.core.facts import PERSON, path_of, type_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60
-# The maximum size of the schema's canonical JSON.
-BYTES_MAX = 16_384
+BYTES_MAX = 16_384  # the maximum size of the schema's canonical JSON
 TITLE_MAX_LENGTH = 200
 DESCRIPTION_MAX_LENGTH = 1_000
 ENUM_MAX = 100

@@ -14,8 +14,7 @@ FIGURES = (
 _SCORE = {"value", "min", "max", "factors", "supplier", RANK}
 _AGENCY = {"name", "address", "phone", "website"}
 _MEMBERS = {"score", "agency", "categories", "result", "currency", *FIGURES}
-# The default currency of a summary.
-CURRENCY = "USD"
+CURRENCY = "USD"  # the default currency of a summary
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12
 CATEGORIES_MAX = 20
@@ -25,8 +24,7 @@ _PLACES = {
     "range": "score.min and score.max", "factors": "score.factors", RANK: f"score.{RANK}", "supplier": "score.supplier",
 }  # fmt: skip
 RAW_MAX_BYTES = 1_048_576
-# A score, and the platform itself, wait at most this long for a report.
-LATEST = timedelta(hours=24)
+LATEST = timedelta(hours=24)  # the maximum time to wait for a report
 
 
 def checked_summary(summary: Any) -> dict[str, Any]:

@@ -21,12 +21,10 @@ from credit.core.errors import refusal_of
 from credit.core.eu_credit import TERMS_TEXT_MAX_LENGTH, TEXT_MAX_LENGTH, applies
 from credit.core.profile import DESCRIPTION_MAX_LENGTH, TITLE_MAX_LENGTH, Refusal, members_of
 
-# The language of an offer without a `language`.
-DEFAULT = LANGUAGES[0]
+DEFAULT = LANGUAGES[0]  # the language of an offer without a `language`
 NAME_MAX_LENGTH = 255
 OFFER_DESCRIPTION_MAX_LENGTH = 2_000
-# The maximum size of the translations' canonical JSON.
-BYTES_MAX = 65_536
+BYTES_MAX = 65_536  # the maximum size of the translations' canonical JSON
 _REFUSALS_MAX = 20
 _NAME_SHOWN = 60
 

@@ -42,8 +42,7 @@ from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
-# The number of applications per day, from Monday to Sunday.
-_PER_WEEKDAY = (4, 3, 3, 3, 2, 1, 0)
+_PER_WEEKDAY = (4, 3, 3, 3, 2, 1, 0)  # the number of applications per day, from Monday to Sunday
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000

@@ -19,8 +19,7 @@ logger = logging.getLogger("platform.documents")
 Address = tuple[str, int] | str
 
 CONNECT_SECONDS = 2.0
-# The time limit of a scan must be shorter than the request's time limit.
-SCAN_SECONDS = 15.0
+SCAN_SECONDS = 15.0  # this limit must be shorter than the request's time limit
 _PIECE_BYTES = 65_536
 _ANSWER_MAX_BYTES = 1_024
 

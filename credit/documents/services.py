@@ -22,12 +22,10 @@ from identity.models import User
 
 logger = logging.getLogger("platform.documents")
 
-# The maximum number of files of a document since its last request.
-FILES_MAX = 10
+FILES_MAX = 10  # the maximum number of files of a document since its last request
 _MIB = 1 << 20
 DRAFT_BYTES_MAX = 200 * _MIB
-# The maximum size of the files of all drafts of an account together.
-DRAFTS_BYTES_MAX = 300 * _MIB
+DRAFTS_BYTES_MAX = 300 * _MIB  # the maximum size of the files of all drafts of an account
 ACCOUNT_BYTES_MAX = 1024 * _MIB
 
 NO_DOCUMENT = NotFound("Document not found on the checklist.")

@@ -166,8 +166,7 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
     """Check that the storage accepts files and contains the oldest stored files. The check writes nothing."""
     names = [row.name for row in StoredFile.objects.filter(is_kept=True, deleted_at=None)[:3]]
     try:
-        # This call checks the connection even if no file is stored.
-        storage().exists("doctor")
+        storage().exists("doctor")  # this checks the connection even if no file is stored
         missing = [name for name in names if not storage().exists(name)]
         is_writable = _is_writable()
     except Exception as error:  # noqa: BLE001  each storage raises its own errors

@@ -12,8 +12,7 @@ from credit.core.figures import reference_of
 from credit.core.machine import APPROVED, COUNTEROFFER
 from credit.models.closable import ClosableModel
 
-# The key of the second reviewer's reason in the metadata of a returned proposal.
-RETURN_REASON = "return_reason"
+RETURN_REASON = "return_reason"  # the key of the second reviewer's reason in a returned proposal's metadata
 # The key of the first reviewer's internal reason against the score's proposal. The decision's metadata omits it.
 SCORE_REASON = "reason_against_the_score"
 

@@ -40,8 +40,7 @@ from identity.accounts.typed_text import DISCARD, restored
 
 _CHECK, _ESTIMATE, _LANGUAGE = "check", "estimate", "language:"
 _RANGE = " \u2013 "
-# A younger draft with the same data comes from a double click.
-_SENT_TWICE = timedelta(minutes=1)
+_SENT_TWICE = timedelta(minutes=1)  # a younger draft with the same data comes from a double click
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:

@@ -30,11 +30,9 @@ from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEI
 from credit.requirements.services import requirements_of
 
 Row = tuple[str, str]
-# A table of data without a schema has at most this number of rows.
-ROWS_MAX = 200
+ROWS_MAX = 200  # a table of data without a schema has at most this many rows
 _DEPTH_MAX = 4
-# Smaller numbers can be years, so they are displayed without separators.
-_SEPARATED_FROM = 10_000
+_SEPARATED_FROM = 10_000  # smaller numbers can be years
 _CENTS = "_cents"
 # Default titles of fields that have the same meaning in all offers. A title in an offer overrides the default.
 _TITLES = {

@@ -27,8 +27,7 @@ from credit.my.words import describe_missing, name_applicant
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
-# The form field of a longer text has several lines.
-_LONG_TEXT = 300
+_LONG_TEXT = 300  # the form field of a longer text has several lines
 _NUMBER = {"invalid": _("Enter a number.")}
 _LOAN = frozenset({"amount_cents", "term_months"})
 

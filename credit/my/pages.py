@@ -76,8 +76,7 @@ _COLUMNS = (
 )  # fmt: skip
 # The page of a draft shows the current name of the offer.
 _OFFER_TEXTS = ("name", "language", "translations")
-# A page reads the language and the time zone from at most this number of applications.
-_LATEST = 5
+_LATEST = 5  # this many applications determine the language and the time zone
 _BODY = re.compile(r"<body[^>]*>")
 
 
@@ -133,8 +132,7 @@ def localized(request: HttpRequest) -> Iterator[None]:
     language = chosen_language(request) or language_of(
         latest[0][0] if latest else None, otherwise=get_language_from_request(request)
     )
-    # Django's error page uses this attribute.
-    request.LANGUAGE_CODE = language
+    request.LANGUAGE_CODE = language  # Django's error page uses this attribute
     with override(language), timezone.override(_tzinfo_on(request, latest)):
         yield
 

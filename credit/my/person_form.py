@@ -53,8 +53,7 @@ _WRONG = {
     "email": _("Enter an email address such as name@example.com."),
     "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
-# The maximum length of a typed phone number. The schema limits the number in E.164 format.
-_PHONE_LENGTH = 40
+_PHONE_LENGTH = 40  # a typed number can be longer than its E.164 format
 _AUTOCOMPLETE = {
     "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",

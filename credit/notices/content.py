@@ -284,8 +284,7 @@ def _day_of(value: str | None, content: dict[str, Any]) -> str:
 
 
 def _zone_of(content: dict[str, Any]) -> str:
-    # Notices of earlier versions have no time zone.
-    zone: str = content.get("zone", "UTC")
+    zone: str = content.get("zone", "UTC")  # notices of earlier versions have no time zone
     return zone
 
 

@@ -51,14 +51,12 @@ from identity.access import consents
 from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
-# The worker waits this time between two attempts to create a notice.
-RETRY_AFTER = timedelta(hours=1)
+RETRY_AFTER = timedelta(hours=1)  # the time between two attempts to create a notice
 _LEASE = timedelta(minutes=1)
 # A reviewer must record deliveries with these channels. The platform detects all other deliveries.
 RECORDED = (POST, PROVIDER)
 REFERENCE_MAX = 255
-# The maximum number of characters in a request for reconsideration.
-STATEMENT_MAX = 4_000
+STATEMENT_MAX = 4_000  # the maximum number of characters in a request for reconsideration
 _EVENTS = {
     APPROVAL: mails.TERMS_OFFERED,
     COUNTEROFFER: mails.TERMS_OFFERED,

@@ -18,8 +18,7 @@ from credit.models import LastScore, ModelVersion, Offer
 from credit.models.scoring import PUBLISHED
 
 HIDDEN_MAX = 1_000
-# A variant with this allocation, in percent, is for every account.
-ALLOCATION_ALL = 100
+ALLOCATION_ALL = 100  # a variant with this percentage is for every account
 _HEX = "0123456789abcdef"
 
 

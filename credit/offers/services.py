@@ -17,8 +17,7 @@ from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
 
-# The number of a lender's active offers is limited, because their list has no pages.
-ACTIVE_MAX = 1_000
+ACTIVE_MAX = 1_000  # the list of a lender's active offers has no pages
 
 
 def read_offer_id(text: str) -> int:

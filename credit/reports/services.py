@@ -31,8 +31,7 @@ from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
 _IN_USE = timedelta(days=30)
-# The lease of a report, which is longer than the timeout of a call to the vendor.
-_LEASE = timedelta(seconds=60)
+_LEASE = timedelta(seconds=60)  # the lease must exceed the timeout of a call to the vendor
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 _COPIED = (
     "status", "person", "requested_by_id", "requested_at", "look_at", "as_of", "expires_at", "summary",

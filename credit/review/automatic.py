@@ -34,8 +34,7 @@ from credit.review.services import decide
 from credit.terms.loans import automatic_terms
 
 BATCH_MAX = 100
-# The lease is long enough for BATCH_MAX decisions.
-_LEASE = timedelta(minutes=10)
+_LEASE = timedelta(minutes=10)  # the lease is long enough for BATCH_MAX decisions
 PROPOSED, FAILED = "proposed", "failed"
 
 logger = logging.getLogger("platform.scoring")

@@ -244,8 +244,7 @@ def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) ->
         end_proposal(proposal, by=actor.user, now=now)
 
 
-# The rights of an account depend on these columns.
-_RIGHTS = {"is_active", "is_superuser"}
+_RIGHTS = {"is_active", "is_superuser"}  # the rights of an account depend on these columns
 
 
 def close_on_change() -> None:

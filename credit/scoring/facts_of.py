@@ -40,8 +40,7 @@ from credit.scoring import scores
 from credit.scoring.evaluator import evaluate
 from credit.terms.counteroffers import open_of
 
-# A number differs from the claim if the difference exceeds a tenth of the claim.
-_TENTH = Decimal("0.1")
+_TENTH = Decimal("0.1")  # a greater difference from the claim is reported
 
 
 def about_application(application: Application) -> dict[str, Any]:

@@ -87,8 +87,7 @@ def compute(
     """
     today = now.date()
     about = {**loan_to_dict(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
-    # The schedule of a line of credit is empty.
-    schedule: list[Instalment] = []
+    schedule: list[Instalment] = []  # a line of credit has no payments
     conventions = Conventions.of(application.offer_snapshot)
     if conventions.is_eu:
         about["method"] = conventions.apr_method
@@ -160,8 +159,7 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
     try:
         return apr.us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
     except apr.RateOutOfRange:
-        # The payments are less than the loan.
-        return False
+        return False  # the payments are less than the loan
 
 
 def starts_by(loan: Loan | LoanTerms) -> datetime | None:

@@ -42,8 +42,7 @@ _PERSONALIZED = gettext_noop("Yes. The price is personalized by automated proces
 # The form states these rights before the agreement.
 _RIGHTS = [right.text for right in DUTIES[EU, ASSISTED, APPROVAL].after if "18(8)" in right.law]
 
-# Key information with more characters than this fits on two pages only in smaller print.
-LONG_KEY_LENGTH = 3_000
+LONG_KEY_LENGTH = 3_000  # longer key information fits on two pages only in smaller print
 
 
 @dataclass(frozen=True)

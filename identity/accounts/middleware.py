@@ -38,8 +38,7 @@ _COUNTED = {
     "account_email": ("mail_address",),
 }
 _LANGUAGE = "account_language"
-# The path prefixes of pages in the account's language.
-_PAGES = (PREFIX, "/oauth/grants", "/oauth/authorize")
+_PAGES = (PREFIX, "/oauth/grants", "/oauth/authorize")  # the path prefixes of pages in the account's language
 # The identity provider calls this page from one address for all staff. The view counts calls with an invalid token.
 _SIGNED = frozenset({"oidc_logout"})
 # Forms that could give an attacker access, or lock the owner out.

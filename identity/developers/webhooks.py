@@ -23,8 +23,7 @@ from identity.developers.base import (
 )
 from identity.developers.deliveries import REASONS, describe_delivery, last_failures
 
-# After a test, the page is reloaded this number of times, and then has a link.
-RELOADS_MAX = 5
+RELOADS_MAX = 5  # after these reloads, the page of a test has a link instead
 RELOAD_SECONDS = 2
 
 

@@ -20,8 +20,7 @@ from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQ
 from identity.kyc.models import KycVerification
 from identity.providers.choice import PROVIDERS
 
-# An internal target of the back office. No law sets this deadline.
-REVIEW_DAYS = 7
+REVIEW_DAYS = 7  # this is an internal target, and no law sets this deadline
 
 
 class VerificationQueueFilter(ConditionFilter):

@@ -19,8 +19,7 @@ from identity.providers.choice import open_banking
 from identity.providers.sandbox import Sandbox
 
 OPEN_HOURS = 24  # the applicant must start on the hosted page within this time
-# The minimum interval between requests to the vendor. It limits the effect of clients that poll.
-REFRESH_SECONDS = 10
+REFRESH_SECONDS = 10  # the minimum interval between requests to the vendor, because clients poll
 
 # The transitions for each progress at the vendor. Each transition creates a history row.
 _ROUTE_OF = {

@@ -27,10 +27,8 @@ from identity.providers.plaid_events import reference_of, verify_event
 logger = logging.getLogger("platform.providers")
 
 API_VERSION = "2020-09-14"
-# The time limit for all calls to Plaid within a request. Callers wait at most 30 s.
-TOTAL_SECONDS = 25.0
-# A transaction has up to 2 kB, and responses are limited to 1 MiB.
-TRANSACTIONS_PER_PAGE = 250
+TOTAL_SECONDS = 25.0  # this limits all calls of a request, and callers wait at most 30 s
+TRANSACTIONS_PER_PAGE = 250  # a transaction has up to 2 kB, and a response up to 1 MiB
 TRANSACTION_PAGES_MAX = 40
 SYNC_TRIES = 3
 RETRY_SECONDS = 60  # the default if Plaid's response has no Retry-After

@@ -39,7 +39,6 @@ class CommerceSchema(EndpointSchema):
         return responses
 
 
-# All operations of the protocol share these options.
 _operation = partial(endpoint, access="offers:read", limit="read", query=serializers.VersionQuery)
 
 

@@ -25,7 +25,6 @@ from credit.offers import services as offers
 from credit.offers.links import make_link
 from credit.scoring import matching
 
-# Several operations share these options.
 _reads_offers = partial(endpoint, access="offers:read")
 _writes_offers = partial(endpoint, access="offers:write", idempotent=True)
 _reads_applications = partial(endpoint, access="applications:read")

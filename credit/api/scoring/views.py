@@ -38,7 +38,6 @@ _reads = partial(endpoint, access="score:read")
 DEFINITION_MEMBERS_MAX = 50_000
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
-# All writing methods share these options.
 _writes = partial(endpoint, access="score:write", idempotent=True)
 _REFUSALS = (ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired)
 
