@@ -68,7 +68,7 @@ GUARDS = (
     ),
     Guard(
         "fault-of-one-item", "config/ops/failed_items.py",
-        "result.error = self.fail(key, error, now=now)",
+        "errors.append(self.fail(key, error, now=now))",
         "raise", "flows/test_poisoned_items.py",
     ),
     Guard(
