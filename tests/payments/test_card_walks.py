@@ -139,7 +139,7 @@ def resolved_payment(api, user, settings):
     return payment
 
 
-def test_back_office_finds_a_card_payment_and_shows_its_requests_and_responses(
+def test_back_office_search_finds_a_card_payment_with_its_requests_and_responses(
     resolved_payment, user, stranger_api, stranger
 ):
     process(stranger_api, stranger)

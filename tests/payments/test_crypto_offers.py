@@ -43,7 +43,7 @@ def pay(api, user):
     return lambda **changes: initiate(api, user, wallet, **changes)
 
 
-def test_crypto_recipient_address_without_a_key_is_rejected(pay):
+def test_crypto_recipient_address_without_a_private_key_is_rejected(pay):
     for address in KEYLESS_ADDRESSES:
         refusal = assert_error(pay(to_address=address), 400, "E1001")
         assert refusal["details"][0]["field"] == "to_address"
@@ -52,7 +52,7 @@ def test_crypto_recipient_address_without_a_key_is_rejected(pay):
     assert not CryptoPayment.objects.exists()
 
 
-def test_published_crypto_address_with_a_key_can_receive_a_payment(pay):
+def test_crypto_address_with_a_private_key_can_receive_a_payment(pay):
     for address in RECEIVERS:
         answer = pay(to_address=address)
         assert (answer.status_code, answer.json().get("to_address")) == (200, checksum_address(address))
@@ -95,7 +95,7 @@ def test_token_transfer_with_any_result_except_false_is_accepted(pay, node):
         assert pay().status_code == 200
 
 
-def test_rejected_token_transfer_can_be_retried_with_its_key(api, user, node):
+def test_rejected_token_transfer_can_be_retried_with_its_idempotency_key(api, user, node):
     wallet, key = connected(user, network=NETWORK), "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
     body = {"user_id": str(user.pk), "wallet_id": str(wallet.pk), "to_address": OTHER_ADDRESS, "amount_usdc": 5}
     node.answers["eth_estimateGas"] = REVERTED
@@ -139,12 +139,12 @@ MISSING = [
 ]  # fmt: skip
 
 
-def test_fee_tip_without_a_suggestion_is_computed_from_the_latest_blocks(pay, node):
+def test_priority_fee_without_a_suggestion_of_the_node_is_computed_from_the_latest_blocks(pay, node):
     for node.answers["eth_maxPriorityFeePerGas"] in MISSING:
         assert fees(pay()) == (23 * GWEI, 3 * GWEI)
 
 
-def test_fee_tip_without_a_fee_history_is_gas_price_minus_base_fee(pay, node):
+def test_priority_fee_without_a_fee_history_is_gas_price_minus_base_fee(pay, node):
     node.answers["eth_maxPriorityFeePerGas"] = METHOD_MISSING
     for node.answers["eth_feeHistory"] in (
         *MISSING, {"reward": None}, {"reward": []}, {"reward": [[]]}, {"reward": [None]}, {"reward": [["x"]]},
@@ -155,18 +155,18 @@ def test_fee_tip_without_a_fee_history_is_gas_price_minus_base_fee(pay, node):
     assert fees(pay()) == (20 * GWEI, 0), "the gas price is below the base fee"
 
 
-def test_fee_history_and_gas_price_are_not_read_with_a_suggested_tip(pay, node):
+def test_fee_history_and_gas_price_are_not_read_with_a_suggested_priority_fee(pay, node):
     assert fees(pay()) == (21 * GWEI, GWEI)
     assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.called_methods)
 
 
-def test_node_without_tip_fee_history_and_gas_price_returns_502(pay, node):
+def test_payment_returns_502_if_the_node_returns_no_priority_fee_fee_history_or_gas_price(pay, node):
     for missing in (METHOD_MISSING, HANG_UP, Reply(status=503, content={})):
         node.answers |= dict.fromkeys(("eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_gasPrice"), missing)
         assert_error(pay(), 502, "E5003")
 
 
-def test_node_number_out_of_bounds_returns_502(pay, node):
+def test_payment_returns_502_if_a_number_of_the_node_is_out_of_bounds(pay, node):
     for base_fee in (hex(2**62), hex(2**256 - 1), "x", 5, {}, [], ""):
         node.answers["eth_getBlockByNumber"] = {"baseFeePerGas": base_fee}
         assert_error(pay(), 502, "E5003")

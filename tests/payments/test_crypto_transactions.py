@@ -207,7 +207,7 @@ def test_a_transaction_with_an_overflowing_price_is_rejected():
                 decode_signed(to_hex(signed.raw_transaction))
 
 
-def test_transaction_value_is_included_in_the_overflow_check():
+def test_transaction_whose_value_and_fees_together_overflow_is_rejected():
     content = {**DYNAMIC, "gas": 1, "maxFeePerGas": 2**256 - 2, "value": 1}
     assert decode_signed(to_hex(sign(content).raw_transaction)).value == 1
     with pytest.raises(UnreadableTransaction, match="out of range"):

@@ -17,13 +17,13 @@ def persistent_mode(db, settings):
     settings.PAYMENT_METHODS = "persistent"
 
 
-def test_new_payment_method_in_documented_mode_is_acknowledged_and_not_stored(api, user):
+def test_new_payment_method_is_acknowledged_but_not_stored_in_documented_mode(api, user):
     body = add(api, user).json()
     assert (body["acknowledged"], body["persisted"]) == (True, False)
     assert api.read(f"/user/{user.pk}/payment-methods").json() == {"payment_methods": [], "total": 0}
 
 
-def test_any_payment_method_id_in_documented_mode_is_acknowledged(api):
+def test_every_payment_method_id_is_acknowledged_in_documented_mode(api):
     for act in ("default", "toggle"):
         assert api.send(f"/payments/methods/anything-7/{act}").json() == {
             "id": "anything-7", "acknowledged": True, "persisted": False,

@@ -56,7 +56,7 @@ def test_fee_and_net_amount_of_a_quote_sum_to_the_amount(amount):
 
 @given(st.integers(1, INT64_MAX - 1))
 @examples(170)
-def test_larger_amount_within_a_tier_does_not_have_a_lower_fee(amount):
+def test_larger_payment_amount_within_a_fee_tier_does_not_have_a_lower_fee(amount):
     if fee_bps(amount) == fee_bps(amount + 1):
         assert 0 <= fee_cents(amount + 1) - fee_cents(amount) <= 1
 

@@ -55,7 +55,7 @@ def test_declined_payment_is_final_and_replayed(api, user, key):
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
-def test_payment_retry_with_the_same_key_returns_the_lost_result(api, user, key):
+def test_payment_retry_with_the_same_idempotency_key_returns_the_lost_result(api, user, key):
     body = assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_timeout"), 502, "E5002")
     assert body["details"]["status"] == "Unknown"
     assert "Send the same request with the same Idempotency-Key again." in body["message"]
@@ -75,7 +75,7 @@ def pay_with_unknown_outcome(api, user, **changes):
     return payment
 
 
-def test_payment_timeout_without_a_key_does_not_suggest_a_retry(api, user):
+def test_payment_timeout_without_an_idempotency_key_does_not_suggest_a_retry(api, user):
     payment = pay_with_unknown_outcome(api, user, payment_method_id="pm_sandbox_timeout")
     assert api.read(f"/payments/{payment.pk}").json()["status"] == "Unknown"
     reconcile_due(now=timezone.now())
@@ -90,13 +90,13 @@ def fail_outcome_updates(execute, sql, params, many, context):
     return execute(sql, params, many, context)
 
 
-def test_database_outage_without_a_payment_key_does_not_suggest_a_retry(api, user):
+def test_payment_error_in_a_database_outage_without_an_idempotency_key_suggests_no_retry(api, user):
     with connection.execute_wrapper(fail_outcome_updates):
         pay_with_unknown_outcome(api, user)
     assert SandboxCharge.objects.count() == 1
 
 
-def test_database_outage_with_a_payment_key_returns_a_retryable_503(api, user, key):
+def test_payment_in_a_database_outage_with_an_idempotency_key_returns_a_retryable_503(api, user, key):
     with connection.execute_wrapper(fail_outcome_updates):
         assert_error(process(api, user, key=key), 503, "E5030")
     Payment.objects.update(due_at=timezone.now())
@@ -104,7 +104,7 @@ def test_database_outage_with_a_payment_key_returns_a_retryable_503(api, user, k
     assert SandboxCharge.objects.count() == 1
 
 
-def test_lost_lease_without_a_payment_key_does_not_suggest_a_retry(api, user, monkeypatch):
+def test_payment_error_after_a_lost_lease_without_an_idempotency_key_suggests_no_retry(api, user, monkeypatch):
     charge = SandboxProcessor.charge
 
     def overtaken(processor, payment, **how):
@@ -128,7 +128,7 @@ def test_concurrent_payment_request_returns_the_lease_end_as_retry_after(api, us
     assert seconds - 10 < int(response.headers["Retry-After"]) <= seconds
 
 
-def test_payment_with_an_always_failing_processor_ends_without_a_charge(api, user, key):
+def test_payment_whose_processor_always_fails_ends_without_a_charge(api, user, key):
     assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_error"), 502, "E5002")
     final = process(api, user, key=key, payment_method_id="pm_sandbox_error")
     body = assert_error(final, 502, "E5001")
@@ -156,7 +156,7 @@ def test_payments_have_a_separate_rate_limit(api, user, settings):
     assert statuses == [200, 200, 429]
 
 
-def test_payment_executes_a_fixed_number_of_statements_and_commits(committed, api, user, key):
+def test_card_payment_executes_a_fixed_number_of_sql_statements_and_commits(committed, api, user, key):
     process(api, user)  # This payment creates the records that each process creates once.
     with CaptureQueriesContext(connection) as context:
         assert process(api, user, key=key).status_code == 200
@@ -169,7 +169,7 @@ def test_payment_executes_a_fixed_number_of_statements_and_commits(committed, ap
     assert sum(sql.startswith("COMMIT") for sql in statements) == 3, statements
 
 
-def test_processor_is_called_outside_of_database_transactions(committed, api, user, monkeypatch):
+def test_card_processor_is_called_outside_of_database_transactions(committed, api, user, monkeypatch):
     open_transactions = []
     charge = SandboxProcessor.charge
 

@@ -22,7 +22,7 @@ def pay(api, user, key=None, **changes):
     return process(api, user, key=key, **{"payment_method_id": TOKEN, **changes})
 
 
-def test_requests_to_stripe_are_complete_and_no_secret_is_stored(db, double, api, user):
+def test_stripe_requests_are_complete_and_store_no_secret(db, double, api, user):
     body = pay(api, user, provider_account_id="acct_7", description="Rent").json()
     assert body["status"] == "Completed"
     sent = double.received[0]
@@ -112,7 +112,7 @@ def test_stripe_charge_is_found_despite_a_delayed_search_index(db, double, api, 
     assert len(double.charges) == 1
 
 
-def test_idempotency_key_that_stripe_may_have_forgotten_is_not_resent(db, double, api, user, key):
+def test_idempotency_key_older_than_stripes_retention_is_not_resent(db, double, api, user, key):
     double.plan = ["reset-after"]
     pay(api, user, key)
     double.forget_keys()
@@ -127,7 +127,7 @@ def test_idempotency_key_that_stripe_may_have_forgotten_is_not_resent(db, double
     assert (len(double.charges), double.request_counts[payment.processor_key]) == (1, 1)
 
 
-def test_payment_with_a_possible_in_flight_charge_stays_unknown(db, double, api, user, key):
+def test_payment_with_a_possible_in_flight_charge_remains_unknown(db, double, api, user, key):
     double.plan = ["reset-before"]
     pay(api, user, key)
     Payment.objects.update(created_at=only_payment().created_at - timedelta(hours=21))
@@ -135,7 +135,7 @@ def test_payment_with_a_possible_in_flight_charge_stays_unknown(db, double, api,
     assert only_payment().status == "Unknown"
 
 
-def test_stripe_package_accepts_the_responses_of_the_test_double(db, double):
+def test_official_stripe_client_accepts_the_responses_of_the_stripe_test_double(db, double):
     client = stripe.StripeClient("sk_test_secret", base_addresses={"api": double.url})
     options = {"idempotency_key": "k-1"}
     params = {
@@ -150,7 +150,7 @@ def test_stripe_package_accepts_the_responses_of_the_test_double(db, double):
         client.v1.payment_intents.create({**params, "payment_method": "pm_declined"}, {"idempotency_key": "k-2"})
 
 
-def test_processing_stripe_charge_is_completed_by_its_intent(double, api, user, key):
+def test_processing_payment_is_completed_by_its_succeeded_stripe_intent(double, api, user, key):
     double.plan = ["processing"]
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
@@ -161,7 +161,7 @@ def test_processing_stripe_charge_is_completed_by_its_intent(double, api, user, 
     assert (again.status_code, again.json()["transaction_id"]) == (200, intent["id"])
 
 
-def test_the_worker_fails_a_processing_charge_that_failed(double, api, user):
+def test_worker_fails_a_processing_payment_whose_stripe_charge_failed(double, api, user):
     double.plan = ["processing"]
     process(api, user, payment_method_id="pm_1")
     next(iter(double.intents.values()))["status"] = "requires_payment_method"
@@ -169,7 +169,7 @@ def test_the_worker_fails_a_processing_charge_that_failed(double, api, user):
     assert (only_payment().status, double.charges) == ("Failed", [])
 
 
-def test_an_intent_of_another_installation_with_our_payment_id_is_ignored(double, api, user):
+def test_stripe_intent_of_another_installation_with_the_same_payment_id_is_ignored(double, api, user):
     double.plan = ["500-before"]
     process(api, user, payment_method_id="pm_1")
     payment = only_payment()
@@ -213,7 +213,7 @@ def test_two_gateway_timeouts_without_a_charge_eventually_fail_the_payment(doubl
     assert (only_payment().failure, double.request_counts[only_payment().processor_key]) == ("not_charged", 2)
 
 
-def test_decline_of_an_expired_lease_holder_is_ignored_and_a_charge_completes_the_payment(double, api, user):
+def test_decline_reported_after_a_lost_lease_is_ignored_and_a_charge_completes_the_payment(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()

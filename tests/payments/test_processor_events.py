@@ -44,7 +44,9 @@ def deliver(client, body, header):
     return client.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
 
 
-def test_repeated_success_event_completes_an_unknown_payment_and_its_idempotent_response(anonymous, api, user, unknown):
+def test_processor_success_event_completes_an_unknown_payment_and_its_idempotent_response(
+    anonymous, api, user, unknown
+):
     for _ in range(2):
         assert send_event(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
     assert (ProcessorEvent.objects.count(), PaymentAttempt.objects.filter(action="event").count()) == (1, 1)
@@ -55,7 +57,7 @@ def test_repeated_success_event_completes_an_unknown_payment_and_its_idempotent_
     assert (again.status_code, again.json()["transaction_id"]) == (200, "pi_of_the_event")
 
 
-def test_an_event_after_a_success_changes_nothing(anonymous, unknown, caplog):
+def test_processor_event_after_a_successful_payment_changes_nothing(anonymous, unknown, caplog):
     send_event(anonymous, "payment_intent.succeeded", intent_of(unknown))
     for kind in ("payment_intent.payment_failed", "payment_intent.canceled"):
         assert send_event(anonymous, kind, intent_of(unknown), identifier=kind).status_code == 200
@@ -65,14 +67,14 @@ def test_an_event_after_a_success_changes_nothing(anonymous, unknown, caplog):
     assert "second charge" in caplog.text
 
 
-def test_success_event_after_a_decline_completes_the_payment_with_the_stored_response(anonymous, api, user, key):
+def test_processor_success_event_after_a_decline_completes_the_payment(anonymous, api, user, key):
     rejected = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
     assert send_event(anonymous, "payment_intent.succeeded", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Completed"
     assert process(api, user, key=key, payment_method_id="pm_sandbox_declined").content == rejected.content
 
 
-def test_a_failure_event_fails_an_unknown_payment(anonymous, api, user):
+def test_processor_failure_event_fails_an_unknown_payment(anonymous, api, user):
     process(api, user, payment_method_id="pm_sandbox_error")
     assert send_event(anonymous, "payment_intent.payment_failed", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Failed"
@@ -107,7 +109,7 @@ def test_foreign_processor_events_do_not_delay_waiting_events(anonymous, unknown
     assert only_payment().status == "Completed"
 
 
-def test_a_success_event_with_another_amount_is_logged_and_ignored(anonymous, unknown, caplog):
+def test_processor_success_event_with_another_amount_is_logged_and_ignored(anonymous, unknown, caplog):
     for number, changes in enumerate(({"amount": 10_001}, {"currency": "eur"}, {"amount": "10000"}, {"amount": None})):
         caplog.clear()
         intent = intent_of(unknown, **changes)

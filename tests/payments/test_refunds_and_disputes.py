@@ -95,7 +95,7 @@ def forget_events():
     Payment.objects.update(refunded_cents=0, disputed=False)
 
 
-def test_dispute_ends_for_any_order_of_dispute_events(api, payment, emit):
+def test_dispute_status_does_not_depend_on_the_order_of_dispute_events(api, payment, emit):
     for status, disputed in (
         ("won", False), ("lost", True), ("warning_closed", False), ("prevented", False), ("charge_refunded", False),
         ("needs_response", True), ("under_review", True), ("warning_needs_response", True),
@@ -188,7 +188,7 @@ def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, emit, 
     assert refunded_and_disputed(api, payment) == (2_500, False)
 
 
-def test_refund_event_of_an_unknown_intent_is_not_applied(api, payment, emit):
+def test_refund_event_of_an_unknown_stripe_intent_is_not_applied(api, payment, emit):
     for number, intent in enumerate(
         (None, "", "pi_of_another", 5, [], {}, {"id": None}, {"id": "pi_of_another"}, "x" * 300, True)
     ):

@@ -98,7 +98,7 @@ def test_card_number_is_detected_in_any_format_without_repeating_it(api, user, l
     assert not Payment.objects.exists()
 
 
-def test_card_number_is_detected_in_any_field(api, user, logged):
+def test_card_number_in_any_request_field_is_rejected(api, user, logged):
     for member in ("payment_method_id", "currency", "amount_cents", "unknown"):
         for number in ("4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242):
             assert_rejected(api.send("/payments/process", order(user, **{member: number})), logged, "4242424242424242")

@@ -30,7 +30,7 @@ def test_every_kind_of_request_matches_stripes_description(stripe_api, double, a
         ), request
 
 
-def test_responses_of_the_test_double_match_stripes_description(stripe_api, double, api, user):
+def test_responses_of_the_stripe_test_double_match_stripes_description(stripe_api, double, api, user):
     headers = {"Idempotency-Key": "k", "Content-Type": "application/x-www-form-urlencoded"}
 
     def send(method, path, key="k", **form):

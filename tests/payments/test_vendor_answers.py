@@ -35,7 +35,7 @@ def assert_documented(response):
 
 
 @pytest.mark.parametrize("method_id", ["pm_card_visa", "pm_declined", "pm_requires_action"])
-def test_altered_charge_of_stripe_is_a_payment_or_a_documented_error(double, api, user, method_id):
+def test_altered_stripe_charge_results_in_a_payment_or_a_documented_error(double, api, user, method_id):
     def pay():
         assert_documented(process(api, user, payment_method_id=method_id))
 
@@ -43,7 +43,7 @@ def test_altered_charge_of_stripe_is_a_payment_or_a_documented_error(double, api
 
 
 @pytest.mark.parametrize("path", ["/v1/payment_intents/search", "/v1/payment_intents"])
-def test_altered_list_of_stripe_is_an_outcome(double, api, user, path):
+def test_altered_stripe_list_results_in_a_known_payment_outcome(double, api, user, path):
     def look_up():
         result = StripeProcessor().find(Payment.objects.get(), now=timezone.now())
         assert result.outcome in {SUCCEEDED, UNKNOWN, ABSENT}
@@ -56,7 +56,7 @@ def test_altered_list_of_stripe_is_an_outcome(double, api, user, path):
 @pytest.mark.parametrize(
     "kind", ["payment_intent.succeeded", "charge.refunded", "charge.dispute.created", "refund.updated"]
 )
-def test_altered_event_of_stripe_is_accepted_or_a_documented_error(double, api, anonymous, user, kind):
+def test_altered_stripe_event_is_accepted_or_causes_a_documented_error(double, api, anonymous, user, kind):
     process(api, user, payment_method_id="pm_card_visa")
     (intent,) = double.charges
     thing = {**intent, "payment_intent": intent["id"], "amount_refunded": 10, "status": "failed"}
@@ -78,7 +78,7 @@ def test_altered_event_of_stripe_is_accepted_or_a_documented_error(double, api, 
         ("/v1/w3s/config/entity/publicKey", ENTITY_SECRET),
     ],
 )
-def test_altered_response_of_circle_is_a_wallet_or_a_documented_error(circle, api, settings, path, secret):  # noqa: F811
+def test_altered_circle_response_results_in_a_wallet_or_a_documented_error(circle, api, settings, path, secret):  # noqa: F811
     settings.CIRCLE_ENTITY_SECRET, circle.requires_secret = secret, bool(secret)
 
     def connect():
@@ -89,7 +89,7 @@ def test_altered_response_of_circle_is_a_wallet_or_a_documented_error(circle, ap
     assert try_each(circle, path, connect, TRIES) > 0
 
 
-def test_altered_list_of_circle_is_a_wallet_or_a_documented_error(circle, api):  # noqa: F811
+def test_altered_circle_list_results_in_a_wallet_or_a_documented_error(circle, api):  # noqa: F811
     circle.faults["/v1/w3s/developer/wallets"] = "after"
     api.send("/wallet/connect/circle", {})
     circle.faults.clear()
@@ -102,7 +102,7 @@ def test_altered_list_of_circle_is_a_wallet_or_a_documented_error(circle, api): 
     assert try_each(circle, "/v1/w3s/wallets", connect, TRIES) > 0
 
 
-def test_altered_balance_of_circle_is_a_balance_or_a_documented_error(circle, api):  # noqa: F811
+def test_altered_circle_balance_results_in_a_balance_or_a_documented_error(circle, api):  # noqa: F811
     wallet = api.send("/wallet/connect/circle", {}).json()
     circle.balances[CustodyAccount.objects.get().provider_account_id] = [coin("1.5", "EURC"), coin("2.5")]
 
@@ -116,7 +116,7 @@ TX_HASH = "0x" + "ab" * 32
 
 
 @pytest.mark.parametrize("path", ["status/{}", "receipt/{}", "receipt/{}/details"])
-def test_altered_receipt_of_a_node_is_returned_or_a_documented_error(node, api, path):
+def test_altered_receipt_of_an_ethereum_node_is_returned_or_causes_a_documented_error(node, api, path):
     log = {"address": "0x1", "topics": ["0x" + "1" * 64] * 3, "data": "0x" + "2" * 64, "logIndex": "0x0"}
     receipt = {"transactionHash": TX_HASH, "blockNumber": "0x10", "status": "0x1", "logs": [log], "from": "0x1"}
     node.answers["eth_blockNumber"] = "0x20"
@@ -125,7 +125,7 @@ def test_altered_receipt_of_a_node_is_returned_or_a_documented_error(node, api, 
         assert_documented(api.read(f"/payments/crypto/{path.format(TX_HASH)}"))
 
 
-def test_altered_response_of_a_node_is_a_payment_or_a_documented_error(node, api, user):
+def test_altered_response_of_an_ethereum_node_results_in_a_payment_or_a_documented_error(node, api, user):
     wallet = connected(user, network=NETWORK)
 
     def begin():

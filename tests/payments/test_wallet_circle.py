@@ -112,7 +112,7 @@ def test_invalid_circle_response_creates_no_wallet_and_a_retry_succeeds(api, cir
     assert CustodyAccount.objects.count() == 1
 
 
-def test_error_does_not_contain_a_key_that_circle_rejects(api, circle, settings, caplog):
+def test_error_about_a_circle_key_that_circle_rejects_does_not_contain_the_key(api, circle, settings, caplog):
     settings.CIRCLE_API_KEY = "TEST_API_KEY:wrong:very-secret"
     body = assert_error(api.send(PATH, {}), 502, "E5003")
     assert "very-secret" not in str(body) + caplog.text
@@ -156,7 +156,7 @@ def test_invalid_balance_or_outage_of_circle_returns_502(api, user, circle):
     assert len(circle.received) == count, "nothing is sent to Circle"
 
 
-def test_a_sandbox_wallet_stays_in_the_sandbox_after_a_change_to_circle(api, user, settings, circle):
+def test_sandbox_wallet_remains_a_sandbox_wallet_after_custody_changes_to_circle(api, user, settings, circle):
     settings.CUSTODY = "sandbox"
     wallet = custodial(user)
     settings.CUSTODY = "circle"

@@ -143,7 +143,7 @@ def test_second_custodial_wallet_request_of_a_user_returns_the_same_wallet(api, 
     assert stranger_api.send(PATH, {}).json()["address"] != first["address"]
 
 
-def test_custodial_request_with_another_label_or_network_creates_another_wallet(api):
+def test_custodial_wallet_request_with_another_label_or_network_creates_another_wallet(api):
     bodies = [{}, {"label": "savings"}, {"network": "polygon"}]
     assert len({api.send(PATH, body).json()["address"] for body in bodies}) == 3
 
@@ -161,7 +161,7 @@ def test_reconnecting_a_custodial_wallet_uses_the_same_account(api):
 WALLETCONNECT = "/wallet/connect/walletconnect"
 
 
-def test_address_with_an_owner_is_connected_as_a_wallet(api, user):
+def test_blockchain_address_is_connected_as_a_wallet(api, user):
     response = api.send(WALLETCONNECT, {"address": ADDRESS, "label": "my phone"})
     assert response.status_code == 200
     body = response.json()
@@ -203,7 +203,7 @@ def test_wallet_address_of_another_user_or_network_is_another_wallet(api, strang
         assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": network}).json()["network"] == expected
 
 
-def test_wallet_with_an_invalid_address_or_network_or_without_a_private_key_is_rejected(api):
+def test_wallet_with_an_invalid_or_ownerless_address_or_an_invalid_network_is_rejected(api):
     for changes in (*({"address": address} for address in (
         ADDRESS[2:] + "00", "0X" + ADDRESS[2:].lower(), "0x" + "g" * 40, "0x" + "\uff11" * 40, MISTYPED_ADDRESS,
         *KEYLESS_ADDRESSES,
