@@ -59,7 +59,7 @@ def test_back_office_pages_of_webhooks_show_the_attempts_and_no_secret(operation
 
 
 @pytest.mark.parametrize("others", [0, 1])
-def test_search_for_the_id_of_an_endpoint_opens_the_endpoint_instead_of_its_deliveries(
+def test_search_for_a_webhook_endpoint_id_opens_the_endpoint_instead_of_its_deliveries(
     operations, failed, emit, work, others
 ):
     emit(others)
@@ -101,7 +101,7 @@ def test_back_office_lists_of_webhooks_have_filters_and_a_search_by_id(operation
         assert (page_of(Endpoint.objects.get()) in body) is shown, state
 
 
-def test_endpoint_page_links_to_its_deliveries_and_shows_the_failure(operations, failed):
+def test_webhook_endpoint_page_links_to_its_deliveries_and_shows_the_failure(operations, failed):
     body = operations.get(page_of(failed.endpoint)).content.decode()
     failures, everything = (
         re.search(f'href="([^"]*)">{text}</a>', body)[1].replace("&amp;", "&")
@@ -119,7 +119,7 @@ def test_endpoint_page_links_to_its_deliveries_and_shows_the_failure(operations,
     assert "Enable" not in text
 
 
-def test_redeliver_button_sends_the_event_again(operations, failed, receiver, work):
+def test_redeliver_button_sends_the_webhook_event_again(operations, failed, receiver, work):
     text = text_of(confirm(operations, button_of(failed, "redeliver")))
     again = Delivery.objects.exclude(pk=failed.pk).get()
     assert str(again.pk) in text
@@ -133,7 +133,9 @@ def given_up(failed):
     return Endpoint.objects.get()
 
 
-def test_all_failed_deliveries_of_an_endpoint_are_sent_again_once(operations, failed, receiver, work):
+def test_redelivery_of_all_failed_deliveries_sends_each_delivery_of_the_endpoint_once(
+    operations, failed, receiver, work
+):
     endpoint, place = given_up(failed), button_of(Endpoint.objects.get(), "resend-failed")
     assert "again: 1." in text_of(operations.get(place))
     assert "Deliveries sent again: 1." in messages_of(send_form(operations, place))
@@ -143,7 +145,7 @@ def test_all_failed_deliveries_of_an_endpoint_are_sent_again_once(operations, fa
     assert receiver.ids == [str(failed.event_id)] * 2
 
 
-def test_selected_deliveries_are_sent_again(operations, support, failed):
+def test_operations_can_redeliver_selected_webhook_deliveries(operations, support, failed):
     sent = {"action": "send_again", "_selected_action": [str(failed.pk)]}
     support.post(DELIVERIES, sent)
     assert Delivery.objects.count() == 1

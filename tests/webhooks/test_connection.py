@@ -118,7 +118,7 @@ def test_webhook_host_with_a_private_address_gets_no_packet(listener, monkeypatc
     assert has_no_connection(listener)
 
 
-def test_webhook_host_is_resolved_once_and_the_checked_address_used(private_allowed, monkeypatch):
+def test_webhook_delivery_resolves_the_host_once_and_uses_the_checked_address(private_allowed, monkeypatch):
     requests = []
 
     def resolve(host):
@@ -202,7 +202,7 @@ def test_slow_webhook_receiver_is_disconnected_at_the_deadline(private_allowed, 
         release.set()
 
 
-def test_webhook_delivery_reads_at_most_20_kilobytes_of_a_packed_or_plain_response(
+def test_webhook_delivery_reads_at_most_20_kilobytes_of_a_compressed_or_plain_response(
     private_allowed, listener, monkeypatch
 ):
     exchanges, send = [], pinned.send

@@ -59,7 +59,7 @@ def redeliver(api, delivery):
     return api.send(f"{PATH}/{delivery.pk}/redeliver")
 
 
-def test_redelivery_creates_a_new_delivery_of_the_event_unless_the_endpoint_ended(api, receiver, log, work):
+def test_redelivery_creates_a_new_delivery_unless_the_endpoint_is_disabled_or_deleted(api, receiver, log, work):
     delivery = Delivery.objects.filter(status="delivered").first()
     receiver.received.clear()
     response = redeliver(api, delivery)
@@ -106,7 +106,7 @@ def test_webhook_retry_delay_is_within_10_percent_of_the_schedule_for_10_attempt
     assert len(DELAYS) == 10
 
 
-def test_retry_after_can_lengthen_but_not_shorten_a_retry_delay():
+def test_retry_after_header_can_lengthen_but_not_shorten_a_webhook_retry_delay():
     assert next_delay(1, retry_after=timedelta(hours=1)) == timedelta(hours=1)
     assert next_delay(9, retry_after=timedelta(seconds=1)) >= timedelta(hours=21)
     assert next_delay(1, retry_after=timedelta(days=9)) == timedelta(hours=24)
@@ -129,7 +129,7 @@ RETRY_AFTER = [
 ]  # fmt: skip
 
 
-def test_retry_after_is_parsed_as_seconds_or_a_date():
+def test_retry_after_header_is_parsed_as_seconds_or_a_date():
     for text, seconds in RETRY_AFTER:
         expected = None if seconds is None else timedelta(seconds=seconds)
         assert read_retry_after(text, now=NOW) == expected, (text, seconds)

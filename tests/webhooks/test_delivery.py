@@ -125,7 +125,7 @@ def test_pending_deliveries_of_a_disabled_webhook_endpoint_are_abandoned(receive
 
 
 @pytest.mark.parametrize("status", [429, 503, 500])
-def test_retry_after_of_a_receiver_delays_the_next_attempt(receiver, make_endpoint, emit, work, status):
+def test_retry_after_header_of_a_webhook_receiver_delays_the_next_attempt(receiver, make_endpoint, emit, work, status):
     make_endpoint(receiver.url)
     receiver.answers = [(status, {"Retry-After": "3600"}, b"")]
     emit()
@@ -152,7 +152,7 @@ def test_webhook_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_en
     assert Event.objects.get(type="webhook.endpoint.disabled").object["reason"] == "failing"
 
 
-def test_successful_delivery_resets_the_failure_time_of_the_endpoint(receiver, make_endpoint, emit, work):
+def test_successful_delivery_resets_the_failure_time_of_the_webhook_endpoint(receiver, make_endpoint, emit, work):
     endpoint = make_endpoint(receiver.url)
     Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119))
     emit()
@@ -176,7 +176,7 @@ def test_webhook_connection_is_reused_for_many_deliveries(receiver, make_endpoin
     assert sorted(receiver.ids) == sorted(events)
 
 
-def test_delivery_on_a_closed_connection_is_retried_on_a_new_connection(receiver, make_endpoint, emit, work):
+def test_webhook_delivery_on_a_closed_connection_is_retried_on_a_new_connection(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
     receiver.answers = [(200, {"Connection": "close"}, b"")] * 3
     emit(3)
@@ -200,7 +200,9 @@ HOSTILE = ["Wed, 21 Oct 99999999999999999999 07:28:00 GMT", "9" * 5000, "\x7f"]
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_retry_after_does_not_block_other_receivers(receiver, make_endpoint, emit, work, stranger, value):
+def test_hostile_retry_after_header_does_not_block_other_webhook_receivers(
+    receiver, make_endpoint, emit, work, stranger, value
+):
     with Receiver(answers=[(429, {"Retry-After": value}, b"")]) as hostile:
         make_endpoint(hostile.url, owner=stranger)
         make_endpoint(receiver.url)

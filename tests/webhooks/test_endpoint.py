@@ -61,7 +61,7 @@ def test_disabled_webhook_endpoint_has_a_disabled_at_time(api, make_endpoint):
     assert api.read(path_of(endpoint)).json()["disabled_at"] is None
 
 
-def test_new_webhook_url_resets_the_failure_time(api, make_endpoint):
+def test_new_webhook_url_resets_the_failure_time_of_the_endpoint(api, make_endpoint):
     endpoint = make_endpoint()
     Endpoint.objects.update(failing_since=timezone.now())
     patch(api, endpoint, {"description": "the same address"})
@@ -70,7 +70,7 @@ def test_new_webhook_url_resets_the_failure_time(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_events_before_an_endpoint_change_use_the_old_settings(api, make_endpoint, emit):
+def test_events_before_a_change_of_a_webhook_endpoint_use_the_previous_settings(api, make_endpoint, emit):
     endpoint = make_endpoint(event_types=["offer.created"])
     emit()
     patch(api, endpoint, {"event_types": ["*"]})

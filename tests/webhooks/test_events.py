@@ -68,14 +68,14 @@ def test_event_feed_and_delivery_contain_the_same_bytes(api, receiver, make_endp
     assert receiver.received[0].body in feed
 
 
-def test_reading_the_event_feed_publishes_only_the_requested_backlog(api, user, emit):
+def test_event_feed_request_publishes_only_the_requested_part_of_the_backlog(api, user, emit):
     emit(1_200)
     assert sequences(api, "?limit=100") == list(range(1, 101))
     assert EventFeed.objects.get().last_sequence == 500
     assert sequences(api, "?after=1100&limit=100") == list(range(1101, 1201))
 
 
-def test_event_that_commits_late_gets_a_later_sequence_number(committed, needs_postgresql, api, user):
+def test_event_committed_after_a_newer_event_gets_a_later_sequence_number(committed, needs_postgresql, api, user):
     """The transaction of the first event is still open while the second is written, committed and read."""
     written, released = threading.Event(), threading.Event()
 
@@ -144,7 +144,7 @@ def test_event_feed_has_no_gap_during_concurrent_writes_and_publishing(
     assert Delivery.objects.count() == count * writers
 
 
-def test_reading_the_event_feed_ends_during_continuous_writes(user, emit, monkeypatch):
+def test_event_feed_request_returns_during_continuous_event_writes(user, emit, monkeypatch):
     publish, batches = publishing._publish, []
 
     def publish_while_an_event_is_written(*arguments, **options):
@@ -216,9 +216,7 @@ def test_resent_sandbox_event_is_delivered_only_to_the_accounts_endpoints(api, u
     assert not Delivery.objects.filter(endpoint_id=theirs.pk).exists()
 
 
-def test_resending_a_sandbox_event_of_another_account_or_that_never_happened_returns_404(
-    api, stranger_api, stranger, user
-):
+def test_resending_a_nonexistent_or_another_accounts_sandbox_event_returns_404(api, stranger_api, stranger, user):
     verification_id = start(api)["verification_id"]
     assert_error(send(stranger_api, verification_id), 404, "E4001")
     assert not Event.objects.filter(account=stranger).exists()

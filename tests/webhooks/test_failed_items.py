@@ -43,7 +43,7 @@ def raising(original, is_poisoned, error=ValueError):
     return call
 
 
-def test_unpublishable_event_does_not_delay_other_events(neighbors, user, stranger, work, monkeypatch):
+def test_event_that_cannot_be_published_does_not_delay_other_events(neighbors, user, stranger, work, monkeypatch):
     is_told = raising(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, KeyError)
     monkeypatch.setattr(publishing, "_is_told", is_told)
     assert work()["published"] == 1
@@ -114,7 +114,9 @@ def test_failing_delivery_does_not_stop_other_deliveries_of_its_endpoint(
     assert Delivery.objects.get(status="delivered").event_id == UUID(other)
 
 
-def test_error_of_a_delivery_lane_fails_only_its_deliveries(neighbors, user, stranger, work, monkeypatch):
+def test_error_in_a_webhook_delivery_lane_fails_only_the_deliveries_of_the_lane(
+    neighbors, user, stranger, work, monkeypatch
+):
     Endpoint.objects.filter(pk=neighbors.pk).update(url="http://poisoned.example")
     channel = raising(worker.Channel, lambda url: "poisoned" in url)
     monkeypatch.setattr(worker, "Channel", channel)
@@ -123,7 +125,9 @@ def test_error_of_a_delivery_lane_fails_only_its_deliveries(neighbors, user, str
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
 
 
-def test_unstorable_delivery_outcome_does_not_lose_other_outcomes(neighbors, user, stranger, work, monkeypatch):
+def test_webhook_delivery_outcome_that_cannot_be_stored_does_not_affect_other_outcomes(
+    neighbors, user, stranger, work, monkeypatch
+):
     entry = raising(queue.Outcome.entry, lambda outcome: outcome.delivery.endpoint_id == neighbors.pk)
     monkeypatch.setattr(queue.Outcome, "entry", entry)
     assert work()["delivered"] == 1
@@ -155,7 +159,7 @@ def expire_leases():
     Delivery.objects.filter(status="pending").update(due_at=past)
 
 
-def test_delivery_that_kills_three_workers_becomes_a_dead_letter(neighbors, user, stranger, work, monkeypatch):
+def test_webhook_delivery_that_kills_three_workers_becomes_a_dead_letter(neighbors, user, stranger, work, monkeypatch):
     publishing.publish_account(stranger.pk, now=timezone.now())
     publishing.publish_account(user.pk, now=timezone.now())
     poisoned = Delivery.objects.get(account=stranger)
@@ -170,7 +174,9 @@ def test_delivery_that_kills_three_workers_becomes_a_dead_letter(neighbors, user
     assert (dead.kind, dead.key, dead.kills, dead.error) == ("delivery", str(poisoned.pk), 3, KILLED)
 
 
-def test_deliveries_of_a_killed_worker_are_sent_one_by_one(receiver, make_endpoint, emit, user, work, monkeypatch):
+def test_webhook_deliveries_of_a_killed_worker_are_sent_one_by_one(
+    receiver, make_endpoint, emit, user, work, monkeypatch
+):
     make_endpoint(receiver.url)
     emit(3)
     kill(monkeypatch)

@@ -40,7 +40,7 @@ def emit(user, count=1):
 class TestListenOnce:
     pytestmark = pytest.mark.django_db
 
-    def test_listen_forwards_events_signed_like_deliveries(self, user):
+    def test_listen_command_forwards_events_signed_like_webhook_deliveries(self, user):
         (event_id,) = emit(user)
         with Receiver() as receiver:
             lines, counts = listen(user, "--after", "0", "--forward-to", receiver.url)
@@ -52,24 +52,24 @@ class TestListenOnce:
         assert lines[1].endswith(" -> 200")
         assert counts == {"events": 1, "accepted": 1, "failed": 0}
 
-    def test_each_run_of_listen_has_a_new_secret(self, user):
+    def test_each_run_of_the_listen_command_has_a_new_secret(self, user):
         with Receiver() as receiver:
             assert listen(user, "--forward-to", receiver.url)[0] != listen(user, "--forward-to", receiver.url)[0]
 
-    def test_listen_prints_an_error_status_and_continues(self, user):
+    def test_listen_command_prints_an_error_status_of_the_receiver_and_continues(self, user):
         emit(user, 2)
         with Receiver(answers=[(500, {}, b"")]) as receiver:
             lines, counts = listen(user, "--after", "0", "--forward-to", receiver.url)
         assert [line.rpartition(" -> ")[2] for line in lines[1:]] == ["500", "200"]
         assert counts == {"events": 2, "accepted": 1, "failed": 1}
 
-    def test_listen_prints_an_unreachable_receiver(self, user):
+    def test_listen_command_reports_an_unreachable_receiver(self, user):
         emit(user)
         lines, counts = listen(user, "--after", "0", "--forward-to", f"http://localhost:{free_port()}/")
         assert lines[1].endswith(" -> connect")
         assert counts["failed"] == 1
 
-    def test_listen_prints_the_events_of_its_account_in_order_after_the_newest_or_a_number(self, user, stranger):
+    def test_listen_command_prints_new_events_or_events_after_a_sequence_number_in_order(self, user, stranger):
         emit(stranger, 2)
         assert listen(user, "--after", "0")[1]["events"] == 0
         ids = emit(user, 3)
@@ -80,7 +80,7 @@ class TestListenOnce:
         assert listen(user)[1]["events"] == 0
         assert listen(user, "--after", "2")[1]["events"] == 1
 
-    def test_listen_rejects_invalid_and_remote_addresses(self, user):
+    def test_listen_command_rejects_invalid_and_remote_addresses(self, user):
         for url in ("http://93.184.215.14/hook", "https://10.0.0.1/", "http://192.168.1.1:3000/", "http://[fe80::1]/",
                     "http://no-such-name.invalid/"):  # fmt: skip
             with pytest.raises(CommandError, match=r"Must be a URL of this machine.*--allow-remote"):
@@ -90,7 +90,7 @@ class TestListenOnce:
                 listen(user, "--forward-to", url)
         assert listen(user, "--forward-to", "http://93.184.215.14/hook", "--allow-remote")[1]["events"] == 0
 
-    def test_listen_rejects_invalid_numbers_unknown_accounts_and_production(self, user, settings):
+    def test_listen_command_rejects_invalid_numbers_unknown_accounts_and_production(self, user, settings):
         for after in ("-1", "x", "01", "9" * 30, ""):
             with pytest.raises(CommandError, match="--after"):
                 listen(user, "--after", after)

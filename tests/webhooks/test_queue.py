@@ -40,7 +40,7 @@ def outcome_of(delivery, *, error=None, status=200):
     return Outcome(delivery, timezone.now(), status, error, 5)
 
 
-def test_leased_webhook_delivery_is_not_claimed_again_before_its_end_or_release(queued):
+def test_leased_webhook_delivery_is_not_claimed_again_before_its_lease_ends(queued):
     queued(3)
     assert len(take_deliveries()) == 3
     assert take_deliveries() == []
@@ -80,7 +80,7 @@ def test_concurrent_publishers_deliver_an_event_once(queued):
         )  # fmt: skip
 
 
-def test_endpoint_with_one_successful_delivery_in_the_batch_is_not_marked_as_failing(queued):
+def test_webhook_endpoint_with_one_successful_delivery_in_a_batch_is_not_marked_as_failing(queued):
     queued(3)
     deliveries = take_deliveries()
     outcomes = [outcome_of(deliveries[0], error="status", status=500), *map(outcome_of, deliveries[1:])]
@@ -89,7 +89,7 @@ def test_endpoint_with_one_successful_delivery_in_the_batch_is_not_marked_as_fai
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_claiming_and_storing_deliveries_executes_statements_independent_of_batch_size(
+def test_claiming_and_storing_webhook_deliveries_executes_a_fixed_number_of_sql_statements(
     queued, django_assert_num_queries
 ):
     queued(60)

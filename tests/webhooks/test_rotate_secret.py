@@ -47,7 +47,9 @@ def deliver_event(receiver, emit, work):
     return send
 
 
-def test_both_signature_schemes_verify_only_the_unchanged_body_with_the_secret(receiver, make_endpoint, deliver_event):
+def test_both_webhook_signature_schemes_verify_only_the_unchanged_body_with_the_secret(
+    receiver, make_endpoint, deliver_event
+):
     endpoint = make_endpoint(receiver.url)
     request = deliver_event()
     assert signed_by(request, endpoint.secret) == {"service", "standard"}
@@ -72,7 +74,7 @@ def test_old_webhook_secret_signs_only_during_the_grace_period(api, receiver, ma
     assert (signed_by(request, old), signed_by(request, new)) == (set(), {"service", "standard"})
 
 
-def test_service_signature_uses_the_new_secret_after_the_first_successful_test(
+def test_webhook_service_signature_uses_the_new_secret_after_the_first_successful_test(
     api, receiver, make_endpoint, deliver_event, work
 ):
     endpoint = make_endpoint(receiver.url)
@@ -96,7 +98,9 @@ def test_second_rotation_retires_the_oldest_webhook_secret(api, receiver, make_e
     assert [bool(signed_by(request, secret)) for secret in (first, second, third)] == [False, True, True]
 
 
-def test_rotation_without_grace_replaces_the_webhook_secret_immediately(api, receiver, make_endpoint, deliver_event):
+def test_rotation_without_a_grace_period_replaces_the_webhook_secret_immediately(
+    api, receiver, make_endpoint, deliver_event
+):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint, {"grace_seconds": 0}).json()["secret"]
     request = deliver_event()
@@ -104,7 +108,7 @@ def test_rotation_without_grace_replaces_the_webhook_secret_immediately(api, rec
     assert Endpoint.objects.get().previous_secret is None
 
 
-def test_test_event_sent_before_a_rotation_does_not_prove_the_new_secret(make_endpoint):
+def test_success_of_a_test_event_sent_before_a_rotation_does_not_confirm_the_new_secret(make_endpoint):
     before = make_endpoint()
     rotate_secret(before.pk, grace=timedelta(hours=1), now=timezone.now())
     prove_secret(before)
@@ -138,7 +142,7 @@ def test_webhook_secret_rotation_command_rejects_invalid_arguments(make_endpoint
         assert Endpoint.objects.get().secret == endpoint.secret, arguments
 
 
-def test_every_delivery_can_be_verified_during_secret_rotations(api, receiver, make_endpoint, emit, work):
+def test_every_webhook_delivery_can_be_verified_during_secret_rotations(api, receiver, make_endpoint, emit, work):
     """A receiver that tries all its secrets accepts every delivery."""
     endpoint = make_endpoint(receiver.url)
     known = [endpoint.secret]

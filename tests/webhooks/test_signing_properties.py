@@ -60,7 +60,7 @@ def test_changed_byte_invalidates_both_webhook_signatures(body, secret, place, f
 
 @given(BODIES, SECRETS, IDS, st.sampled_from(["webhook-id", "webhook-timestamp", "webhook-signature"]))
 @examples(30)
-def test_changed_header_invalidates_the_standard_webhook_signature(body, secret, message_id, name):
+def test_changed_header_invalidates_the_standard_webhooks_signature(body, secret, message_id, name):
     headers = sign_delivery(body, [secret], message_id=message_id)
     if name == "webhook-timestamp":
         changed = str(int(headers[name]) + 1)
@@ -76,7 +76,7 @@ def test_changed_header_invalidates_the_standard_webhook_signature(body, secret,
 
 @given(SECRETS, st.text("abc019-", min_size=1, max_size=9), st.integers(0, 10**10), BODIES, st.data())
 @examples(50)
-def test_different_deliveries_have_different_signed_strings(secret, message_id, timestamp, body, data):
+def test_different_webhook_deliveries_have_different_signed_strings(secret, message_id, timestamp, body, data):
     """IDs contain no full stop and times contain only digits, so `id.time.body` can be split in only one way."""
     text = f"{message_id}.{timestamp}.".encode() + body
     cut = data.draw(st.integers(0, len(text)))

@@ -18,7 +18,7 @@ from tests.webhooks.receiver import Receiver
 
 
 @pytest.mark.django_db
-def test_deliver_webhooks_once_sends_due_deliveries_and_prints_counts(receiver, make_endpoint, emit):
+def test_deliver_webhooks_command_sends_due_deliveries_once_and_prints_counts(receiver, make_endpoint, emit):
     make_endpoint(receiver.url)
     emit(5)
     receiver.answers = [(500, {}, b"")]
@@ -40,7 +40,7 @@ def test_events_of_accounts_without_endpoints_are_published_without_deliveries(e
 
 
 @pytest.mark.django_db
-def test_signal_handlers_are_restored_after_deliver_webhooks(db):
+def test_signal_handlers_are_restored_after_the_deliver_webhooks_command(db):
     before = signal.getsignal(signal.SIGTERM)
     call_command("deliver_webhooks", "--once", stdout=StringIO())
     assert signal.getsignal(signal.SIGTERM) is before
