@@ -30,7 +30,7 @@ def name_of(file):
     return str(file.relative_to(ROOT))
 
 
-def test_every_page_with_code_blocks_has_a_runner():
+def test_every_page_with_code_blocks_has_a_test_that_executes_the_blocks():
     assert {name_of(file) for file in PAGES if runnable(file.read_text())} == {*RUNNERS}
     assert [page for page, file in RUNNERS.items() if page.removeprefix("docs/") not in (ROOT / file).read_text()] == []
 
@@ -44,7 +44,7 @@ def test_most_code_blocks_of_the_docs_are_executed():
     assert all(len(block.not_run.split()) >= 5 for block in left_out)
 
 
-def test_every_not_run_mark_is_directly_above_a_code_block():
+def test_every_not_run_marker_is_directly_above_a_code_block():
     for file in PAGES:
         text = file.read_text()
         marks = re.findall("^<!-- not run", text, flags=re.MULTILINE)
@@ -94,7 +94,7 @@ def faults_of_a_paste(script):
     return [fault for fault, match in faults.items() if match]
 
 
-def test_code_block_checker_finds_unset_names_and_code_that_cannot_be_pasted():
+def test_code_block_check_finds_unset_variables_and_commands_that_cannot_be_pasted():
     assert names_used_before_they_are_set("curl $BASE\nBASE=$(demo base_url)\n") == ["BASE", "demo"]
     assert names_used_before_they_are_set("demo() { cat; }\nBASE=$(demo x)\ncurl ${BASE%/v1}\n") == []
     for line in ["curl a  # b\n", "curl a/b?c=1\n", 'echo "Hello!you"\n', "rm *.json\n"]:

@@ -151,7 +151,7 @@ def test_each_container_has_user_and_settings_of_one_service():
     }  # fmt: skip
 
 
-def test_process_privacy_runs_as_the_user_of_the_files_that_it_writes():
+def test_process_privacy_worker_runs_as_the_owner_of_the_files_in_its_folder():
     unit = (DEPLOY / "systemd/creditplatform-worker@process_privacy.service").read_text()
     assert "\nUser=creditplatform-platform\n" in unit
     assert "\nReadWritePaths=/var/lib/creditplatform\n" in unit
@@ -169,7 +169,7 @@ def test_compose_mounts_existing_files():
     assert not {path for path in mounted - {"./tls"} if not (DEPLOY / path).exists()}
 
 
-def test_compose_runs_roles_after_migrate_and_before_each_process():
+def test_compose_creates_database_roles_after_migrate_and_before_each_process():
     services = compose()
     assert services["roles"]["command"][-1] == "/roles.sql"
     assert services["roles"]["volumes"] == ["./roles.sql:/roles.sql:ro"]
@@ -263,5 +263,5 @@ def test_alerts_and_dashboard_query_existing_metrics(db, tmp_path):
     assert documented == {part for rule in alerts for part in rule.split(" or ")}
 
 
-def test_deploy_files_contain_no_path_of_this_machine():
+def test_deploy_files_contain_no_path_of_the_development_machine():
     assert not [file for file in DEPLOY.rglob("*") if file.is_file() and str(Path.home()) + "/" in file.read_text()]

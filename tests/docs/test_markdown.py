@@ -56,7 +56,7 @@ def test_markdown_page_with_a_matching_etag_returns_304(built, client):
         assert client.get(address, HTTP_IF_NONE_MATCH='"other"').status_code == 200, address
 
 
-def test_markdown_pages_reject_post_and_set_no_cookie(built, client):
+def test_documentation_markdown_pages_reject_post_and_set_no_cookie(built, client):
     for address in ["/docs/guides/quotes.md", "/llms.txt", "/docs/errors.md", "/docs/errors/E1001.md"]:
         assert (client.post(address).status_code, client.head(address).status_code) == (405, 200), address
         assert not client.get(address).cookies, address
@@ -94,7 +94,7 @@ class TestAgentPages:
             else:
                 assert link == f"{settings.CHAIN_URL}/openapi.json"
 
-    def test_instructions_of_llms_txt_cover_an_integration(self, built, client):
+    def test_llms_txt_instructions_contain_the_facts_that_an_integration_needs(self, built, client):
         for said in ["Base URL: `http", "X-API-Key: ck_test_", "`Idempotency-Key`", "`code`, never by `message`",
              "/v1/openapi.json", "Retry-After", "/docs/guides/authentication.md"]:  # fmt: skip
             text = read(client, "/llms.txt")

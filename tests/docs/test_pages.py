@@ -181,7 +181,7 @@ class TestUnbuiltDocumentation:
     def _not_built(self, settings, tmp_path):
         settings.DOCS_ROOT = tmp_path
 
-    def test_unbuilt_documentation_returns_503_and_the_instructions_for_agents(self, client):
+    def test_unbuilt_documentation_returns_503_but_serves_the_instructions_for_agents(self, client):
         for path in ["/docs/", "/docs/tutorial.html", "/docs/errors/E1001"]:
             page = client.get(path, **PERSON)
             assert (page.status_code, page.headers["Retry-After"]) == (503, "10"), path
@@ -211,7 +211,7 @@ class TestDemoKey:
         assert answer.headers["Cache-Control"] == "no-store"
         return self.key in answer.content.decode()
 
-    def test_only_the_try_page_shows_the_demo_key_and_only_to_local_requests(self, client, settings):
+    def test_demo_api_key_is_shown_only_on_the_try_page_and_only_to_local_requests(self, client, settings):
         for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
             assert self.shown(client, host), host
         assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()

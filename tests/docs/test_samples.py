@@ -49,7 +49,7 @@ def test_code_samples_send_an_idempotency_key_only_where_required(documents):
             assert {"KEY" in item["source"] for item in operation["x-codeSamples"]} == {is_asked}, (path, method)
 
 
-def test_operation_without_a_recorded_example_has_code_samples(documents):
+def test_operation_without_a_recorded_example_has_generated_code_samples(documents):
     """The end-to-end test reads the document first, so an operation needs samples before its first run."""
     document = copy.deepcopy(documents["platform"])
     for path, method, operation in operations_of(document):

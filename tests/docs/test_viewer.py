@@ -23,7 +23,7 @@ def identifiers_of(document):
     return {operation["operationId"] for methods in document["paths"].values() for operation in methods.values()}
 
 
-def test_viewer_document_is_valid_openapi_3_0_with_every_operation_and_title(client):
+def test_openapi_3_0_document_is_valid_and_contains_every_operation_and_title(client):
     document = client.get(PATH).json()
     assert document["openapi"].startswith("3.0."), "the viewer needs several seconds per operation for OpenAPI 3.1"
     OpenAPIV30SpecValidator(document).validate()
@@ -40,14 +40,14 @@ def test_viewer_document_is_valid_openapi_3_0_with_every_operation_and_title(cli
             ] == []
 
 
-def test_viewer_document_is_compressed_and_revalidated(client):
+def test_openapi_3_0_document_is_compressed_and_revalidated_by_etag(client):
     answer = client.get(PATH, headers={"Accept-Encoding": "gzip"})
     assert answer.headers["Content-Encoding"] == "gzip"
     assert json.loads(gzip.decompress(answer.content))["openapi"] == "3.0.3"
     assert client.get(PATH, headers={"If-None-Match": answer.headers["ETag"]}).status_code == 304
 
 
-def test_try_page_loads_the_document_of_the_viewer(client):
+def test_try_page_loads_the_openapi_3_0_document(client):
     page = client.get("/v1/docs/try").content.decode()
     assert f'data-document="{PATH}"' in page
     assert re.search(rf'<link rel="preload" href="{PATH}" as="fetch" crossorigin>', page)
@@ -70,6 +70,6 @@ CONVERTED = [
 ]  # fmt: skip
 
 
-def test_schemas_are_converted_to_the_dialect_of_openapi_3_0():
+def test_json_schemas_are_converted_to_the_openapi_3_0_dialect():
     for schema, expected in CONVERTED:
         assert converted(**schema) == expected, (schema, expected)

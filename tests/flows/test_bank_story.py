@@ -43,7 +43,7 @@ def approve_linked_accounts(api, user, public_token):
     return accounts["accounts"]
 
 
-def test_sandbox_bank_can_be_linked_read_and_approved(api, user):
+def test_sandbox_bank_can_be_linked_and_its_staged_data_approved(api, user):
     assert len(approve_linked_accounts(api, user, "public-sandbox-story")) == 3
     bookings = api.read(f"/bankdata/transactions/{user.pk}?limit=3").json()
     payload = {name: value for name, value in bookings["transactions"][0].items() if value is not None}

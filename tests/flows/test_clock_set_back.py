@@ -26,7 +26,7 @@ def now():
     return timezone.now()
 
 
-def test_password_changes_and_log_ins_dated_in_the_future_keep_their_effect(user, now):
+def test_password_changes_and_log_ins_dated_in_the_future_remain_effective(user, now):
     changed = UserFactory(credentials_changed_at=now + AHEAD)
     tokens.start_family(user=changed, now=now)
     assert tokens.family_is_live(TokenFamily.objects.get(user=changed))
@@ -43,7 +43,7 @@ def test_password_changes_and_log_ins_dated_in_the_future_keep_their_effect(user
         ("claims", ClaimFactory, "user", ["pending", "draft"], {"notes": "another"}),
     ],
 )
-def test_history_with_updates_stays_in_order_after_the_clock_is_set_back(
+def test_application_and_claim_histories_remain_in_order_after_the_clock_is_set_back(
     api, user, now, path, factory, owner, statuses, changes
 ):
     record = factory(**{owner: user}, status="draft", updated_at=now + AHEAD)
@@ -56,7 +56,7 @@ def test_history_with_updates_stays_in_order_after_the_clock_is_set_back(
     assert now + AHEAD <= rows[0].changed_at <= rows[1].changed_at
 
 
-def test_verification_history_stays_in_order_after_the_clock_is_set_back(api, now):
+def test_identity_verification_history_remains_in_order_after_the_clock_is_set_back(api, now):
     verification = row_of(start(api))
     KycVerification.objects.update(updated_at=now + AHEAD)
     passed = VerificationState(
@@ -68,7 +68,7 @@ def test_verification_history_stays_in_order_after_the_clock_is_set_back(api, no
     assert moved.completed_at == now + AHEAD
 
 
-def test_crypto_payment_history_stays_in_order_after_the_clock_is_set_back(user, now):
+def test_crypto_payment_history_remains_in_order_after_the_clock_is_set_back(user, now):
     payment = prepare_payment(
         owner=user, wallet_id=str(connected(user).pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
         network=NETWORK, now=now + AHEAD,

@@ -30,7 +30,7 @@ def other_value(row, field):
     return value if getattr(row, field.attname) != value else 78
 
 
-def test_append_only_row_accepts_only_the_blanking_of_all_personal_columns():
+def test_append_only_row_can_be_changed_only_by_erasing_all_personal_columns():
     user = UserFactory()
     entry = LogEntry.objects.create(
         user=user, content_type=ContentType.objects.get_for_model(user), object_id=user.pk, object_repr="qqmine",

@@ -100,7 +100,7 @@ def person():
     return UserFactory()
 
 
-def test_erasure_without_retention_grounds_leaves_only_decision_records_and_audit_log(person):
+def test_erasure_without_retention_grounds_retains_only_decision_records_and_the_audit_log(person):
     other = UserFactory()
     planted(person, MINE)
     planted(other, THEIRS)
@@ -325,7 +325,7 @@ def test_worker_completes_an_erase_subject_command_that_was_killed(person, monke
     assert grounds_of(Erasure.objects.get()) == EVIDENCE
 
 
-def test_only_an_open_application_of_an_enabled_account_postpones_the_erasure(person):
+def test_erasure_is_postponed_only_by_an_open_application_of_an_enabled_account(person):
     now = timezone.now()
     record = erasure._record(person.pk, requested_at=now - timedelta(days=15))
     application = ApplicationFactory(consumer=person, status="under_review", submitted_at=now)
@@ -384,7 +384,7 @@ def test_deletion_requests_of_version_1_0_become_erasures_after_the_upgrade(carr
     assert not DeletionRequest.objects.exists()
 
 
-def test_deletion_request_during_the_migration_is_not_lost(monkeypatch):
+def test_deletion_request_created_during_the_migration_is_migrated(monkeypatch):
     earlier, later = UserFactory(is_active=False), UserFactory(is_active=False)
     DeletionRequest.objects.create(user=earlier, requested_at=timezone.now())
 

@@ -25,7 +25,7 @@ def person():
     return UserFactory()
 
 
-def test_erasure_updates_only_mails_to_the_account(person):
+def test_erasure_updates_only_stored_mails_to_the_account(person):
     EmailAddress.objects.create(user=person, email="Own@example.test", verified=True)
     own = queue_mail("own@example.test", "notice", {}, now=timezone.now())
     for number in range(5):

@@ -180,7 +180,7 @@ def test_failing_notice_mail_does_not_block_other_notices(settings, raise_for_ro
     assert [key for key, *_ in listed("notice_mail")] == [str(poisoned.notice.pk)]
 
 
-def test_failing_notice_clock_does_not_stop_other_overdue_reports(settings, raise_for_row):
+def test_failing_notice_clock_does_not_stop_reports_of_other_overdue_notices(settings, raise_for_row):
     poisoned, good = two_rejected(settings)
     past = timezone.now() - timedelta(days=1)
     Clock.objects.update(overdue_told_at=None, stopped_at=None, due_at=past)
@@ -255,7 +255,7 @@ def test_failing_verification_expiry_does_not_stop_other_expiries(api, stranger_
     assert row_of(good).status == "expired"
 
 
-def test_row_that_fails_prune_does_not_stop_other_rows(raise_for_row):
+def test_failing_row_of_prune_does_not_stop_other_rows(raise_for_row):
     poisoned, good = (RateCounter.objects.create(bucket=name, window=1, used=1) for name in "ab")
     raise_for_row(pruning, "_delete", poisoned.pk)
     failing("prune", "prune", f"rate_counters {poisoned.pk}")
@@ -300,7 +300,7 @@ def test_staged_item_that_kills_three_processes_becomes_a_dead_letter(monkeypatc
     assert (row.kind, row.key, row.kills, row.dead_at) == ("staged_item", str(poisoned.pk), 3, now)
 
 
-def test_failing_key_expiry_event_does_not_stop_other_announcements(user, raise_for_row):
+def test_failing_api_key_expiry_event_does_not_stop_other_expiry_events(user, raise_for_row):
     now = timezone.now()
     poisoned, good = (keys.create_api_key(owner=user, name=name, scopes=None, now=now).record for name in "xy")
     ApiKey.objects.update(expires_at=now + timedelta(days=1))

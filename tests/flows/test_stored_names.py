@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 OLD = "retired"
 
 
-def test_staged_item_of_an_unknown_kind_is_listed_and_not_approved(api, user, stranger, stranger_api):
+def test_staged_item_of_an_unknown_kind_is_listed_but_cannot_be_approved(api, user, stranger, stranger_api):
     old, note = StagedItemFactory(user=user, kind=OLD), StagedItemFactory(user=user)
     kinds = {item["kind"] for item in api.read("/staging/items").json()["items"]}
     assert kinds == {OLD, "note"}
