@@ -54,7 +54,7 @@ def to_units(minor_units: int | None, currency: str | None) -> Decimal | None:
 
 
 def to_minor_units(units: Decimal, currency: str | None) -> Decimal:
-    """Convert minor units to units without rounding; an amount with too many decimal places becomes a fraction."""
+    """Convert units to minor units. The result is a fraction if the amount has too many decimal places."""
     return units.scaleb(exponent_of(currency))
 
 
