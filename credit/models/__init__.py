@@ -1,5 +1,3 @@
-"""The models of credit."""
-
 from credit.models.acceptance import Acceptance, ApplicationRevision, ContractWithdrawal
 from credit.models.anchoring import DecisionAnchor, RecordKey
 from credit.models.applications import Application, ApplicationHistory
