@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -7,7 +8,6 @@ from django.contrib.sessions.models import Session
 from django.db.models import Exists, OuterRef, Q
 from oauth2_provider import models as oauth
 
-from config.ops.pruning import Rule
 from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
 from identity.models import Invitation, IssuerSession, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
@@ -15,8 +15,8 @@ INVITATION_KEPT_DAYS = 30  # the retention after the expiry, because the invited
 UNCONFIRMED_DAYS = 7  # this must exceed the validity of a confirmation link
 
 
-def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:
-    return Rule(model, name, lambda now: model.objects.filter(**{f"{moment}__lte": now - timedelta(days=days)}))
+def _older(model: Any, moment: str, *, days: int = 0) -> Callable[[datetime], Any]:
+    return lambda now: model.objects.filter(**{f"{moment}__lte": now - timedelta(days=days)})
 
 
 def _ended_families(now: datetime) -> Any:
@@ -39,25 +39,21 @@ def _unconfirmed(now: datetime) -> Any:
     return accounts
 
 
-RULES = (
-    _older(RefreshToken, "refresh_tokens", "expires_at"),
-    _older(UsedSignature, "used_signatures", "expires_at"),
-    _older(OneTimeLink, "one_time_links", "expires_at"),
-    _older(Session, "sessions", "expire_date"),
+RULES = {
+    "refresh_tokens": _older(RefreshToken, "expires_at"),
+    "used_signatures": _older(UsedSignature, "expires_at"),
+    "one_time_links": _older(OneTimeLink, "expires_at"),
+    "sessions": _older(Session, "expire_date"),
     # The platform uses only the grants of the toolkit, because it has its own tokens.
-    _older(oauth.Grant, "oauth_grants", "expires"),
-    _older(oauth.AccessToken, "oauth_access_tokens", "expires"),
-    _older(oauth.IDToken, "oauth_id_tokens", "expires"),
-    _older(oauth.DeviceGrant, "oauth_device_grants", "expires"),
-    _older(oauth.RefreshToken, "oauth_refresh_tokens", "created", days=REFRESH_DAYS),
-    _older(Invitation, "invitations", "expires_at", days=INVITATION_KEPT_DAYS),
+    "oauth_grants": _older(oauth.Grant, "expires"),
+    "oauth_access_tokens": _older(oauth.AccessToken, "expires"),
+    "oauth_id_tokens": _older(oauth.IDToken, "expires"),
+    "oauth_device_grants": _older(oauth.DeviceGrant, "expires"),
+    "oauth_refresh_tokens": _older(oauth.RefreshToken, "created", days=REFRESH_DAYS),
+    "invitations": _older(Invitation, "expires_at", days=INVITATION_KEPT_DAYS),
     # The record of a session contains an IP address, so it is deleted together with the session.
-    Rule(
-        UserSession,
-        "user_sessions",
-        lambda _now: UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
-    ),
-    _older(IssuerSession, "issuer_sessions", "began_at", days=1),
-    Rule(TokenFamily, "token_families", _ended_families),
-    Rule(User, "unconfirmed_accounts", _unconfirmed),
-)
+    "user_sessions": lambda _now: UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
+    "issuer_sessions": _older(IssuerSession, "began_at", days=1),
+    "token_families": _ended_families,
+    "unconfirmed_accounts": _unconfirmed,
+}

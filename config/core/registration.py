@@ -55,7 +55,8 @@ class Declarations:
     export_parts: ClassVar[Places] = ()
     # Maps a table's label to a function that returns the values of a row that differ in the export.
     export_values: ClassVar[Places] = ()
-    prune_rules: ClassVar[Places] = ()  # a list of `Rule`, which selects expired rows; other tables are not pruned
+    # Maps the label of a count to a function of the current time that selects expired rows. Other tables are not pruned.
+    prune_rules: ClassVar[Places] = ()
     # Functions for other due work. The argument is `now`, and the results are counts by name.
     prune_tasks: ClassVar[Places] = ()
     readings: ClassVar[Places] = ()  # pairs `(model, Measure)` of numbers for `/metrics` from the model's database

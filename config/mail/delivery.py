@@ -27,7 +27,6 @@ from config.core.registration import declared
 from config.core.retries import next_delay
 from config.mail.models import FAILED, PENDING, SENT, OutgoingMail
 from config.ops.failed_items import FailedItems, read_each
-from config.ops.pruning import Rule
 
 BATCH = 20
 # A slow server may use EMAIL_TIMEOUT for each response. After half of the lease, unsent mails return to the queue.
@@ -167,7 +166,7 @@ def _over(now: datetime) -> QuerySet[OutgoingMail]:
     return OutgoingMail.objects.exclude(status=PENDING).filter(created_at__lt=now - KEEP)
 
 
-PRUNE_RULES = (Rule(OutgoingMail, "mails", _over),)
+PRUNE_RULES = {"mails": _over}
 
 
 def check_mail(**_options: Any) -> list[checks.CheckMessage]:

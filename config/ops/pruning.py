@@ -4,7 +4,6 @@ The app that owns a table declares its expired rows (`Declarations.prune_rules`)
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -21,18 +20,6 @@ from config.ops.request_log import KEPT_DAYS, first_id_at
 
 _LEASE = timedelta(minutes=1)
 BATCH = 2_000  # rows per statement; a small number shortens locks
-
-Rows = Callable[[datetime], "models.QuerySet[Any]"]
-Task = Callable[..., dict[str, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """The expired rows of a table, which `rows(now)` selects. `name` is the label of their count."""
-
-    model: type[models.Model]
-    name: str
-    rows: Rows
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]", *, fail: Callable[[Any, Exception], Any]) -> int:
@@ -68,10 +55,10 @@ def prune(*, now: datetime) -> dict[str, int]:
     """
     counts: dict[str, int] = {}
     items = _failed_items()
-    for rule in declared("prune_rules"):
-        fail = partial(_fail, items, rule.name, now)
+    for name, rows in declared("prune_rules"):
+        fail = partial(_fail, items, name, now)
         try:
-            counts[rule.name] = delete_in_batches(rule.rows(now), fail=fail)
+            counts[name] = delete_in_batches(rows(now), fail=fail)
         except Exception as error:  # noqa: BLE001  one rule stops no other
             fail("", error)
     counts |= run_tasks(now=now)
@@ -100,24 +87,14 @@ def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: E
 
 
 # This module imports `config.api`, `failed_items`, and `request_log`, so their rules are here.
-RULES = (
-    Rule(
-        IdempotencyRecord,
-        "idempotency_records",
-        lambda now: IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS)),
+RULES = {
+    "idempotency_records": lambda now: IdempotencyRecord.objects.filter(
+        permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS)
     ),
-    Rule(
-        RateCounter,
-        "rate_counters",
-        lambda now: RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1),
-    ),
-    Rule(
-        RequestLine,
-        "request_lines",
-        lambda now: RequestLine.objects.filter(id__lt=first_id_at(now - timedelta(days=KEPT_DAYS))).order_by("id"),
-    ),
-    Rule(
-        FailedItem, "failed_items", lambda now: FailedItem.objects.filter(dead_at=None, last_failed_at__lt=now - KEEP)
-    ),
-    Rule(WorkMark, "work_marks", lambda now: WorkMark.objects.filter(ends_at__lt=now - KEEP)),
-)
+    "rate_counters": lambda now: RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1),
+    "request_lines": lambda now: RequestLine.objects.filter(
+        id__lt=first_id_at(now - timedelta(days=KEPT_DAYS))
+    ).order_by("id"),
+    "failed_items": lambda now: FailedItem.objects.filter(dead_at=None, last_failed_at__lt=now - KEEP),
+    "work_marks": lambda now: WorkMark.objects.filter(ends_at__lt=now - KEEP),
+}

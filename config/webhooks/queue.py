@@ -17,7 +17,6 @@ from config.core.json_text import rfc3339
 from config.core.leases import claim_due, contain, update_each
 from config.core.retries import next_delay
 from config.ops.failed_items import FailedItems, read_each
-from config.ops.pruning import Rule
 from config.webhooks import endpoints
 from config.webhooks.catalogue import TEST
 from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint
@@ -142,4 +141,4 @@ def _over(now: datetime) -> QuerySet[Delivery]:
     return Delivery.objects.filter(status__in=[DELIVERED, FAILED], created_at__lt=now - KEEP)
 
 
-PRUNE_RULES = (Rule(Delivery, "webhook_deliveries", _over),)
+PRUNE_RULES = {"webhook_deliveries": _over}

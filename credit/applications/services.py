@@ -18,7 +18,6 @@ from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable, SecondFactorRequired, Transition
 from config.core.prepared import PreparedGet, PreparedSelect, insert, insert_all
 from config.ops.failed_items import FailedItems
-from config.ops.pruning import Rule
 from credit.core.applicant_search import index_of, index_rows, out_of_date
 from credit.core.applicants import Applicants, Person, changed_members
 from credit.core.differences import differences
@@ -351,7 +350,7 @@ def _unused_applicants(now: datetime) -> QuerySet[PartialApplicants]:  # noqa: A
     return PartialApplicants.objects.exclude(application__status=DRAFT, application__applicants__isnull=True)
 
 
-UNUSED_APPLICANTS = Rule(PartialApplicants, "partial_applicants", _unused_applicants)
+UNUSED_APPLICANTS = ("partial_applicants", _unused_applicants)
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:

@@ -18,7 +18,6 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import INT64_MAX, INT64_MIN, first_or, get_by_uuid, queryable
 from config.core.lifecycle import Actor
 from config.core.names import NameTaken, check_keys, name_key, save_named
-from config.ops.pruning import Rule
 from config.webhooks.events import record_event
 from credit.core.errors import ProviderNotFound, ProviderTaken
 from credit.core.eu_credit import NO_REGIME, REQUIRED_BY_REGIME
@@ -343,4 +342,4 @@ def _over(now: datetime) -> QuerySet[ProviderInvitation]:
     return ProviderInvitation.objects.filter(invited_at__lte=now - ProviderInvitation.VALID_FOR)
 
 
-ENDED_INVITATIONS = Rule(ProviderInvitation, "provider_invitations", _over)
+ENDED_INVITATIONS = ("provider_invitations", _over)

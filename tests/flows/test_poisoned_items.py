@@ -270,7 +270,7 @@ def test_failing_prune_rule_or_task_does_not_stop_other_rules(monkeypatch, what)
     def broken(*_args, **_options):
         raise ZeroDivisionError
 
-    first = pruning.Rule(RateCounter, "broken", broken) if what == "prune_rules" else broken
+    first = ("broken", broken) if what == "prune_rules" else broken
     declared = pruning.declared
     monkeypatch.setattr(pruning, "declared", lambda name: [first, *declared(name)] if name == what else declared(name))
     failing("prune", "prune", "broken")
