@@ -10,7 +10,7 @@ class ClaimsConfig(Declarations, AppConfig):
     event_types = "events.FAMILIES"
     capabilities = {"claims": ""}
     demo = ("demo.seed",)
-    sandbox = ("sandbox_records.RECORDS",)
+    sandbox_timers = "sandbox_records.TIMERS"
     tones = "machine.TONES"
     queues = ("admin.QUEUE",)
     person_lines = ("admin.LINES",)

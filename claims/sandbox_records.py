@@ -1,4 +1,4 @@
 from claims.models import Claim
-from config.sandbox.clock import SandboxRecords, Timer
+from config.sandbox.clock import Timer
 
-RECORDS = SandboxRecords(timers=(Timer(Claim, ("updated_at",), ("user",)),))
+TIMERS = (Timer(Claim, ("updated_at",), ("user",)),)

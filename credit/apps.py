@@ -39,7 +39,8 @@ class CreditConfig(Declarations, AppConfig):
     )  # fmt: skip
     readings = ("scoring.metrics.READING",)
     backup_parts = "documents.storage.BACKUP_PARTS"
-    sandbox = ("sandbox_records.RECORDS",)
+    sandbox_timers = "sandbox_records.TIMERS"
+    sandbox_workers = ("sandbox_records.expire", "sandbox_records.make_notices")
     tones = "console.queues.TONES"
     console_pages = "console.people.PAGES"
     queues = (

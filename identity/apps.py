@@ -38,7 +38,8 @@ class IdentityConfig(Declarations, AppConfig):
     consent_endings = ("accounts.consents.ENDING", "bank.services.CONSENT_ENDING")
     erase_subject = ("accounts.erasure.erase_subject",) if settings.SERVICE == "platform" else ()
     readings = ("metrics.READING",)
-    sandbox = ("sandbox_records.RECORDS",)
+    sandbox_timers = "sandbox_records.TIMERS"
+    sandbox_workers = ("sandbox_records.forget_checks",)
     tones = "kyc.machine.TONES"
     console_pages = "admin.PAGES"
     queues = ("access.admin.QUEUE", "kyc.admin.QUEUE")

@@ -2,7 +2,7 @@ from datetime import datetime
 
 from oauth2_provider.models import Grant
 
-from config.sandbox.clock import SandboxRecords, Timer
+from config.sandbox.clock import Timer
 from identity.access.authentication import forget_credentials
 from identity.kyc.models import KycVerification
 from identity.models import ApiKey, Invitation, ManagedAccount, RefreshToken, User
@@ -14,15 +14,12 @@ def forget_checks(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  workers 
     return {}
 
 
-RECORDS = SandboxRecords(
-    timers=(
-        Timer(User, ("date_joined",), ("pk",)),
-        Timer(ApiKey, ("created_at", "expires_at", "last_used_at"), ("owner",)),
-        Timer(Invitation, ("created_at", "expires_at", "accepted_at", "revoked_at"), ("invited_by",)),
-        Timer(ManagedAccount, ("created_at", "claimed_at"), ("user", "partner")),
-        Timer(RefreshToken, ("expires_at",), ("family__user",)),
-        Timer(Grant, ("expires",), ("user",)),
-        Timer(KycVerification, ("created_at", "updated_at", "refreshed_at", "expires_at", "completed_at"), ("user",)),
-    ),
-    workers=(forget_checks,),
+TIMERS = (
+    Timer(User, ("date_joined",), ("pk",)),
+    Timer(ApiKey, ("created_at", "expires_at", "last_used_at"), ("owner",)),
+    Timer(Invitation, ("created_at", "expires_at", "accepted_at", "revoked_at"), ("invited_by",)),
+    Timer(ManagedAccount, ("created_at", "claimed_at"), ("user", "partner")),
+    Timer(RefreshToken, ("expires_at",), ("family__user",)),
+    Timer(Grant, ("expires",), ("user",)),
+    Timer(KycVerification, ("created_at", "updated_at", "refreshed_at", "expires_at", "completed_at"), ("user",)),
 )

@@ -16,7 +16,8 @@ class PaymentsConfig(Declarations, AppConfig):
         "processor_event": "payments.processorevent",
     }
     readings = ("metrics.READING",)
-    sandbox = ("sandbox_records.RECORDS",)
+    sandbox_timers = "sandbox_records.TIMERS"
+    sandbox_workers = ("sandbox_records.settle",)
     erasure_grounds = "in_flight.GROUNDS"
     account_not_closed = ("in_flight.why_not_closed",)
     tones = "console.TONES"

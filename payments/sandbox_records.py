@@ -2,7 +2,7 @@ from datetime import datetime
 
 from django.conf import settings
 
-from config.sandbox.clock import SandboxRecords, Timer
+from config.sandbox.clock import Timer
 from payments.cards.models import Payment
 from payments.cards.processors.sandbox import SandboxProcessor
 from payments.cards.reconciliation import reconcile_due
@@ -27,10 +27,7 @@ def settle(*, now: datetime) -> dict[str, int]:
     }
 
 
-RECORDS = SandboxRecords(
-    timers=(
-        Timer(Payment, ("due_at", "unanswered_since", "created_at"), ("user",)),
-        Timer(CryptoPayment, ("expires_at", "look_at", "updated_at"), ("user",)),
-    ),
-    workers=(settle,),
+TIMERS = (
+    Timer(Payment, ("due_at", "unanswered_since", "created_at"), ("user",)),
+    Timer(CryptoPayment, ("expires_at", "look_at", "updated_at"), ("user",)),
 )

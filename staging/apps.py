@@ -12,6 +12,6 @@ class StagingConfig(Declarations, AppConfig):
     demo = ("demo.seed",)
     failed_item_models = {"staged_item": "staging.stageditem"}
     prune_tasks = ("services.expire_staged",)
-    sandbox = ("sandbox_records.RECORDS",)
+    sandbox_timers = "sandbox_records.TIMERS"
     tones = "machine.TONES"
     staged_kinds = "staged.KINDS"

@@ -1,4 +1,4 @@
-from config.sandbox.clock import SandboxRecords, Timer
+from config.sandbox.clock import Timer
 from staging.models import StagedItem
 
-RECORDS = SandboxRecords(timers=(Timer(StagedItem, ("staged_at",), ("user",)),))
+TIMERS = (Timer(StagedItem, ("staged_at",), ("user",)),)

@@ -55,14 +55,17 @@ class Declarations:
     export_parts: ClassVar[Places] = ()
     # Maps a table's label to a function that returns the values of a row that differ in the export.
     export_values: ClassVar[Places] = ()
-    # Maps the label of a count to a function of the current time that selects expired rows. Other tables are not pruned.
+    # Maps the label of a count to a function of the current time, which selects expired rows. Other tables are not
+    # pruned.
     prune_rules: ClassVar[Places] = ()
     # Functions for other due work. The argument is `now`, and the results are counts by name.
     prune_tasks: ClassVar[Places] = ()
     readings: ClassVar[Places] = ()  # pairs `(model, Measure)` of numbers for `/metrics` from the model's database
     # Maps a name to a `Part`: data of a backup, in addition to databases and secrets.
     backup_parts: ClassVar[Places] = ()
-    sandbox: ClassVar[Places] = ()  # a list of `SandboxRecords`, the columns that move with the sandbox clock
+    sandbox_timers: ClassVar[Places] = ()  # a list of `Timer`, the columns that move with the sandbox clock
+    # Functions that process due items after each step of the clock. The argument is `now`, the results counts by name.
+    sandbox_workers: ClassVar[Places] = ()
     # Maps statuses to their color in the back office: `good`, `bad`, `wait` (for staff), or `ask` (for others).
     tones: ClassVar[Places] = ()
     console_pages: ClassVar[Places] = ()  # a list of `ConsolePage`, the main links of the console

@@ -1,12 +1,11 @@
 """The sandbox clock of an account. It moves the account's times into the past, and runs the workers for due items.
 
-The app that owns a table declares the columns that the clock moves (`Declarations.sandbox`). These are the times that
-code compares with the current time or with each other. The clock does not move evidence: histories, inputs of hashes,
-and sent notices.
+The app that owns a table declares the columns that the clock moves (`Declarations.sandbox_timers`). These are the times
+that code compares with the current time or with each other. The clock does not move evidence: histories, inputs of
+hashes, and sent notices.
 """
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial, reduce
@@ -44,20 +43,9 @@ class Timer:
         return reduce(or_, (Q(**{owner: account_id}) for owner in self.owners))
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxRecords:
-    """An app's declaration for the sandbox clock (`Declarations.sandbox`).
-
-    After each step, the clock calls `workers` with `now`. Each worker processes due items, and returns counts by name.
-    """
-
-    timers: tuple[Timer, ...] = ()
-    workers: tuple[Callable[..., dict[str, int]], ...] = ()
-
-
 def timers() -> list[Timer]:
     answers = Timer(IdempotencyRecord, ("created_at",), ("owner",))
-    return [answers, *(timer for records in declared("sandbox") for timer in records.timers)]
+    return [answers, *declared("sandbox_timers")]
 
 
 def advance(account_id: int, *, seconds: int) -> Counter[str]:
@@ -95,9 +83,8 @@ def run_workers(*, now: datetime, deletes: bool = True) -> Counter[str]:
     After a deadlock, the aborted worker runs again.
     """
     done: Counter[str] = Counter()
-    workers = [worker for records in declared("sandbox") for worker in records.workers]
     # Deletions take 5 times as long as all other work, and only the result of the last deletions is visible.
-    for worker in (*workers, pruning.prune if deletes else pruning.run_tasks):
+    for worker in (*declared("sandbox_workers"), pruning.prune if deletes else pruning.run_tasks):
         try:
             done.update(retry_deadlocks(partial(worker, now=now)))
         except Exception as error:  # noqa: BLE001  a failed worker must not stop other workers

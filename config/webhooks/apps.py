@@ -16,7 +16,7 @@ class WebhooksConfig(Declarations, AppConfig):
     erasure_steps = ("endpoints.end_endpoints",)
     prune_rules = "queue.PRUNE_RULES"
     readings = ("metrics.READING",)
-    sandbox = ("sandbox_records.RECORDS",)
+    sandbox_timers = "sandbox_records.TIMERS"
     tones = "models.TONES"
     console_pages = "admin.PAGES"
     queues = "admin.QUEUES"
