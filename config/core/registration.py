@@ -61,7 +61,8 @@ class Declarations:
     # Functions for other due work. The argument is `now`, and the results are counts by name.
     prune_tasks: ClassVar[Places] = ()
     readings: ClassVar[Places] = ()  # pairs `(model, Measure)` of numbers for `/metrics` from the model's database
-    # Maps a name to a `Part`: data of a backup, in addition to databases and secrets.
+    # Maps a name to two functions for data of a backup, in addition to databases, guard file, and secrets. The first
+    # returns the current state of the data. The second returns a message for each file that is missing on this machine.
     backup_parts: ClassVar[Places] = ()
     sandbox_timers: ClassVar[Places] = ()  # a list of `Timer`, the columns that move with the sandbox clock
     # Functions that process due items after each step of the clock. The argument is `now`, the results counts by name.

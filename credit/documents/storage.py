@@ -39,7 +39,6 @@ from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
 from config.core.errors import NotFound, Unavailable
-from config.ops.backup import Part
 from config.ops.failed_items import FailedItems
 from credit.core.machine import DRAFT, EXPIRED, WITHDRAWN
 from credit.models.documents import DocumentFile, StoredFile
@@ -204,4 +203,4 @@ def missing_files() -> list[str]:
     return [fault] if missing else []
 
 
-BACKUP_PARTS = {"documents": Part(describe_storage, missing_files)}
+BACKUP_PARTS = {"documents": (describe_storage, missing_files)}

@@ -14,7 +14,6 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info
 
 from config.core.json_text import render_json, rfc3339
-from config.ops.backup import Part
 from identity.accounts.models import Erasure
 
 _KEYS_MAX = 500  # the maximum number of keys per statement
@@ -102,4 +101,4 @@ def _faults() -> list[str]:
     return [message] if count else []
 
 
-BACKUP_PARTS = {"erasures": Part(_describe, _faults)}
+BACKUP_PARTS = {"erasures": (_describe, _faults)}

@@ -60,11 +60,11 @@ def test_erasure_log_has_no_personal_data_and_is_a_part_of_the_backup(person, lo
     entry = json.loads(log.read_text())
     assert entry["subject_key"] == Erasure.objects.get().subject_key == erasure_log.newest()
     assert (set(entry), log.stat().st_mode & 0o777) == ({"subject_key", "requested_at"}, 0o644)
-    part = erasure_log.BACKUP_PARTS["erasures"]
-    assert part.describe() == {"file": str(log), "bytes": log.stat().st_size, "newest": erasure_log.newest()}
-    assert part.faults() == []
+    describe, faults = erasure_log.BACKUP_PARTS["erasures"]
+    assert describe() == {"file": str(log), "bytes": log.stat().st_size, "newest": erasure_log.newest()}
+    assert faults() == []
     Erasure.objects.all().delete()
-    assert "apply_erasures" in part.faults()[0]
+    assert "apply_erasures" in faults()[0]
 
 
 def test_account_restored_from_a_backup_is_erased_again(person, log):

@@ -69,7 +69,7 @@ def _manifest() -> dict[str, Any]:
             "FIELD_ENCRYPTION_KEYS": [_fingerprint(key) for key in settings.FIELD_ENCRYPTION_KEYS],
             "LEDGER_SIGNING_KEY": signer().verifier.vkey,
         },
-        **{name: part.describe() for name, part in declared("backup_parts")},
+        **{name: describe() for name, (describe, _faults) in declared("backup_parts")},
     }
 
 
@@ -110,4 +110,4 @@ def _compare(expected: dict[str, Any], manifest: dict[str, Any]) -> list[str]:
         faults.append(f"The guard file {manifest['guard']['file']} is missing or damaged: put the newest one back.")
     elif signed > entries:
         faults.append(f"The guard file remembers {signed} entries, {signed - entries} more than the ledger has.")
-    return faults + [fault for _, part in declared("backup_parts") for fault in part.faults()]
+    return faults + [fault for _, (_, faults_of_part) in declared("backup_parts") for fault in faults_of_part()]
