@@ -1,5 +1,6 @@
 """The document checklist on an application's page, where reviewers open, accept, or request files again."""
 
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -156,18 +157,14 @@ def missing_documents(record: Any) -> list[str]:
     return [row.name for row in checklist_of(record) if row.status == RequestedDocument.REQUESTED]
 
 
-def file_entries(record: Application) -> list[TimelineEntry]:
-    entries = []
+def file_entries(record: Application) -> Iterator[TimelineEntry]:
     for file in [file for document in checklist_of(record) for file in document.files.all()]:
         infection = (("found", file.infection),) if file.infection else ()
-        entries.append(
-            TimelineEntry(
-                at=file.received_at,
-                title="Infected file rejected" if infection else "File uploaded",
-                id=str(file.pk),
-                actor=person_name(file.principal),
-                credential=file.credential,
-                facts=(("for", file.document.name), ("SHA-256", file.sha256), *infection),
-            )
+        yield TimelineEntry(
+            at=file.received_at,
+            title="Infected file rejected" if infection else "File uploaded",
+            id=str(file.pk),
+            actor=person_name(file.principal),
+            credential=file.credential,
+            facts=(("for", file.document.name), ("SHA-256", file.sha256), *infection),
         )
-    return entries

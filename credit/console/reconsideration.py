@@ -213,26 +213,18 @@ def _statement_of(review: ReviewRequest, *, is_masked: bool) -> str:
     return mask(statement) if is_masked else statement
 
 
-def request_entries(record: Application) -> list[TimelineEntry]:
-    """Return timeline entries of the requests for reconsideration and of their answers."""
-    entries: list[TimelineEntry] = []
-    if not record.was_decided:
-        return entries
-    for item in record.review_requests.all():
-        entries.append(
-            TimelineEntry(
-                at=item.requested_at,
-                title="Reconsideration requested by the applicant",
-                text=_statement_of(item, is_masked=False),
-                id=str(item.pk),
-            )
+def request_entries(record: Application) -> Iterator[TimelineEntry]:
+    """Yield timeline entries of the requests for reconsideration and of their answers."""
+    for item in record.review_requests.all() if record.was_decided else ():
+        yield TimelineEntry(
+            at=item.requested_at,
+            title="Reconsideration requested by the applicant",
+            text=_statement_of(item, is_masked=False),
+            id=str(item.pk),
         )
         if item.answered_at is not None:
-            entries.append(
-                TimelineEntry(
-                    at=item.answered_at,
-                    title=f"Reconsideration answered by {item.answered_by or 'the platform'}: {words(item.outcome)}",
-                    id=f"{item.pk}-answer",
-                )
+            yield TimelineEntry(
+                at=item.answered_at,
+                title=f"Reconsideration answered by {item.answered_by or 'the platform'}: {words(item.outcome)}",
+                id=f"{item.pk}-answer",
             )
-    return entries

@@ -94,28 +94,25 @@ def _value_in_words(value: Any, currency: str | None, *, is_money: bool) -> Any:
     return spelled(value)
 
 
-def revision_entries(record: Application, revisions: Iterable[ApplicationRevision]) -> list[TimelineEntry]:
-    entries, before, is_masked = [], "as created", getattr(record, "is_masked", False)
+def revision_entries(record: Application, revisions: Iterable[ApplicationRevision]) -> Iterator[TimelineEntry]:
+    before, is_masked = "as created", getattr(record, "is_masked", False)
     members = OfferRequirements.by(record.offer_snapshot).members
     for revision in revisions:
-        entries.append(
-            TimelineEntry(
-                at=revision.changed_at,
-                title="Data changed",
-                id=str(revision.pk),
-                claimed=claimed_name(revision.updated_by, revision.principal),
-                actor=person_name(revision.principal),
-                credential=revision.credential,
-                facts=(
-                    ("while", words(revision.status)),
-                    ("before", before),
-                    ("after", revision.sha256),
-                    *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
-                ),
-                # Values are personal data, so viewers of a masked record see only that the data changed.
-                details=None if is_masked else changes_in_words(revision.changes, members, record.shown_currency),
-                details_title="Changes",
-            )
+        yield TimelineEntry(
+            at=revision.changed_at,
+            title="Data changed",
+            id=str(revision.pk),
+            claimed=claimed_name(revision.updated_by, revision.principal),
+            actor=person_name(revision.principal),
+            credential=revision.credential,
+            facts=(
+                ("while", words(revision.status)),
+                ("before", before),
+                ("after", revision.sha256),
+                *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
+            ),
+            # Values are personal data, so viewers of a masked record see only that the data changed.
+            details=None if is_masked else changes_in_words(revision.changes, members, record.shown_currency),
+            details_title="Changes",
         )
         before = revision.sha256
-    return entries
