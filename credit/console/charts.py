@@ -55,10 +55,6 @@ class Chart:
         return {**draw(self.title, self.numbers(console)), "chart": self}
 
 
-def _tick(day: date) -> str:
-    return f"{day:%b} {day.day}"
-
-
 def draw(title: str, numbers: Numbers) -> dict[str, Any]:
     """Return the context of `backoffice/chart.html`: positions of bars and ticks, and a table of the numbers.
 
@@ -89,7 +85,8 @@ def draw(title: str, numbers: Numbers) -> dict[str, Any]:
         "highest": f"{highest:g}",
         "bars": bars,
         "ticks": [
-            (f"{_LEFT + (at + 0.5) * step:.1f}", _tick(numbers.days[at])) for at in range(0, len(numbers.days), 7)
+            (f"{_LEFT + (at + 0.5) * step:.1f}", f"{numbers.days[at]:%b} {numbers.days[at].day}")
+            for at in range(0, len(numbers.days), 7)
         ],
         "legend": numbers.series,
         "rows": [

@@ -43,11 +43,6 @@ def assignees_of(viewer: Any, application_ids: Iterable[Any]) -> dict[str, str]:
     return dict(working.values_list("record_id", "assignee__username"))
 
 
-def _names(stored: Any, pk: Any) -> str:
-    field: Any = Application._meta.get_field("applicants")
-    return joined_names(readable(lambda: field.open(stored, pk)))
-
-
 class ApplicationExport(Exports):
     def columns_to_export(self) -> list[str]:
         return [*self.export_columns, *_COMPUTED]
@@ -78,12 +73,13 @@ class ApplicationExport(Exports):
         if is_masked:
             return {name: cells[name] if name in _SHOWN_MASKED else MASK for name in _COMPUTED}
         reasons = reasons_of(row["decision_metadata"]) if row["status"] in DECIDED else []
-        snapshot = row["offer_snapshot"]
+        snapshot, stored = row["offer_snapshot"], row["applicants"]
+        field: Any = Application._meta.get_field("applicants")
         currency = row["draft_currency"] or "USD" if snapshot is None else Conventions.of(snapshot).currency
         return {
             **cells,
             "currency": currency,
-            "legal_name": _names(row["applicants"], row["id"]),
+            "legal_name": joined_names(readable(lambda: field.open(stored, row["id"]))),
             "amount": to_units(row["amount_cents"], currency),
             "requested_term_months": Figures(row["application_data"]).term_months,
             "approved_amount": to_units(row["loan_terms__amount_cents"], currency),

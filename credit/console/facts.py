@@ -95,9 +95,10 @@ def _case_of(correction: Correction, _form: Any) -> dict[str, Any]:
     """Return the rows of the answer page: both values, the statement, and the file."""
     application = correction.application
     reference = record_link("credit_application", application.pk, reference_of(application.pk))
+    claimed = _value_in_words(correction, correction.parsed_claim)
     rows = [
         ("Application", person_cell(legal_names(application), reference)),
-        (fact_title(correction.fact), f"{_stored_in_words(correction)} → {_claim_in_words(correction)}"),
+        (fact_title(correction.fact), f"{_stored_in_words(correction)} → {claimed}"),
         ("Statement", correction.statement or NOTHING),
         ("File", _file_of(correction)),
     ]
@@ -140,17 +141,8 @@ class CorrectionAdmin(OfApplication):
     list_defer = ("claimed", "statement", "reason")
     ordering = ("due_at", "id")
     fields = (
-        "about",
-        "stored",
-        "claim",
-        "statement",
-        "shown_file",
-        "requested",
-        "left",
-        "state",
-        "reason",
-        "closed_by",
-    )
+        "about", "stored", "claim", "statement", "shown_file", "requested", "left", "state", "reason", "closed_by",
+    )  # fmt: skip
 
     fact_in_words = column(fact_title, "fact", "value", ordering="fact")
     requested = column(moment, "requested_at", "reported")
@@ -167,7 +159,7 @@ class CorrectionAdmin(OfApplication):
 
     @admin.display(description="claimed")
     def claim(self, record: Correction) -> str:
-        return MASK if getattr(record, "is_masked", False) else _claim_in_words(record)
+        return MASK if getattr(record, "is_masked", False) else _value_in_words(record, record.parsed_claim)
 
     @admin.display(description="file")
     def shown_file(self, record: Correction) -> SafeString | str:
@@ -176,10 +168,6 @@ class CorrectionAdmin(OfApplication):
     @admin.display(description="deadline")
     def left(self, record: Correction) -> SafeString | str:
         return NOTHING if record.closed_at else days_left(record.due_at, now=timezone.now())
-
-
-def _claim_in_words(record: Correction) -> str:
-    return _value_in_words(record, record.parsed_claim)
 
 
 def open_corrections(application: Application) -> list[tuple[SafeString | str, Any]]:
@@ -205,10 +193,6 @@ QUEUE = Queue(
 
 
 _CLOSED = "Facts can be added only after submission and before the decision."
-
-
-class ConfirmForm(SeenForm):
-    """The form to confirm a figure that a file shows. The choices of the fields depend on the application."""
 
 
 class ReportForm(SeenForm):
@@ -291,8 +275,8 @@ class FactsConsole(ReviewAdmin):
             about = (REVIEW_PERMISSION, _request_report, _effects_of_report, _refusal, _seen)
             choices = [(number, person["legal_name"]) for number, person in enumerate(persons, start=1)]
             applicant = forms.TypedChoiceField(choices=choices, coerce=int, label="Applicant")
-            form_class: type[ReportForm] = type("ReportForm", (ReportForm,), {"applicant": applicant})
-            actions.append(RecordAction("request-report", "Request report", *about, form_class))
+            form = type("ReportForm", (ReportForm,), {"applicant": applicant})
+            actions.append(RecordAction("request-report", "Request report", *about, form))
         return actions
 
 
@@ -300,7 +284,8 @@ def _report_title(report: Report) -> str:
     return f"{report.kind.capitalize()} report about applicant {report.applicant}, {report.as_of}"
 
 
-def _form_of(application: Application) -> type[ConfirmForm] | None:
+def _form_of(application: Application) -> type[SeenForm] | None:
+    """Return the form to confirm a figure that a file shows, or None if the application has no figure."""
     data: Any = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     names = [name for name, value in data.items() if type(value) in {int, float}] if isinstance(data, dict) else []
@@ -324,8 +309,7 @@ def _form_of(application: Application) -> type[ConfirmForm] | None:
             choices=lambda: _uploaded(application), label="File", help_text="A file that the applicant uploaded."
         ),
     }
-    form_class: type[ConfirmForm] = type("ConfirmForm", (ConfirmForm,), fields)
-    return form_class
+    return type("ConfirmForm", (SeenForm,), fields)
 
 
 def _uploaded(application: Application) -> list[tuple[str, str]]:

@@ -205,12 +205,9 @@ def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
     if name == "jurisdiction":
         return "Law", LAWS.get(value, value)
     if name == "blockscore_model_id":
-        return "Scoring model", record_link("credit_scoringmodel", value, _name_of_model(value))
+        model_name = ScoringModel.objects.filter(pk=value).values_list("name", flat=True).first()
+        return "Scoring model", record_link("credit_scoringmodel", value, model_name or f"Model {value}")
     return field_title(name), words(value) if name in NAMED_VALUES else value
-
-
-def _name_of_model(pk: int) -> str:
-    return ScoringModel.objects.filter(pk=pk).values_list("name", flat=True).first() or f"Model {pk}"
 
 
 @admin.register(Offer)

@@ -143,8 +143,7 @@ class ApplicantAdmin(ReadOnlyAdmin):
         return [*lines_about(record.pk, viewer=request.user), ("Newest", grid(rows))]
 
     def subject_of(self, record: Any) -> int:
-        pk: int = record.pk
-        return pk
+        return int(record.pk)
 
 
 def applications_about(person_id: int, viewer: Any) -> Table | None:

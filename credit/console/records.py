@@ -37,8 +37,7 @@ class OfApplication(TitledByApplication):
     search_help_text = "An application's id"
 
     def subject_of(self, record: Any) -> int:
-        consumer_id: int = record.application.consumer_id
-        return consumer_id
+        return int(record.application.consumer_id)
 
     @admin.display(description="application")
     def about(self, record: Any) -> SafeString | str:

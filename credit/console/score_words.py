@@ -222,11 +222,11 @@ def differences(before: Definition, after: Definition) -> list[Difference]:
 
 def _parts(definition: Definition) -> list[dict[str, list[str]]]:
     """Return the lines of each field of a definition, grouped as on the page."""
-    outcomes, writers = definition["outcomes"], writers_of(definition)
+    outcomes, writers, limits = definition["outcomes"], writers_of(definition), definition.get("range")
     return [
         {
             "Base points": [str(definition["base_points"])],
-            "Range of the total": _range_lines(definition),
+            "Range of the total": [f"{limits[0]} to {limits[1]}"] if limits else [],
             "Values claimed by the applicant": ["count as missing"] if definition.get("verified") else [],
         },
         # The exact names of facts differ even if their words are equal.
@@ -258,11 +258,6 @@ def _characteristic_lines(item: Mapping[str, Any], write: Writer) -> list[str]:
     named = zip(bins_in_words(item["bins"], write), item["bins"], strict=True)
     bins = [f"{name}: {each['points']} points" for name, each in named]
     return [f"reads {item['input']}", f"reason: {text_of(item['reason'])}", f"baseline: {item['baseline']}", *bins]
-
-
-def _range_lines(definition: Definition) -> list[str]:
-    limits = definition.get("range")
-    return [] if limits is None else [f"{limits[0]} to {limits[1]}"]
 
 
 def _price_line(price: Mapping[str, Any]) -> str:

@@ -42,11 +42,10 @@ from credit.scoring.evaluator import evaluate
 from credit.scoring.facts_of import about_application
 
 VERSIONS_SHOWN = 200  # a model's page lists at most this many versions
-_provider_link = partial(record_link, "credit_provider")
 
 
 def _lender_link(lender: Provider) -> SafeString | str:
-    return _provider_link(lender.pk, f"{lender.name} ({lender.pk})" if lender.name else lender.pk)
+    return record_link("credit_provider", lender.pk, f"{lender.name} ({lender.pk})" if lender.name else lender.pk)
 
 
 @admin.register(ScoringModel)

@@ -267,11 +267,6 @@ def _store(
     return draft
 
 
-def _latest_person(request: HttpRequest) -> Any:
-    """Return the first applicant of the user's latest application with applicants, or None."""
-    return next((applicants.persons[0] for applicants, _status in latest_applicants(request.user)), None)
-
-
 def _new_person(request: HttpRequest) -> Any:
     """Return an applicant with only the account's confirmed email address, or None without a confirmed address."""
     address = EmailAddress.objects.filter(user=request.user.pk, primary=True, verified=True).first()
@@ -282,12 +277,13 @@ class ApplyPage(_FormPage):
     """The form of a new application. Nothing is stored before the user submits the form."""
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
-        offer, person = self._offer(offer_id), _latest_person(request)
+        offer, latest = self._offer(offer_id), latest_applicants(request.user)
         if fields := restored(request):
             return _show(request, _forms_of(request, offer, fields), prefilled_from="session")
         loan = loan_from(request.GET, offer)
-        typed = _forms_of(request, offer, person=person or _new_person(request), loan=loan)
-        return _show(request, typed, prefilled_from="application" if person else "")
+        person = latest[0][0].persons[0] if latest else _new_person(request)
+        typed = _forms_of(request, offer, person=person, loan=loan)
+        return _show(request, typed, prefilled_from="application" if latest else "")
 
     def post(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         return self.answer(request, self._offer(offer_id), None)

@@ -85,16 +85,12 @@ def actor_on(request: HttpRequest) -> Actor:
 
 
 def own_applications(request: HttpRequest) -> QuerySet[Application]:
-    return _applications_of(request.user)
+    return Application.objects.filter(consumer=request.user.pk)
 
 
 def is_as_shown(request: HttpRequest, application: Application) -> bool:
     """Return whether the application is unchanged since the page with the submitted form was opened."""
     return request.POST.get("state") == application.updated_at.isoformat()
-
-
-def _applications_of(user: Any) -> QuerySet[Application]:
-    return Application.objects.filter(consumer=user)
 
 
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
@@ -151,7 +147,8 @@ def latest_applicants(user: Any) -> list[tuple[Applicants, str]]:
 
     The list has no applications without readable applicants.
     """
-    rows = _applications_of(user).only("applicants", "status").order_by("-id")[:_LATEST]
+    own = Application.objects.filter(consumer=user)
+    rows = own.only("applicants", "status").order_by("-id")[:_LATEST]
     return [(persons, row.status) for row in rows if (persons := row.readable_applicants)]
 
 

@@ -1,6 +1,5 @@
 """The page of the inclusion proofs of an application's decisions and acceptances, with downloads."""
 
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -42,8 +41,9 @@ class ProofPage(MyPage):
 
 
 def _described(anchor: DecisionAnchor, zone: str) -> dict[str, Any]:
-    move = anchor.history
-    title, at = _title_and_time(anchor) if move is None else (str(of_status(move.status).words), move.changed_at)
+    event: Any = anchor.acceptance if anchor.history is None else anchor.history
+    title = gettext("Approved and accepted") if anchor.history is None else str(of_status(event.status).words)
+    at = event.accepted_at if anchor.history is None else event.changed_at
     return {
         "id": anchor.pk,
         "title": title,
@@ -52,11 +52,6 @@ def _described(anchor: DecisionAnchor, zone: str) -> dict[str, Any]:
         "anchored_at": anchor.anchored_at and deadlines.in_words(anchor.anchored_at, zone),
         "has_proof": bool(anchor.proof_file),
     }
-
-
-def _title_and_time(anchor: DecisionAnchor) -> tuple[str, datetime]:
-    acceptance: Any = anchor.acceptance
-    return gettext("Approved and accepted"), acceptance.accepted_at
 
 
 class ProofFile(MyPage):

@@ -158,10 +158,6 @@ _SOURCES = {
 }
 
 
-def _source(fact: Mapping[str, Any]) -> str:
-    return str(_SOURCES.get(fact["source"], fact["source_text"]))
-
-
 def _title(name: str, application: Application) -> str:
     path = path_of(name)
     return title_of(path[-1], _member(path, application)) if path else str(_TITLES.get(name, name))
@@ -181,17 +177,13 @@ def _day(as_of: str | None) -> str | None:
 
 def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
     """Return a row for each fact, with its title, value, source, and date. Withheld facts have no value."""
-    return [
-        (
-            _title(fact["name"], application),
-            ", ".join(filter(None, (_value(fact, application), _source(fact).rstrip("."), _day(fact["as_of"])))),
-        )
-        for fact in facts
-    ]
-
-
-def _value(fact: dict[str, Any], application: Application) -> str:
-    return _in_words(fact["name"], fact["value"], application)
+    rows = []
+    for fact in facts:
+        value = _in_words(fact["name"], fact["value"], application)
+        source = str(_SOURCES.get(fact["source"], fact["source_text"])).rstrip(".")
+        about = ", ".join(filter(None, (value, source, _day(fact["as_of"]))))
+        rows.append((_title(fact["name"], application), about))
+    return rows
 
 
 def _in_words(name: str, value: Any, application: Application) -> str:

@@ -1,7 +1,7 @@
 """The sections of the application form, and the progress of each."""
 
-from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Collection
+from typing import NamedTuple
 
 from django import forms
 from django.utils.translation import gettext
@@ -51,9 +51,5 @@ def number_steps(states: dict[str, str]) -> list[Step]:
         "sending": gettext("Check and send"),
     }
     sections = {**states, "sending": TO_DO}
-    return list(_numbered((name, titles[name], sections[name]) for name in titles if name in sections))
-
-
-def _numbered(sections: Any) -> Iterator[Step]:
-    for number, (anchor, title, state) in enumerate(sections, start=1):
-        yield Step(number, anchor, title, state)
+    names = [name for name in titles if name in sections]
+    return [Step(number, name, titles[name], sections[name]) for number, name in enumerate(names, start=1)]
