@@ -65,7 +65,7 @@ def make(folder, program):
 
 
 @pytest.mark.parametrize(("program", "version"), [(TOO_OLD, "Python 3.9.2"), (None, "not to be found")])
-def test_make_run_with_an_old_or_missing_python_fails_and_leaves_no_environment(tmp_path, program, version):
+def test_make_run_with_an_old_or_missing_python_fails_and_leaves_no_virtual_environment(tmp_path, program, version):
     status, output = make(tmp_path, program)
     assert status == 2
     assert output.splitlines()[0] == (
@@ -74,14 +74,14 @@ def test_make_run_with_an_old_or_missing_python_fails_and_leaves_no_environment(
     assert not (tmp_path / ".venv").exists()
 
 
-def test_make_run_removes_the_environment_of_a_failed_setup(tmp_path):
+def test_make_run_removes_the_virtual_environment_of_a_failed_setup(tmp_path):
     status, output = make(tmp_path, HALF)
     assert status == 2
     assert "Creating .venv" in output
     assert not (tmp_path / ".venv").exists()
 
 
-def test_make_run_removes_the_environment_of_an_interrupted_setup(tmp_path):
+def test_make_run_removes_the_virtual_environment_of_an_interrupted_setup(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     for name in (".unfinished", "bin/python", "left"):
         (tmp_path / ".venv" / name).touch(mode=0o755)

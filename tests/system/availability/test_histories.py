@@ -48,12 +48,12 @@ def lines_of(events, name="r"):
 
 
 @pytest.mark.parametrize("events", LINEARIZABLE.values(), ids=LINEARIZABLE)
-def test_a_linearizable_history_is_accepted(events):
+def test_linearizability_check_accepts_a_linearizable_history(events):
     assert all(item.is_linearizable() for item in histories.read(lines_of(events)).values())
 
 
 @pytest.mark.parametrize("events", NOT_LINEARIZABLE.values(), ids=NOT_LINEARIZABLE)
-def test_a_history_that_is_not_linearizable_is_reported(events, tmp_path, capsys):
+def test_linearizability_check_reports_a_history_that_is_not_linearizable(events, tmp_path, capsys):
     good, bad = tmp_path / "good", tmp_path / "bad"
     good.write_text("".join(lines_of(LINEARIZABLE["a read after a write"])))
     bad.write_text(
@@ -67,11 +67,11 @@ def test_a_history_that_is_not_linearizable_is_reported(events, tmp_path, capsys
 
 
 @pytest.mark.skipif(not RECORDED.is_dir(), reason="needs ../shared/histories, recorded histories with known verdicts")
-def test_recorded_histories_get_their_known_verdicts():
+def test_linearizability_check_of_recorded_histories_returns_the_known_verdicts():
     verdicts = json.loads((RECORDED / "verdicts.json").read_text())
     assert {name: histories.main([str(RECORDED / name)]) == 0 for name in verdicts} == verdicts
 
 
-def test_a_history_line_of_another_format_raises_value_error():
+def test_linearizability_check_rejects_a_history_line_of_another_format():
     with pytest.raises(ValueError, match="not in the format"):
         histories.read(["hello"])

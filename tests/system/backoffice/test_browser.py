@@ -225,7 +225,9 @@ def test_a_reviewer_opens_accepts_and_requests_files_in_a_browser(uploaded_files
     visit.check_page("requested-again")
 
 
-def test_back_office_pages_of_support_and_operations_fit_and_pass_axe(waiting_applications, chromium, live_server):
+def test_back_office_pages_of_support_and_operations_fit_the_screen_and_pass_axe(
+    waiting_applications, chromium, live_server
+):
     support = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     support.log_in("sam")
     for name, path in (
@@ -259,7 +261,7 @@ def test_back_office_pages_of_support_and_operations_fit_and_pass_axe(waiting_ap
 CUT = "[...document.querySelectorAll('.results')].some(frame => frame.scrollWidth > frame.clientWidth)"
 
 
-def test_back_office_pages_of_a_review_fit_1280_and_1024_pixels(waiting_applications, chromium, live_server):
+def test_review_pages_of_the_back_office_fit_1280_and_1024_pixels(waiting_applications, chromium, live_server):
     """Also checks that Escape closes a menu, and that a changed amount or rate updates the terms."""
     visit = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     page = visit.page
@@ -316,7 +318,7 @@ def test_a_back_office_list_wider_than_the_window_shows_a_notice(waiting_applica
     assert first_column["x"] >= page.locator(".results").bounding_box()["x"]
 
 
-def test_case_bar_has_each_action_once_in_one_line(waiting_applications, settings, chromium, live_server):
+def test_case_page_shows_each_action_once_in_one_line(waiting_applications, settings, chromium, live_server):
     settings.REVIEW_POLICY = "four_eyes"
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page

@@ -39,7 +39,7 @@ def top_of_rows(page):
     return row.bounding_box()["y"] if row.count() else None
 
 
-def test_the_first_row_of_every_back_office_list_is_near_the_top(visit):
+def test_first_row_of_every_back_office_list_is_near_the_top_of_the_page(visit):
     top_by_list = {}
     for name in LISTS:
         visit.page.goto(f"/admin/{name}/")
@@ -90,7 +90,9 @@ def test_filters_of_a_back_office_list_open_without_scripts(visit, chromium, liv
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["lists", "records"])
-def test_every_back_office_list_of_the_demo_fits_three_widths(waiting_applications, chromium, live_server, whole):
+def test_every_back_office_list_of_the_demo_fits_three_screen_widths(
+    waiting_applications, chromium, live_server, whole
+):
     """Check that each list shows all its columns.
 
     The nightly form also checks each list, the form that adds a record, and the first record with axe.

@@ -57,7 +57,9 @@ def scored_application(transactional_db):
 
 
 @pytest.mark.timeout(900)
-def test_every_scoring_page_of_the_back_office_fits_and_passes_axe(scored_application, chromium, live_server):
+def test_every_scoring_page_of_the_back_office_fits_the_screen_and_passes_axe(
+    scored_application, chromium, live_server
+):
     champion, case = scored_application
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
@@ -89,7 +91,7 @@ def test_every_scoring_page_of_the_back_office_fits_and_passes_axe(scored_applic
     visit.check_page("against-the-proposal", *WIDTHS)
 
 
-def test_support_staff_see_a_scorecard_but_no_score_of_an_applicant(scored_application, chromium, live_server):
+def test_support_staff_can_see_a_scorecard_but_no_score_of_an_applicant(scored_application, chromium, live_server):
     champion, case = scored_application
     erase_facts(case.consumer_id)
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844})

@@ -11,7 +11,7 @@ from tests.bench.faults.cluster import cluster
 pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
 
 
-def test_database_of_the_bench_is_filled_once_and_gives_new_credentials_each_time(migrated_cluster, tmp_path):
+def test_benchmark_database_is_filled_once_and_returns_new_credentials_on_each_run(migrated_cluster, tmp_path):
     with cluster(data=migrated_cluster) as server:
         environment = seeding.environment(10, DATABASE_URL=server.address(), VAR_DIR=os.fspath(tmp_path))
         first, second = (seeding.fill(10, environment) for _ in range(2))

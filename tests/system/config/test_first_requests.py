@@ -8,7 +8,7 @@ from tests.system.server import exchange, gunicorn, request, status_of
 AT_ONCE = 32
 
 
-def test_32_concurrent_first_requests_get_the_same_openapi_document(server):
+def test_thirty_two_concurrent_first_requests_get_the_same_openapi_document(server):
     with gunicorn(*server, threads=AT_ONCE) as port, ThreadPoolExecutor(AT_ONCE) as readers:
         gate = Barrier(AT_ONCE)
 

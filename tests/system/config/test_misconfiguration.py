@@ -42,7 +42,7 @@ def assert_one_sentence(result, sentence, status=os.EX_CONFIG):
         (PRODUCTION | {"SECRET_KEY": "hunter2"}, "SECRET_KEY is missing or weak"),
     ],
 )
-def test_a_command_with_a_wrong_variable_prints_one_sentence(tmp_path, environment, sentence):
+def test_command_with_an_invalid_environment_variable_prints_an_error_of_one_sentence(tmp_path, environment, sentence):
     result = run("manage.py", "prune", **{"var_dir": tmp_path, **environment})
     assert_one_sentence(result, sentence)
     assert "hunter2" not in result[1]
@@ -62,7 +62,7 @@ def test_a_process_with_the_database_of_another_environment_does_not_start(tmp_p
     assert_one_sentence(run(*command, var_dir=tmp_path, **environment), sentence)
 
 
-def test_a_sandbox_route_in_production_fails_the_checks(settings):
+def test_sandbox_route_in_production_fails_the_start_checks(settings):
     pattern = path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"}))
     for settings.ENVIRONMENT, expected in (("development", []), ("sandbox", []), ("production", ["platform.E004"])):
         assert [problem.id for problem in checks.endpoint_problems([pattern])] == expected
@@ -96,17 +96,17 @@ def test_development_creates_its_secrets_once_with_private_permissions(tmp_path)
         (["deliver_webhooks", "--once"], "sqlite:////nowhere/at/all.sqlite3"),
     ],
 )
-def test_a_command_with_an_unreachable_database_prints_one_sentence(tmp_path, command, address):
+def test_command_with_an_unreachable_database_prints_an_error_of_one_sentence(tmp_path, command, address):
     result = run("manage.py", *command, var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
     assert_one_sentence(result, "The database does not respond: ", os.EX_UNAVAILABLE)
 
 
-def test_a_server_with_a_wrong_setting_prints_one_sentence(tmp_path):
+def test_server_with_an_invalid_setting_prints_an_error_of_one_sentence(tmp_path):
     result = run(*SERVER, "config.wsgi", var_dir=tmp_path, METRICS="perhaps")
     assert result == (os.EX_CONFIG, "METRICS='perhaps' is neither yes nor no: set it to 1 or 0.")
 
 
-def test_make_run_with_wrong_settings_or_ports_prints_one_sentence(tmp_path):
+def test_make_run_with_invalid_settings_or_ports_prints_an_error_of_one_sentence(tmp_path):
     ports = {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
     wrong = run(*MAKE_RUN, var_dir=tmp_path, SETTLEMENT_TOKEN_ADDRESS="usdc", **ports)
     assert_one_sentence(wrong, "SETTLEMENT_TOKEN_ADDRESS='usdc' must be an address", 1)
@@ -121,7 +121,7 @@ def test_make_run_with_wrong_settings_or_ports_prints_one_sentence(tmp_path):
     assert twice == (1, must_differ)
 
 
-def test_a_server_with_an_empty_database_prints_one_sentence(tmp_path):
+def test_server_with_an_empty_database_prints_an_error_of_one_sentence(tmp_path):
     for command in ([*SERVER, "config.wsgi"], ["manage.py", "deliver_webhooks"]):
         result = run(*command, var_dir=tmp_path)
         sentence = "The database 'default' is empty: run `manage.py migrate --database default` first."

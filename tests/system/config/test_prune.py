@@ -5,7 +5,7 @@ import sys
 from tests.processes import ROOT
 
 
-def test_prune_works_in_the_ledger_service():
+def test_prune_command_succeeds_in_the_ledger_service():
     """The ledger service does not install the apps that store accounts."""
     program = "import django; django.setup(); from config.core.registration import declared; declared('prune_rules')"
     environment = {**os.environ, "SERVICE": "ledger", "DJANGO_SETTINGS_MODULE": "config.settings"}

@@ -32,7 +32,7 @@ def count_responses(received):
 
 
 class TestFraming:
-    def test_an_ambiguous_request_gets_a_single_rejection(self, port):
+    def test_ambiguous_http_request_gets_a_single_error_response(self, port):
         heads = [
             POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nX",
             POST + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
@@ -62,7 +62,7 @@ class TestFraming:
         ]
         assert accepted == []
 
-    def test_a_request_after_a_rejected_request_gets_no_response(self, port):
+    def test_http_request_after_a_rejected_request_on_the_same_connection_gets_no_response(self, port):
         smuggled = request("GET", "/.well-known/ucp")
         head = POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
         assert count_responses(exchange(port, head.encode() + smuggled)) == 1
@@ -96,7 +96,7 @@ class TestFraming:
         assert (status_of(received) in {401, 413}, received.count(b"HTTP/1.1 ")) == (True, 1)
         assert b"\r\nConnection: close\r\n" in received
 
-    def test_a_response_after_the_body_was_read_keeps_the_connection(self, port):
+    def test_response_after_the_body_was_read_does_not_close_the_connection(self, port):
         first = f"{POST}{JSON}\r\nContent-Length: 2\r\n\r\n{{}}".encode()
         received = exchange(port, first + request("GET", HEALTH))
         assert received.count(b"HTTP/1.1 ") == 2
@@ -104,11 +104,11 @@ class TestFraming:
 
 
 class TestTargets:
-    def test_another_spelling_of_a_path_returns_404(self, port):
+    def test_http_path_with_additional_slashes_or_dots_returns_404(self, port):
         for target in ("//v1/health", "/v1/../v1/health", "/v1/health/", "/v1/./health", "/v1%2fhealth/"):
             error_of(exchange(port, request("GET", target)), 404, "E4001")
 
-    def test_an_absolute_target_is_accepted_only_with_the_servers_own_host(self, port):
+    def test_absolute_request_target_is_accepted_only_with_a_host_of_the_server(self, port):
         for target in ("http://evil.example/v1/health", "http://evil.example", "https://127.0.0.1@evil.example/v1"):
             assert status_of(exchange(port, request("GET", target))) == 400, target
         assert status_of(exchange(port, request("GET", f"http://127.0.0.1{HEALTH}"))) == 200
@@ -117,7 +117,7 @@ class TestTargets:
         answer = exchange(port, request("GET", f"/v1/applications/{'x' * 4096}", b"", f"X-API-Key: {key['key']}"))
         error_of(answer, 404, "E4002")
 
-    def test_invalid_utf8_in_a_target_returns_400_or_404(self, port, key):
+    def test_invalid_utf8_in_a_request_target_returns_400_or_404(self, port, key):
         for target in ("/%ff%fe", "/%00", "/\xff", "?status=%ff"):
             answer = exchange(port, request("GET", f"/v1/applications{target}", b"", f"X-API-Key: {key['key']}"))
             assert status_of(answer) in {400, 404}, (target, answer)
@@ -150,7 +150,7 @@ class TestCredentials:
         answer = exchange(port, request("GET", "/v1/auth/me", b"", f"X_API_Key: {key['key']}"))
         assert status_of(answer) in {400, 401}
 
-    def test_a_signature_covers_the_path_as_sent(self, port, key):
+    def test_request_signature_covers_the_path_as_sent(self, port, key):
         from identity.access.signatures import sign
 
         targets = {"/v1/auth/me": 200, "/v1/applications/%41%2d%C3%A9": 404, "/v1/applications?limit=%31": 200}
@@ -167,7 +167,7 @@ class TestCredentials:
             assert status_of(answer) == status, (target, answer)
 
 
-def test_a_keep_alive_connection_is_served_again(port):
+def test_keep_alive_connection_serves_several_requests(port):
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as connection:
         for _ in range(3):
             connection.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -181,7 +181,7 @@ def test_a_keep_alive_connection_is_served_again(port):
             assert head.startswith(b"HTTP/1.1 200")
 
 
-def test_no_header_changes_the_mount_path(server):
+def test_request_headers_cannot_change_the_mount_path(server):
     """A trusted proxy could forward headers with underscores."""
     with gunicorn(*server, TRUSTED_PROXIES="127.0.0.1") as port:
         for name in ("SCRIPT_NAME", "SCRIPT-NAME", "Script_Name", "PATH_INFO", "PATH-INFO"):

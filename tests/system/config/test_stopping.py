@@ -26,7 +26,7 @@ def is_pending(process, signal_number):
     return bool(pending >> (signal_number - 1) & 1)
 
 
-def test_requests_sent_before_a_stop_get_a_response(server):
+def test_requests_sent_before_a_server_stop_get_a_response(server):
     with ExitStack() as stack:
         served = stack.enter_context(running(*server, workers=1, graceful_seconds=60))
         [worker] = workers_of(served.port)

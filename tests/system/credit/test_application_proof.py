@@ -85,7 +85,7 @@ def test_reopening_an_application_is_anchored_as_a_separate_decision(decided, ap
     assert body["record"] == body["decisions"][-1]["record"]
 
 
-def test_anchoring_in_an_unreachable_ledger_is_retried_later(decided, settings):
+def test_anchoring_is_retried_after_the_ledger_was_unreachable(decided, settings):
     settings.CHAIN_URL = "http://127.0.0.1:9"
     with pytest.raises(CommandError, match="2 records could not be anchored"):
         anchor()
@@ -114,7 +114,7 @@ def test_the_ledger_logs_the_request_id_of_the_anchored_decision(committed, sett
     assert {json.loads(seal.record)["request_id"] for seal in decisions} == set(ids)
 
 
-def test_anchoring_over_tls_needs_the_certificate_of_a_private_authority(decided, settings, tmp_path):
+def test_anchoring_over_tls_requires_the_certificate_of_the_private_certificate_authority(decided, settings, tmp_path):
     with private_server(tmp_path) as server:
         settings.CHAIN_URL = server.address
         for ca_file, word in (("", "tls"), (server.certificate, "status 501")):
@@ -132,7 +132,7 @@ def test_anchoring_times_out_for_a_response_that_never_ends(decided, settings, m
     assert {seal.last_error for seal in DecisionAnchor.objects.all()} == {"timeout"}
 
 
-def test_a_changed_record_no_longer_matches_its_anchored_proof(decided, api):
+def test_changed_decision_record_does_not_match_its_anchored_proof(decided, api):
     anchor()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE credit_decisionanchor SET record = replace(record, 'approved', 'rejected')")

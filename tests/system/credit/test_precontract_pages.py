@@ -52,7 +52,7 @@ def assert_key_information_first(form, pages):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_a_form_with_long_texts_has_its_key_information_on_two_pages_and_every_payment(tmp_path, language):
+def test_precontract_form_with_long_texts_has_key_information_on_two_pages_and_every_payment(tmp_path, language):
     long = form(language, length=1_000)
     pages = pages_of(long, tmp_path)
     assert_key_information_first(long, pages)
@@ -63,7 +63,7 @@ def test_a_form_with_long_texts_has_its_key_information_on_two_pages_and_every_p
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("seed", range(int(os.environ.get("EU_FORMS", "1"))))
-def test_key_information_of_a_random_loan_is_on_the_first_two_pages(tmp_path, language, seed):
+def test_key_information_of_a_precontract_form_is_on_its_first_two_pages_for_random_loans(tmp_path, language, seed):
     loan = random_form(language, random.Random(seed))
     assert_key_information_first(loan, pages_of(loan, tmp_path))
 
@@ -80,7 +80,7 @@ def published_apr(published):
     return published.get("by_annex_iii", published["printed"])
 
 
-def test_the_computed_apr_of_each_published_loan_equals_its_published_apr():
+def test_computed_apr_of_each_example_loan_equals_the_published_apr():
     wrong = {}
     for published in PUBLISHED:
         start, payments = cash_flows(published)
@@ -98,7 +98,7 @@ def shown_apr(published):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_precontract_form_of_each_published_loan_shows_its_apr(language):
+def test_precontract_form_of_each_published_example_loan_shows_its_apr(language):
     wrong = []
     for published in OF_OFFERS:
         loan_form = form_of_published(published, language)
@@ -110,7 +110,7 @@ def test_the_precontract_form_of_each_published_loan_shows_its_apr(language):
     assert wrong == []
 
 
-def test_the_precontract_pdf_of_a_published_loan_shows_its_apr(tmp_path):
+def test_precontract_pdf_of_a_published_example_loan_shows_its_apr(tmp_path):
     assert f"{shown_apr(OF_OFFERS[0])} %" in pages_of(form_of_published(OF_OFFERS[0], "en"), tmp_path)[0]
 
 

@@ -36,7 +36,7 @@ def lines(monkeypatch):
     return handler.texts
 
 
-def test_rsyslog_writes_only_the_lines_of_the_audit_stream(tmp_path, lines):
+def test_rsyslog_stores_only_the_lines_of_the_audit_log(tmp_path, lines):
     (rules,) = (block.code for block in blocks(page("operate/audit.md")) if "omfile" in block.code)
     log, socket_file = tmp_path / "audit.log", tmp_path / "log"
     configuration = tmp_path / "rsyslog.conf"

@@ -192,7 +192,7 @@ def test_servers_and_workers_behind_pgbouncer_use_at_most_eight_connections(prep
 
 
 @pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")
-def test_a_request_for_metrics_leaves_no_setting_on_a_pooled_session(prepared, tmp_path):
+def test_metrics_request_leaves_no_setting_on_a_pooled_database_session(prepared, tmp_path):
     server, folder = prepared
     with pgbouncer(server, tmp_path, pool_size=1) as address, metrics_server(address, folder) as port:
         assert scrape(port)['platform_database_up{database="default"}'] == 1

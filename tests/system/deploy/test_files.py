@@ -44,7 +44,7 @@ def test_systemd_accepts_the_units_in_deploy(tmp_path):
     assert (done.returncode, complaints) == (0, [])
 
 
-def test_each_systemd_unit_is_sandboxed():
+def test_each_systemd_unit_restricts_its_process():
     for unit in (DEPLOY / "systemd").glob("*.service"):
         settings = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), flags=re.MULTILINE))
         assert settings["CapabilityBoundingSet"] == "", unit
@@ -166,7 +166,7 @@ def test_prometheus_accepts_the_alert_rules():
     ("blocks", "cosigned", "fires"), [(1, False, True), (1, True, False), (0, False, False)],
     ids=["never reached", "reached once", "nothing to cosign yet"],
 )  # fmt: skip
-def test_an_alert_fires_for_a_witness_that_never_cosigned(tmp_path, blocks, cosigned, fires):
+def test_prometheus_alert_fires_for_a_witness_that_never_cosigned(tmp_path, blocks, cosigned, fires):
     of = '{instance="a", witness="w"}'
     series = {'platform_ledger_height{instance="a"}': f"{blocks}x180"}
     # The outcome changes from `not_asked` to `silent`.

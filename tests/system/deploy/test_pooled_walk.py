@@ -76,7 +76,7 @@ def repeat_concurrently(service, *, skip_deletions=False):
 
 
 @pytest.mark.timeout(900)
-def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, tmp_path):
+def test_operations_and_commands_leave_no_state_on_a_pooled_database_connection(prepared, tmp_path):
     server, folder = prepared
     origin = "127.0.0.1:8001"
     with contextlib.ExitStack() as running:

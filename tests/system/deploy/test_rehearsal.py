@@ -41,7 +41,7 @@ def rehearse(address, folder):
     return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
 
 
-def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes_and_erasures(place, cluster_with_account):
+def test_database_dump_under_traffic_contains_all_writes_and_erasures_acknowledged_before(place, cluster_with_account):
     address, folder = place
     me, key = cluster_with_account.account
     body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}).encode()
@@ -92,7 +92,7 @@ def check(address, folder, manifest, **environment):
     return done.stderr.strip() if done.returncode else None
 
 
-def test_backup_manifest_check_reports_each_defect_of_a_wrong_restore(place):
+def test_backup_manifest_check_reports_each_defect_of_an_incorrect_restore(place):
     address, folder = place
     manifest = json.loads(manage(address, folder, "backup_manifest", "--json"))
     assert check(address, folder, manifest) is None

@@ -75,7 +75,7 @@ def replaced(block, *pairs):
     return block
 
 
-def test_blocks_of_the_readme_create_and_submit_an_application(demo, paste):
+def test_code_blocks_of_the_readme_create_and_submit_an_application(demo, paste):
     _make_run, _printed_command, block = runnable(README.read_text())  # tests/system/walk runs the first two
     printed = paste(replaced(block, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")), demo)
     assert '"submitted"' in printed
@@ -92,7 +92,7 @@ PRINTED = {
 }
 
 
-def test_blocks_of_each_guide_print_its_fields(demo, paste):
+def test_code_blocks_of_each_guide_print_the_documented_fields(demo, paste):
     for guide, fields in PRINTED.items():
         blocks_of_guide = "\n".join(runnable(page(guide)))
         printed = paste(blocks_of_guide.replace("provider-offers/1/", f"provider-offers/{demo['OFFER_ID']}/"), demo)
@@ -109,7 +109,7 @@ def receiver():
         yield running
 
 
-def test_blocks_of_the_quickstart_submit_an_application_and_verify_a_webhook(demo, paste, receiver, settings):
+def test_code_blocks_of_the_quickstart_submit_an_application_and_verify_a_webhook(demo, paste, receiver, settings):
     settings.WEBHOOK_ALLOW_PRIVATE = True
     code = runnable(page("quickstart.md"))
     documented = [json.loads(block) for block in code if block.startswith("{")]
@@ -130,7 +130,7 @@ def test_blocks_of_the_quickstart_submit_an_application_and_verify_a_webhook(dem
     assert paste(verify, {"SECRET": printed.split("secret: ")[1].strip()}).endswith("verified\n")
 
 
-def test_blocks_of_the_sandbox_guide_expire_applications(demo, paste):
+def test_code_blocks_of_the_sandbox_guide_expire_applications(demo, paste):
     resend, advance = runnable(page("guides/sandbox.md"))
     printed = paste(f"{resend}\n{advance}", {})
     assert '"login_required":true' in printed
@@ -138,7 +138,7 @@ def test_blocks_of_the_sandbox_guide_expire_applications(demo, paste):
     assert (answer["advanced_seconds"], answer["done"]["applications_expired"] > 0) == (31 * 86_400, True)
 
 
-def test_block_of_the_oauth_guide_registers_a_client(db):
+def test_code_block_of_the_oauth_guide_registers_a_client(db):
     (block,) = runnable(page("guides/oauth.md"))
     python, manage, *arguments = shlex.split(block)
     assert (python, manage) == (".venv/bin/python", "manage.py")
@@ -146,7 +146,7 @@ def test_block_of_the_oauth_guide_registers_a_client(db):
     assert OAuthClient.objects.filter(name="Budget app").exists()
 
 
-def test_blocks_of_the_accounts_guide_submit_an_application_for_a_customer(demo, paste, tmp_path):
+def test_code_blocks_of_the_accounts_guide_submit_an_application_for_a_customer(demo, paste, tmp_path):
     log_in, account, application = runnable(page("guides/accounts.md"))
     application = replaced(application, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}"))
     assert '"submitted"' in paste(f"{log_in}\n{account}\n{application}", {})
@@ -157,7 +157,7 @@ def test_blocks_of_the_accounts_guide_submit_an_application_for_a_customer(demo,
     assert mail.recipient == "jane@example.org"
 
 
-def test_block_of_the_authentication_guide_signs_a_request(committed, live_server):
+def test_code_block_of_the_authentication_guide_signs_a_request(committed, live_server):
     _sent, block = runnable(page("guides/authentication.md"))
     names = {}
     exec(block, names)
@@ -197,7 +197,7 @@ def test_log_line_in_the_monitoring_guide_has_the_fields_of_a_real_line(api, set
     assert list(json.loads(documented)) == list(json.loads(JsonLines().format(record)))
 
 
-def test_evaluation_in_the_scores_guide_matches_its_scorecard(api):
+def test_score_evaluation_in_the_scores_guide_matches_its_scorecard(api):
     code = [block.code for block in blocks(page("guides/scores.md")) if not block.not_run]
     body = next(block for block in code if '"definition": {' in block)
     version = json.loads(re.search(r"-d '(\{.*\})' \|", body, flags=re.DOTALL)[1])
@@ -226,7 +226,7 @@ def with_test_python(block):
     return replaced(block, (".venv/bin/python manage.py", f"{sys.executable} {ROOT / 'manage.py'}"))
 
 
-def test_blocks_of_the_ledger_guide_anchor_and_verify_a_report(committed, log, live_server, paste, tmp_path):
+def test_code_blocks_of_the_ledger_guide_anchor_and_verify_a_report(committed, log, live_server, paste, tmp_path):
     anchor, prove, witnessed = runnable(page("guides/ledger-and-proofs.md"))
     with override_settings(ROOT_URLCONF="ledger.urls"):
         (tmp_path / "var").mkdir()
@@ -238,7 +238,9 @@ def test_blocks_of_the_ledger_guide_anchor_and_verify_a_report(committed, log, l
         assert printed.count("verified: True") == 2
 
 
-def test_blocks_of_the_applications_guide_accept_and_prove_an_application(demo, log, live_server, paste, tmp_path):
+def test_code_blocks_of_the_applications_guide_accept_an_approval_and_verify_its_proof(
+    demo, log, live_server, paste, tmp_path
+):
     accept, documents, prove = runnable(page("guides/applications.md"))
     offer = (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")
     assert paste(replaced(documents, offer), {}).endswith("as it was\n")

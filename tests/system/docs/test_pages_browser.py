@@ -33,7 +33,9 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_documentation_page_fits_and_passes_axe_in_light_and_dark(built, chromium, live_server, name):
+def test_every_documentation_page_fits_the_screen_and_passes_axe_in_light_and_dark_mode(
+    built, chromium, live_server, name
+):
     page = open_page(chromium, live_server.url + VIEWS[name])
     requested = []
     page.on("request", lambda request: requested.append(request.url))
@@ -117,7 +119,7 @@ def background_of(page):
 
 
 @pytest.mark.parametrize("name", REFERENCE)
-def test_the_api_reference_fits_and_passes_axe_in_light_and_dark(chromium, live_server, name):
+def test_platform_api_reference_fits_the_screen_and_passes_axe_in_light_and_dark_mode(chromium, live_server, name):
     page = open_page(chromium, live_server.url + REFERENCE[name])
     assert page.locator("h1").count() == 1
     assert page.complaints == []  # checked before axe adds styles, which the policy rejects
@@ -125,7 +127,7 @@ def test_the_api_reference_fits_and_passes_axe_in_light_and_dark(chromium, live_
 
 
 @pytest.mark.urls("ledger.urls")
-def test_the_api_reference_of_the_ledger_fits_and_passes_axe(chromium, live_server):
+def test_ledger_api_reference_fits_the_screen_and_passes_axe(chromium, live_server):
     page = open_page(chromium, live_server.url)
     page.click("text=Every operation")
     page.click(".calls a:has-text('/anchor') >> nth=0")
@@ -147,7 +149,7 @@ def test_the_largest_reference_section_fits_a_phone_without_javascript(chromium,
         assert block.evaluate("element => element.scrollWidth <= element.clientWidth"), "a line is truncated"
 
 
-def test_operations_open_from_search_and_from_links_of_the_former_reference(chromium, live_server):
+def test_api_operation_opens_from_search_and_from_links_to_the_former_reference(chromium, live_server):
     page = open_page(chromium, f"{live_server.url}/v1/docs#tag/applications/operation/applications_proof")
     page.wait_for_url("**/v1/docs/applications#applications_proof")
     page.fill("[role=search] input", "quote")
@@ -158,7 +160,7 @@ def test_operations_open_from_search_and_from_links_of_the_former_reference(chro
     assert "/v1/docs/try#/provider-offers/offers_quote" in page.url
 
 
-def test_opening_a_sample_language_opens_it_for_all_samples_and_pages(chromium, live_server):
+def test_choosing_a_code_sample_language_applies_to_all_samples_and_pages(chromium, live_server):
     page = open_page(chromium, f"{live_server.url}/v1/docs/kyc")
     page.locator("details.entry > summary").first.click()
     page.locator("summary:text-is('Python')").first.click()
@@ -183,7 +185,7 @@ def key_in_use(page):
     return re.search(r"X-API-Key: (\S+?)'", operation.locator(".curl-command").inner_text())[1]
 
 
-def test_the_filter_of_the_operations_to_try_finds_sections_paths_and_summaries(demo, chromium, live_server):
+def test_try_page_filter_finds_operations_by_section_path_and_summary(demo, chromium, live_server):
     page = open_page(chromium, f"{live_server.url}/v1/docs/try")
     page.wait_for_selector(AUTHORIZED)
     sections = page.locator(".opblock-tag")

@@ -79,7 +79,7 @@ def is_accepted(run, folder, now=NOW, **changes):
 
 
 @pytest.mark.parametrize("language", PROGRAMS)
-def test_published_webhook_function_accepts_its_vector_and_rejects_changes(language, tmp_path):
+def test_published_webhook_verification_function_accepts_its_test_vector_and_rejects_changes(language, tmp_path):
     files, build, run = PROGRAMS[language]
     if shutil.which((build or run)[0]) is None:
         pytest.skip(f"needs {(build or run)[0]}")

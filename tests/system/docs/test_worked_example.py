@@ -6,7 +6,7 @@ import subprocess
 from tests.documents import ROOT
 
 
-def test_the_diff_of_the_worked_example_applies_to_this_commit():
+def test_diff_of_the_worked_example_in_the_docs_applies_to_the_current_commit():
     page = (ROOT / "docs/develop/adding.md").read_text()
     diff = re.search(r"^```diff\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[1]
     done = subprocess.run(
@@ -15,7 +15,7 @@ def test_the_diff_of_the_worked_example_applies_to_this_commit():
     assert done.returncode == 0, done.stderr
 
 
-def test_the_migration_of_the_worked_example_follows_the_newest_migration():
+def test_migration_of_the_worked_example_in_the_docs_follows_the_newest_migration():
     page = (ROOT / "docs/develop/adding.md").read_text()
     newest = max(file.stem for file in (ROOT / "claims/migrations").glob("0*.py"))
     assert re.search(r"^\+ +\('claims', '(\w+)'\),$", page, re.MULTILINE)[1] == newest

@@ -222,7 +222,7 @@ def assert_erased(place, address):
     assert markers_in_folder(Path(place.environment["DOCUMENT_STORAGE"])) == set()
 
 
-def test_no_personal_data_is_left_after_an_erasure_or_a_restored_backup(place):
+def test_erasure_removes_all_personal_data_also_from_a_restored_backup(place):
     user = UserFactory(username="rosa")
     key = create_api_key(owner=user, name="n", scopes=None, now=timezone.now()).key
     _planter, stored = plant(user)

@@ -60,7 +60,7 @@ DOCUMENT = {
 }
 
 
-def test_a_fuzzing_campaign_finds_a_crash_an_undocumented_status_and_a_wrong_body():
+def test_fuzz_test_detects_a_crash_an_undocumented_status_and_an_invalid_body():
     with ThreadingHTTPServer(("127.0.0.1", 0), Wrong) as httpd:
         threading.Thread(target=httpd.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{httpd.server_port}"

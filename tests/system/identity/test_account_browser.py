@@ -135,7 +135,7 @@ def test_the_privacy_page_exports_erases_and_revokes_consents_in_a_browser(chrom
     browser_user.press(f"privacy-keep-{language}", "button[value=keep]")
 
 
-def test_password_reset_and_invitation_work_in_a_browser(chromium, live_server, user, settings):
+def test_password_reset_and_invitation_can_be_completed_in_a_browser(chromium, live_server, user, settings):
     type(user).objects.filter(pk=user.pk).update(email=EMAIL)
     browser_user = BrowserUser(chromium, live_server)
     browser_user.open("/account/password/forgot", "forgot")

@@ -72,7 +72,7 @@ def test_an_invited_developer_verifies_a_webhook_within_ten_clicks(
     assert visitor.complaints == []
 
 
-def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, receiver):
+def test_every_developer_page_fits_the_screen_and_passes_axe(chromium, live_server, user, receiver):
     visitor = Visitor(chromium, live_server)
     page = visitor.page
     page.goto("/developers")

@@ -87,7 +87,7 @@ def log_out(issuer, session):
     assert session.post(f"{issuer.url}/session/end/confirm", form, timeout=10).ok
 
 
-def test_invited_staff_log_in_with_the_current_groups_of_the_issuer(issuer):
+def test_invited_staff_log_in_sets_the_current_groups_of_the_issuer(issuer):
     for groups, role in ((["idp-support"], SUPPORT), (["idp-reviewers"], REVIEWER)):
         browser, response, _session = log_in(issuer, groups=groups)
         assert response.headers["Location"] == "/admin/"
@@ -97,7 +97,7 @@ def test_invited_staff_log_in_with_the_current_groups_of_the_issuer(issuer):
     assert (response.status_code, groups_of(User.objects.get())) == (403, set())
 
 
-def test_staff_log_in_with_unsuitable_claims_returns_403_and_creates_no_account(issuer):
+def test_staff_log_in_with_insufficient_oidc_claims_returns_403_and_creates_no_account(issuer):
     for claims in ({"email": "john@staff.example"}, {"email_verified": False}, {"groups": ["other"]}):
         browser, response, _session = log_in(issuer, **claims)
         assert (response.status_code, is_in(browser), User.objects.exists()) == (403, False, False), claims
@@ -117,7 +117,7 @@ def test_log_out_at_the_issuer_immediately_ends_the_staff_session(issuer):
     assert (is_in(browser), is_in(other)) == (False, True)
 
 
-def test_staff_log_in_without_a_second_factor_at_the_issuer_requires_one_here(issuer):
+def test_staff_log_in_without_a_second_factor_at_the_issuer_requires_the_accounts_second_factor(issuer):
     browser = log_in(issuer, amr=["pwd"])[0]
     (*_others, (address, _status)) = browser.get("/admin/", follow=True).redirect_chain
     assert address.startswith("/account/second-factor")
@@ -130,6 +130,6 @@ def test_an_authorization_code_of_the_issuer_is_accepted_once(issuer):
     assert browser.get(again).status_code == 403
 
 
-def test_staff_with_a_session_at_the_issuer_log_in_without_a_form(issuer):
+def test_staff_with_a_session_at_the_issuer_can_log_in_without_a_password_form(issuer):
     session = log_in(issuer)[2]
     assert is_in(log_in(issuer, session=session)[0])

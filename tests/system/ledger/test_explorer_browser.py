@@ -188,7 +188,9 @@ def test_the_ledger_explorer_pages_through_blocks_and_entries(page):
     assert page.complaints == []
 
 
-def test_every_page_of_the_ledger_explorer_fits_and_passes_axe(chromium, live_server, stored_proof, anchored):
+def test_every_page_of_the_ledger_explorer_fits_the_screen_and_passes_axe(
+    chromium, live_server, stored_proof, anchored
+):
     hash_of = report_digest("report 123").hex()
     for name, query in (("front", ""), ("block", "?block=12"), ("proof", f"?hash={hash_of}"), ("older", "?before=5")):
         page = open_page(chromium, f"{live_server.url}/{query}")

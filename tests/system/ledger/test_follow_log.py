@@ -18,7 +18,7 @@ from tests.processes import PATIENCE_SECONDS, ROOT
 
 
 @pytest.mark.urls("ledger.urls")
-def test_follow_log_follows_a_growing_ledger(committed, live_server, tmp_path, settings):
+def test_follow_log_command_follows_a_growing_ledger(committed, live_server, tmp_path, settings):
     arguments = ["follow_log", live_server.url, "--key", LOG.verifier.vkey, "--once", "--state", str(tmp_path / "own")]
     for size in (3, 260, 40):
         seal_reports([f"report {size} {number}" for number in range(size)])
@@ -41,7 +41,7 @@ def following(tmp_path, *command):
         process.wait()
 
 
-def test_follow_log_runs_until_sigterm(published, tmp_path):
+def test_follow_log_command_runs_until_sigterm(published, tmp_path):
     with serving(published) as [address]:
         options = ("--key", LOG.verifier.vkey, "--state", str(tmp_path / "head"), "--interval", "1")
         with following(tmp_path, "manage.py", "follow_log", address + "/deep/prefix", *options) as process:
@@ -52,7 +52,7 @@ def test_follow_log_runs_until_sigterm(published, tmp_path):
             assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def test_follow_log_stops_at_sigterm_while_it_waits_for_a_response(tmp_path):
+def test_follow_log_command_stops_at_sigterm_while_waiting_for_a_response(tmp_path):
     with (
         dripping() as address,
         following(tmp_path, "-c", _FOLLOW_PATIENTLY, address, LOG.verifier.vkey, str(tmp_path / "head")) as process,

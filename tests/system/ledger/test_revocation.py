@@ -40,7 +40,7 @@ def log_in(live_server, settings, monkeypatch, clock):
     return lambda user: tokens.start_family(user=user, now=timezone.now())
 
 
-def test_the_ledger_reaches_a_platform_with_a_private_authority_by_its_certificate(settings, tmp_path):
+def test_ledger_connects_to_a_platform_with_a_certificate_of_a_private_authority(settings, tmp_path):
     with private_server(tmp_path) as server:
         settings.BASE_URL = f"{server.address}/v1"
         for ca_file, paths in (("", []), (server.certificate, ["/.well-known/jwks.json"])):

@@ -16,7 +16,7 @@ ROUNDS = int(os.environ.get("STORM_ROUNDS", "4"))
 
 
 @pytest.mark.usefixtures("needs_postgresql")
-def test_killing_ledger_processes_loses_no_acknowledged_entry(tmp_path):
+def test_ledger_loses_no_acknowledged_entry_if_its_processes_are_killed(tmp_path):
     with temporary_database(own_database_url(), f"ledger_storm_{os.getpid()}") as address:
         outcome = run_storm(address, tmp_path)
     assert outcome["rounds"] == ROUNDS

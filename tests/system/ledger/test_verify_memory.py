@@ -69,7 +69,7 @@ def test_ledger_memory_is_released_after_large_verification_bodies(ledger, body,
     wait_until(lambda: resident_bytes(pid) < before + 8 * MEBIBYTE)  # connections close after 2 s
 
 
-def test_peak_memory_of_eight_large_verification_bodies_is_limited(ledger):
+def test_peak_ledger_memory_of_eight_large_verification_requests_is_limited(ledger):
     port, pid = ledger
     # Python uses four bytes for each character of a string with a character beyond the basic plane.
     body = report(29 * MEBIBYTE)[:-2] + '😀"}'.encode()

@@ -135,7 +135,7 @@ POISONED = {
 }
 
 
-def test_unencodable_mails_fail_after_ten_attempts_and_block_no_other_mail(committed, by_smtp):
+def test_mails_that_cannot_be_encoded_fail_after_ten_attempts_and_block_no_other_mail(committed, by_smtp):
     first, *poisoned, last = (
         queue_mail(f"{name}@example.org", "invitation", {"link": "https://api.example/x"}, now=timezone.now())
         for name in ("a", *POISONED, "c")

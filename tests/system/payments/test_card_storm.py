@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.usefixtures("needs_postgresql"), pytest.mark.timeout(1
 KEYS = int(os.environ.get("STORM_KEYS", "60"))
 
 
-def test_no_card_is_charged_twice_or_unrecorded_when_servers_are_killed(tmp_path, template):
+def test_killed_servers_charge_no_card_twice_and_leave_no_charge_unrecorded(tmp_path, template):
     figures = Storm(own_database_url(), tmp_path, template, keys=KEYS).run()
     print(figures)
     assert violations(figures) == {}
@@ -21,6 +21,6 @@ def test_no_card_is_charged_twice_or_unrecorded_when_servers_are_killed(tmp_path
 
 
 @pytest.mark.nightly
-def test_the_card_storm_detects_a_wrong_payment_implementation(tmp_path, template):
+def test_crash_test_of_card_payments_detects_an_incorrect_payment_implementation(tmp_path, template):
     storm = Storm(own_database_url(), tmp_path, template, keys=40, wsgi="tests.system.payments.mutant")
     assert violations(storm.run()).keys() & {"double charges", "charges without record"}

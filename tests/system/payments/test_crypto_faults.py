@@ -35,7 +35,9 @@ def settle(*, minutes=2):
 
 
 @pytest.mark.parametrize(("fault", "broadcasts"), [("before", 2), ("after", 1)])
-def test_a_retried_confirmation_finds_or_sends_the_transaction_after_a_lost_response(payer, node, fault, broadcasts):
+def test_retried_crypto_confirmation_finds_or_sends_the_transaction_after_a_lost_response(
+    payer, node, fault, broadcasts
+):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults[SEND] = fault
@@ -49,7 +51,7 @@ def test_a_retried_confirmation_finds_or_sends_the_transaction_after_a_lost_resp
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_confirmation_with_a_faulty_node_response_returns_502_and_stays_open(payer, node):
+def test_crypto_confirmation_with_an_invalid_node_response_returns_502_and_can_be_retried(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     for fault in FAULTY_RESPONSES:
@@ -60,7 +62,7 @@ def test_a_confirmation_with_a_faulty_node_response_returns_502_and_stays_open(p
     assert payer.confirm(payment, signed).status_code == 200
 
 
-def test_another_transaction_is_rejected_while_the_outcome_of_the_first_is_unknown(payer, node):
+def test_second_transaction_of_a_payment_is_rejected_while_the_first_outcome_is_unknown(payer, node):
     payment = payer.initiate()
     node.faults[SEND] = "after"
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -70,7 +72,7 @@ def test_another_transaction_is_rejected_while_the_outcome_of_the_first_is_unkno
     assert node.broadcasts == 1
 
 
-def test_an_unverified_rejection_by_the_node_leaves_the_payment_broadcasting(payer, node):
+def test_crypto_payment_remains_broadcasting_after_an_unverified_rejection_by_the_node(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults = {SEND: {"error": {"code": -32000, "message": "no"}}, "eth_getTransactionByHash": "before"}
@@ -87,7 +89,7 @@ def test_confirming_a_transaction_that_the_node_already_has_submits_the_payment(
     assert payer.confirm(payment, signed).json()["status"] == "submitted"
 
 
-def test_confirmation_with_an_unreachable_node_or_a_disabled_chain_leaves_the_payment_unsigned(payer, node, settings):
+def test_crypto_payment_remains_unsigned_if_the_node_is_unreachable_or_the_chain_disabled(payer, node, settings):
     payment, reachable = payer.initiate(), settings.SETTLEMENT_RPC_URL
     for address in ("", unused_address()):
         settings.SETTLEMENT_RPC_URL = address
@@ -124,7 +126,7 @@ def test_the_settlement_worker_sends_a_committed_but_unsent_transaction(payer):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_payment_whose_transaction_is_rejected_waits_for_a_signature_and_expires(payer, node):
+def test_crypto_payment_with_a_rejected_transaction_waits_for_a_signature_and_expires(payer, node):
     payment = payer.initiate()
     node.faults[SEND] = "before"
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -137,7 +139,7 @@ def test_a_payment_whose_transaction_is_rejected_waits_for_a_signature_and_expir
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
-def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
+def test_ethereum_node_is_called_outside_of_database_transactions(payer, node):
     """During each call to the node, another session reads the state of this session from PostgreSQL."""
     states = []
     with psycopg.connect(
@@ -192,7 +194,7 @@ class TestConcurrentConfirmations:
             assert node.broadcasts == sent + 1
             assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
 
-    def test_a_transaction_for_two_payments_concurrently_pays_only_one(self, payer):
+    def test_transaction_confirmed_concurrently_for_two_crypto_payments_pays_only_one(self, payer):
         first, second = payer.initiate(), payer.initiate()
         signed = payer.sign(first["transaction"])
         answers = run_concurrently(*[partial(payer.confirm, payment, signed) for payment in (first, second)])

@@ -11,7 +11,7 @@ from tests.payments.crypto_support import AMOUNT, confirm, initiate, statuses, s
 from tests.payments.wallet_support import connected, events
 
 
-def test_a_confirmed_payment_transfers_the_token(payer, node):
+def test_confirmed_crypto_payment_transfers_the_token(payer, node):
     before = payer.balances()
     payment = payer.initiate(description="rent")
     assert node.broadcasts == 0
@@ -34,7 +34,7 @@ def test_a_confirmed_payment_transfers_the_token(payer, node):
         assert row.metadata == {"tx_hash": body["tx_hash"]}
 
 
-def test_every_transaction_type_that_wallets_sign_is_accepted_with_changed_fees_and_gas(payer):
+def test_every_transaction_type_of_wallets_is_accepted_with_fees_and_gas_changed_by_the_wallet(payer):
     one_price = {"maxFeePerGas": None, "maxPriorityFeePerGas": None, "gasPrice": 10**10}
     kinds = {
         "legacy": {"type": None, **one_price},
@@ -49,7 +49,7 @@ def test_every_transaction_type_that_wallets_sign_is_accepted_with_changed_fees_
         assert payer.balances()[1] == number * AMOUNT, kind
 
 
-def test_a_payment_of_zero_is_accepted_and_verified(payer):
+def test_crypto_payment_of_zero_is_accepted_and_verified(payer):
     paid = payer.pay(amount_usdc=0)
     payer.chain.mined(paid["tx_hash"])
     assert payer.api.read(f"/payments/crypto/receipt/{paid['tx_hash']}").json()["verified"] is True
@@ -131,7 +131,7 @@ def test_a_confirmation_for_another_network_or_after_the_deadline_is_rejected_an
 # --- Repetitions ------------------------------------------------------------------------------------------------------
 
 
-def test_a_submitted_payment_accepts_only_its_transaction_and_sends_it_once(payer, node):
+def test_submitted_crypto_payment_accepts_only_its_own_transaction_which_is_sent_once(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     first = payer.confirm(payment, signed)
@@ -183,7 +183,7 @@ def rejection_message(response):
     return assert_error(response, 400, "E3009")["message"]
 
 
-def test_a_used_nonce_is_rejected_and_the_payment_stays_open(payer, node):
+def test_transaction_with_a_used_nonce_is_rejected_and_the_payment_remains_open(payer, node):
     payment = payer.initiate()
     payer.chain.mined(payer.chain.send(payer.account, to=payer.recipient, data="0x"))
     assert "nonce too low" in rejection_message(payer.confirm(payment, payer.sign(payment["transaction"])))
@@ -204,7 +204,7 @@ def test_a_transaction_without_funds_for_fees_is_accepted_after_funding(payer):
     assert payer.confirm(payment, signed).status_code == 200
 
 
-def test_a_transaction_rejected_for_low_fees_is_replaced_only_by_its_nonce_with_higher_fees(payer, node):
+def test_transaction_with_low_fees_can_be_replaced_only_with_the_same_nonce_and_higher_fees(payer, node):
     payment = payer.initiate()
     cheap = payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)
     rejection_message(payer.confirm(payment, cheap))
@@ -215,7 +215,7 @@ def test_a_transaction_rejected_for_low_fees_is_replaced_only_by_its_nonce_with_
     assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
 
 
-def test_a_payment_whose_rejected_transaction_is_mined_is_not_paid_again(payer, node):
+def test_crypto_payment_whose_rejected_transaction_is_mined_is_not_paid_twice(payer, node):
     """A transaction that the node rejected can still be sent and mined elsewhere."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
@@ -230,7 +230,7 @@ def test_a_payment_whose_rejected_transaction_is_mined_is_not_paid_again(payer, 
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_nodes_error_message_is_returned_without_invalid_characters(payer, node):
+def test_error_message_of_an_ethereum_node_is_returned_without_invalid_characters(payer, node):
     payment = payer.initiate()
     words = "no\0 \ud800way" + "!" * 1000
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": words}}

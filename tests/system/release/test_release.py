@@ -46,7 +46,7 @@ def read(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_the_files_of_a_release_verify_offline(release):
+def test_release_files_can_be_verified_offline(release):
     root, result, warning = release
     names = Names(Source.of(root).version())
     assert read(root / "dist").keys() == {*names.summed, "SHA256SUMS"}

@@ -49,7 +49,7 @@ def verified():
     return [(item.record, item.proof, item.proof_file, item.anchored_at) for item in anchors]
 
 
-def test_advancing_the_sandbox_clock_changes_no_proof_of_anchored_records(anchored, api):
+def test_advancing_the_sandbox_clock_does_not_change_proofs_of_anchored_records(anchored, api):
     before, proof = verified(), api.read(f"/applications/{anchored}/proof").json()
     bundle = api.read(f"/applications/{anchored}/decision-bundle").json()
     done = api.send("/sandbox/clock", {"advance_seconds": seconds_of(days=40)}).json()["done"]

@@ -69,7 +69,7 @@ def with_wrong_migration(folder, name):
         ),
     ],
 )
-def test_an_upgrade_on_postgresql_keeps_data_and_reports_wrong_migrations(version, wrong_migrations, tmp_path):
+def test_upgrade_on_postgresql_preserves_data_and_reports_incompatible_migrations(version, wrong_migrations, tmp_path):
     version.unpack("postgresql", tmp_path)
     with cluster(fsync="off") as server, ThreadPoolExecutor(2) as two:
         version.restore(server.address())
@@ -92,7 +92,7 @@ def test_an_upgrade_on_postgresql_keeps_data_and_reports_wrong_migrations(versio
 
 
 @versions
-def test_an_upgrade_on_sqlite_keeps_all_data(version, tmp_path):
+def test_upgrade_on_sqlite_preserves_all_data(version, tmp_path):
     version.unpack("sqlite", tmp_path)
     version.write_sqlite(tmp_path / "kept.sqlite3")
     findings = judge(f"sqlite:///{tmp_path}/kept.sqlite3", tmp_path, version, program=["--evidence", str(tmp_path)])

@@ -13,7 +13,7 @@ from tests.webhooks.receiver import Receiver
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_listen_prints_and_forwards_events_until_a_stop_signal(migrated, tmp_path, number):
+def test_listen_command_prints_and_forwards_events_until_a_stop_signal(migrated, tmp_path, number):
     environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     manage(environment, "create_user", "ada", "--password", "a walker walks far", "--json")

@@ -36,7 +36,7 @@ def losses(definition, evaluation):
 
 
 @pytest.mark.timeout(60 + PAIRS // 50)  # 100,000 pairs take minutes
-def test_totals_and_reasons_of_random_scorecards_equal_those_of_jpmml(engine):
+def test_totals_and_reasons_of_random_scorecards_equal_the_jpmml_results(engine):
     chance, done, hit, missing, ties = random.Random(20260328), 0, 0, 0, 0
     while done < PAIRS:
         random_card, samples = pairs.card(chance)
@@ -83,7 +83,7 @@ def with_confirmed_inputs(chance, definition, rows):
 
 
 @pytest.mark.timeout(60 + DECISIONS // 5)
-def test_decisions_with_verified_inputs_equal_jpmml_for_any_claims(engine):
+def test_decisions_with_verified_inputs_equal_the_jpmml_results_for_any_claims(engine):
     """Each record equals JPMML, lists the sources of its facts, and verifies offline. Other claims change no result."""
     chance, done, named = random.Random(7), 0, 0
     while done < DECISIONS:

@@ -92,7 +92,7 @@ def outcome_of(card, total, facts):
 
 
 @pytest.mark.timeout(300 + EXPLANATIONS * 10)
-def test_jpmml_computes_the_points_and_the_outcomes_that_explanations_state(engine, settings, no_rate_limits):
+def test_points_and_outcomes_in_explanations_equal_the_jpmml_results(engine, settings, no_rate_limits):
     settings.DECISIONING = "assist"
     chance, stated, applications = Random(3103), 0, 0
     while applications < EXPLANATIONS:

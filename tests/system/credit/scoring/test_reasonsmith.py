@@ -187,7 +187,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-def test_reasonsmith_finds_each_planted_fault_in_the_evidence(auditor, settings, no_rate_limits, tmp_path):
+def test_reasonsmith_finds_each_fault_inserted_into_the_evidence(auditor, settings, no_rate_limits, tmp_path):
     chance = Random(8)
     sound = evidence(chance, tmp_path / "sound", settings)
     while "decline" not in (sound / "rules.py").read_text():
