@@ -58,7 +58,7 @@ def demo(transactional_db, live_server, settings, tmp_path):
         yield seeds
 
 
-def test_record_the_examples(demo):
+def test_end_to_end_run_records_the_api_examples(demo):
     """Record a response for each operation, by its operationId."""
     headers = headers_of(demo)
     recorded, examples = {}, {}

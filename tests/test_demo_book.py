@@ -95,7 +95,7 @@ def test_demo_data_contains_every_outcome_of_an_application():
     assert all(item.status_reason for item in overridden)
 
 
-def test_every_demo_queue_has_items_except_dead_letters():
+def test_every_back_office_queue_of_the_demo_has_items_except_for_dead_letters():
     empty = {state.queue.name: state.count for state in states_of(staff()) if not state.count}
     assert empty == {"dead_letters": 0}
 

@@ -176,7 +176,7 @@ def test_every_ledger_example_succeeds_on_a_new_demo(demo):
     assert failures(LEDGER, demo, lambda _name: {}) == {}
 
 
-def test_bundle_key_and_proof_examples_verify_each_other(tmp_path):
+def test_bundle_key_and_proof_of_the_api_examples_verify_each_other(tmp_path):
     said, log = (
         {
             name: example.get("response")
@@ -195,7 +195,7 @@ def test_bundle_key_and_proof_examples_verify_each_other(tmp_path):
     assert said["applications_proof"]["proof_file"] == said["scores_bundle"]["proof_file"]
 
 
-def test_fewer_than_one_in_seven_examples_is_exempt_from_execution():
+def test_fewer_than_one_in_seven_api_examples_is_exempt_from_execution():
     names = [name for name, *_ in operations(PLATFORM)]
     assert set(EXCEPTIONS) <= set(names)
     assert len(EXCEPTIONS) * 7 < len(names)

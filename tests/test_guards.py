@@ -7,7 +7,7 @@ from tests.guards import GUARDS, TESTS
 from tests.processes import ROOT
 
 
-def test_each_guarded_text_occurs_once_in_its_file():
+def test_each_text_that_a_guard_replaces_occurs_once_in_its_file():
     assert [guard.name for guard in GUARDS if (ROOT / guard.file).read_text().count(guard.old) != 1] == []
 
 

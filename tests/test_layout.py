@@ -30,7 +30,7 @@ def in_process():
         yield str(inner), names
 
 
-def test_in_process_tests_start_no_process():
+def test_tests_outside_of_tests_system_start_no_process():
     starting = {
         file: starters
         for file, names in in_process()

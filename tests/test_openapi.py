@@ -46,7 +46,7 @@ def document():
     return json.loads(document_bytes(PLATFORM))
 
 
-def test_ledger_document_has_no_oauth_scheme_after_the_platforms_document(document):
+def test_ledger_openapi_document_has_no_oauth_scheme_if_generated_after_the_platform_document(document):
     assert "oauth2" in document["components"]["securitySchemes"]
     assert "oauth2" not in json.loads(document_bytes(LEDGER))["components"]["securitySchemes"]
 
@@ -233,7 +233,7 @@ def test_openapi_document_lists_error_codes_with_their_meanings(document):
     assert named <= set(codes["enum"])
 
 
-def test_operations_declare_scopes_that_oauth_grants(document):
+def test_each_operation_declares_only_scopes_of_the_oauth_flow(document):
     security = document["paths"]["/v1/applications"]["post"]["security"]
     assert {"oauth2": ["applications:write"]} in security
     flow = document["components"]["securitySchemes"]["oauth2"]["flows"]["authorizationCode"]
@@ -259,7 +259,7 @@ def test_every_shared_openapi_description_is_used(document):
     assert [text for text in shared if json.dumps(text, ensure_ascii=False)[1:-1] not in written] == []
 
 
-def test_every_request_and_every_success_has_a_valid_example_without_secrets(document):
+def test_every_request_and_success_response_has_a_valid_example_without_secrets(document):
     assert without_examples(document) == set()
     assert examples_that_do_not_fit(document) == []
     for service in ("config", "ledger"):
@@ -270,7 +270,7 @@ APPLICATIONS = {"Application", "ApplicationRequest", "InboxApplication", "Review
 OFFERS = {"CatalogueItem", "MatchedOffer", "Model", "Offer", "OfferRequest", "Provider"}
 
 
-def test_provider_ids_describe_whether_they_are_integers_or_strings(document):
+def test_each_provider_id_field_describes_whether_the_value_is_an_integer_or_a_string(document):
     ids = {
         name: schema["properties"]["provider_id"]
         for name, schema in document["components"]["schemas"].items()

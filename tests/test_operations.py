@@ -269,7 +269,7 @@ def test_every_operation_ignores_read_only_fields_and_reports_unknown_fields(dem
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name][0] == "GET"])
-def test_unknown_parameters_are_rejected_or_listed_as_ignored(demo, person, name):
+def test_unknown_query_parameters_are_rejected_or_listed_in_the_x_ignored_header(demo, person, name):
     response = call(person, name, demo, query={"limitt": "1"})
     if declared(name).parameters is not None and declared(name).parameters.refuses_unknown:
         check_rejection(response, "query", "limitt", name)
@@ -380,7 +380,7 @@ SECOND_FACTOR = [
 
 
 @pytest.mark.parametrize("name", SECOND_FACTOR)
-def test_log_in_without_the_accounts_second_factor_returns_403(demo, person, name):
+def test_operation_with_a_log_in_without_the_accounts_second_factor_returns_403(demo, person, name):
     authenticator_of(User.objects.get(pk=demo_ids.DEMO_USER))
     with nothing_written(name):
         assert_error(call(person, name, demo), 403, "E2012")
@@ -392,7 +392,7 @@ RETRIED_WITH = {"sandbox_accounts_advance": {"advance_seconds": 60}}
 
 
 @pytest.mark.parametrize("name", RETRIED)
-def test_retry_with_its_idempotency_key_returns_the_first_response_without_changes(demo, person, name):
+def test_retry_with_the_same_idempotency_key_returns_the_first_response_without_changes(demo, person, name):
     assert_error(call(person, name, demo, key="no-uuid"), 400, "E1008")
     key = str(uuid4())
     first = call(person, name, demo, key=key, members=RETRIED_WITH.get(name, ()))
@@ -419,7 +419,7 @@ def refuse_to_write(execute, sql, params, many, context):
 
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS}))
-def test_operation_on_a_demoted_primary_succeeds_or_returns_a_retryable_503(demo, person, name):
+def test_operation_on_a_demoted_database_primary_succeeds_or_returns_a_retryable_503(demo, person, name):
     with connection.execute_wrapper(refuse_to_write):
         answer = call(person, name, demo)
     if not 200 <= answer.status_code < 300:

@@ -73,7 +73,7 @@ def test_private_operations_require_a_credential(anonymous):
     assert set(refusals(anonymous, lambda access: access != PUBLIC)) == {(401, "E2001")}
 
 
-def test_lists_of_public_and_account_only_operations_are_complete():
+def test_lists_of_public_operations_and_operations_without_a_scope_are_complete():
     stands = {f"{method} {address}": access for method, address, access in operations()}
     assert {stand for stand, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
     in_areas = {stand for stand in stands if stand.split("/")[2] in OWN_AREAS}
@@ -83,7 +83,7 @@ def test_lists_of_public_and_account_only_operations_are_complete():
     assert {stands[item] for item in changing} == {OWN}
 
 
-def test_account_only_operations_are_covered_by_no_scope(user):
+def test_operations_that_require_an_unrestricted_credential_are_covered_by_no_scope(user):
     refused_operations = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
     assert refused_operations.pop((200, None)) == ["GET /v1/auth/me"]  # Any credential can get its own account.
     assert set(refused_operations) == {(403, "E2005")}

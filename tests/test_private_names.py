@@ -267,7 +267,7 @@ class Own:
     )
 
 
-def test_overridden_library_methods_are_documented_or_listed_exceptions():
+def test_overridden_methods_of_a_library_are_documented_by_the_library_or_listed_as_exceptions():
     overridden = {f"{base}.{name}": cls for cls, base, name in overrides()}
     documented = {f"{base}.{name}" for base, names in DOCUMENTED_METHODS.items() for name in names.split()}
     unknown = {method: cls for method, cls in overridden.items() if method not in documented | EXCEPTIONS.keys()}

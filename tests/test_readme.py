@@ -45,7 +45,7 @@ def test_documented_and_read_environment_variables_are_the_same():
     assert documented_variables() <= variables()
 
 
-def test_every_metric_is_documented(db, tmp_path):
+def test_every_prometheus_metric_is_documented(db, tmp_path):
     text = Scrape(tmp_path).text().decode()
     families = {line.split(" ")[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert len(families) >= 20

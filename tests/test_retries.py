@@ -53,7 +53,7 @@ def prepared(name, caller):
     return {"members": RETRIED_WITH.get(name, {})}
 
 
-def test_idempotent_retries_in_any_order_have_no_second_effect(demo, person):  # noqa: F811
+def test_idempotent_retries_in_any_order_change_nothing(demo, person):  # noqa: F811
     """Call three operations in a row, each with its own key, then retry them in another order."""
     random, sent, waiting, succeeded = Random(SEED), 0, [], set()
     while sent < RETRIES:
@@ -82,7 +82,7 @@ def test_idempotent_retries_in_any_order_have_no_second_effect(demo, person):  #
 
 
 @pytest.mark.parametrize("name", sorted({*WITHOUT_KEY} - MAKE_ANOTHER))
-def test_a_second_call_of_an_operation_without_idempotency_adds_no_row(demo, person, name):  # noqa: F811
+def test_second_call_of_an_operation_without_an_idempotency_key_adds_no_row(demo, person, name):  # noqa: F811
     call(person, name, demo)
     counted = rows()
     again = call(person, name, demo)

@@ -58,7 +58,7 @@ def test_owner_can_resend_but_not_set_a_reviewed_verification_level(api, claim):
     ("visibility", "stranger_sees", "reviewer_sees"),
     [("private", False, False), ("conditional", False, True), ("shared", True, True)],
 )
-def test_claim_visibility_controls_readers_and_only_the_owner_can_change_it(
+def test_claim_visibility_limits_readers_and_only_the_owner_can_change_a_claim(
     user, stranger_api, reviewer_api, visibility, stranger_sees, reviewer_sees
 ):
     claim = ClaimFactory(user=user, visibility=visibility)

@@ -73,7 +73,7 @@ def test_claim_approval_and_revocation_set_their_dates(api, claim):
 
 
 @pytest.mark.parametrize(("policy", "visibility"), [("reviewed", "conditional"), ("four_eyes", "shared")])
-def test_reviewers_and_not_owners_can_decide_claims_that_are_visible_to_reviewers(
+def test_only_reviewers_can_decide_a_claim_that_is_visible_to_reviewers(
     settings, api, user, reviewer_api, policy, visibility
 ):
     settings.REVIEW_POLICY = policy

@@ -31,13 +31,13 @@ SPELLINGS = {
 }  # fmt: skip
 
 
-def test_doi_normalization_folds_only_ascii_and_decodes_one_layer_of_escapes():
+def test_doi_normalization_folds_only_ascii_case_and_decodes_percent_escapes_once():
     for name, spellings in SPELLINGS.items():
         for spelling in spellings:
             assert normalize_doi(spelling) == publication_key(spelling) == name, spelling
 
 
-def test_publication_id_that_is_not_a_doi_is_its_own_key():
+def test_publication_id_that_is_not_a_doi_is_used_unchanged_as_its_key():
     for identifier in (
         "W2741809807", "w2741809807", "0000-0002-1825-0097", "10.1000", "10.1000/", "10./x",
         "11.1000/182", "x10.1000/182", "10.1000/a b", "https://doi.org/", "https://doi.org.evil.example/10.1000/1",
@@ -127,14 +127,14 @@ def test_claim_with_an_invalid_publication_id_returns_400(api, user):
         assert refusal["details"][0]["field"] == "publication_id", identifier
 
 
-def test_unrecognized_publication_id_is_its_own_key():
+def test_unrecognized_publication_id_is_used_unchanged_as_its_key():
     for identifier in ("W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97", "0378-5954"):
         assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
     assert len(publication_key("\u0958" * 512)) <= KEY_MAX_LENGTH
 
 
 @pytest.mark.django_db
-def test_migration_renews_publication_keys(user):
+def test_migration_recomputes_publication_keys_of_claims(user):
     claim = ClaimFactory(user=user, publication_id="2101.00001v2", publication_key="2101.00001v2")
     migration = import_module("claims.migrations.0005_dashes_and_issns")
     migration.renew_keys(apps, SimpleNamespace(connection=connection))

@@ -91,7 +91,7 @@ def test_queued_mail_is_rolled_back_with_its_transaction():
 
 
 @pytest.mark.parametrize("language", ["en", "de", "xx"])
-def test_mail_escapes_names_and_is_rendered_in_the_fallback_of_an_untranslated_language(language):
+def test_mail_escapes_html_and_uses_the_fallback_of_an_untranslated_language(language):
     message = message_of(to=TO, template="invitation", context={"link": "<b>x</b>"}, language=language)
     assert f'<html lang="{language}">' in message.alternatives[0][0]
     assert "<b>x</b>" in message.body

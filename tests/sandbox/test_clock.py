@@ -48,7 +48,7 @@ def test_sandbox_clock_advance_does_not_affect_other_accounts(wait, stranger):
     assert not Event.objects.filter(account=stranger, type="api_key.expiring").exists()
 
 
-def test_sandbox_clock_response_documents_every_worker_count(db):
+def test_sandbox_clock_response_contains_the_documented_count_of_each_worker(db):
     fields, counted = set(ClockDone().fields), set(clock.run_workers(now=timezone.now()))
     assert fields <= counted
     of_nobody = {name for name, _rows in declared("prune_rules")} - fields
@@ -87,7 +87,7 @@ def test_advancing_the_clock_by_30_days_ends_idle_applications_and_log_ins(user)
     assert "Log in again" in assert_error(token.read("/auth/me"), 401, "E2003")["message"]
 
 
-def test_key_expiry_within_one_clock_advance_is_announced(wait, user):
+def test_api_key_that_expires_during_a_clock_advance_is_announced(wait, user):
     issued = issue(user, expires_at=timezone.now() + timedelta(days=20))
     own = ApiClient(api_key=issued.key)
     assert wait(own, days=21)["api_keys_announced"] == 1
@@ -110,7 +110,7 @@ def test_sessions_ended_by_a_new_password_stay_ended_after_a_clock_advance(wait,
     assert TokenFamily.objects.filter(user=user).count() == 2
 
 
-def test_advancing_the_clock_by_seconds_permits_vendor_calls_and_ends_authorization_codes(wait, api, user):
+def test_clock_advance_by_seconds_permits_vendor_calls_and_ends_authorization_codes(wait, api, user):
     client, secret = make_client(scopes=["offers:read"])
     code = code_for(user, client, scope="offers:read")
     shown = start(api)
@@ -133,7 +133,7 @@ def test_advancing_the_clock_by_7_days_ends_a_lender_invitation(wait, api, user)
     assert api.read("/providers/700/members").json()["invitations"] == []
 
 
-def test_clock_advance_does_not_end_idempotency_keys_and_shifts_waiting_anchors(wait, api, user, key, settings):
+def test_clock_advance_preserves_idempotency_keys_and_shifts_waiting_anchors(wait, api, user, key, settings):
     settings.ANCHOR_DECISIONS = True
     application = ApplicationFactory(consumer=user, status="under_review")
     application.transition_to("approved", actor=Actor(user=user, credential="jwt"), now=timezone.now())

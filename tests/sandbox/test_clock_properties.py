@@ -27,7 +27,7 @@ STORIES = st.lists(st.sampled_from(ACTIONS) | SPANS, min_size=2, max_size=12)
 @pytest.mark.nightly  # This test takes minutes on PostgreSQL. The next test is the short form.
 @given(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=8), STORIES)
 @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_sandbox_clock_advance_has_the_same_result_as_waiting(beginning, rest):
+def test_sandbox_clock_advance_has_the_same_result_as_waiting_for_the_same_time(beginning, rest):
     story = [*beginning, MONTH, *rest]
     assert seen_after(story, Moved()) == seen_after(story, Waiting())
 
@@ -36,6 +36,6 @@ def test_sandbox_clock_advance_has_the_same_result_as_waiting(beginning, rest):
     "span",
     quick_or_full([timedelta(hours=25), MONTH], [timedelta(hours=25), timedelta(days=13), MONTH, timedelta(days=77)]),
 )
-def test_sandbox_clock_advance_after_every_action_equals_waiting(span):
+def test_sandbox_clock_advance_after_each_action_has_the_same_result_as_waiting(span):
     story = [*ACTIONS, "verify", "verify", "fail_to_answer", span]
     assert seen_after(story, Moved()) == seen_after(story, Waiting())

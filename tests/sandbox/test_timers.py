@@ -18,7 +18,7 @@ def test_declared_sandbox_timers_have_existing_columns_and_an_account_filter(use
 
 
 @pytest.mark.django_db
-def test_moving_the_sandbox_clock_shifts_set_columns_and_preserves_null(user, stranger):
+def test_sandbox_clock_advance_shifts_stored_times_and_preserves_null_columns(user, stranger):
     moved, other = ApplicationFactory(consumer=user), ApplicationFactory(consumer=stranger)
     by = timedelta(days=1, microseconds=7)
     clock.move(user.pk, by)

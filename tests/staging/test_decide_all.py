@@ -62,7 +62,7 @@ def test_reject_all_does_not_store_payloads(api, user):
 
 
 @pytest.mark.parametrize("decision", ["approve", "reject"])
-def test_approve_all_executes_a_fixed_number_of_statements_per_round(user, monkeypatch, decision):
+def test_approve_all_executes_a_fixed_number_of_sql_statements_per_round(user, monkeypatch, decision):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 10)
     decide = {"approve": services.approve_all, "reject": services.reject_all}[decision]
 
@@ -115,7 +115,9 @@ def assert_untouched(user, count):
     assert not Event.objects.filter(type="staging.item.approved").exists()
 
 
-def test_approve_all_that_fails_midway_leaves_every_item_staged(committed, api, user, fragile, key, monkeypatch):
+def test_approve_all_request_that_fails_midway_leaves_every_item_staged(
+    committed, api, user, fragile, key, monkeypatch
+):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 10)
     stage_notes(user, 11)
     fragile.append(lambda: 1 / 0)
@@ -144,7 +146,7 @@ def test_connection_killed_during_approve_all_leaves_every_item_staged(
     assert Note.objects.count() == 11
 
 
-def test_store_function_that_returns_too_few_ids_fails_approve_all(committed, api, user, monkeypatch):
+def test_approve_all_fails_if_the_store_function_returns_too_few_ids(committed, api, user, monkeypatch):
     returning_one_id = Kind("note", FragilePayload, lambda _payloads, **_options: ["only one"])
     monkeypatch.setitem(registry.kinds(), "note", returning_one_id)
     stage_notes(user, 2)

@@ -63,7 +63,7 @@ def test_decided_staged_item_cannot_be_decided_again(api, user, item, decision):
 
 
 @BOTH
-def test_staged_item_decision_validates_body_then_user_then_item(api, user, stranger, decision):
+def test_staged_item_decision_validates_the_body_first_then_the_user_then_the_item(api, user, stranger, decision):
     missing = f"/staging/{decision}/0193b6c4-7c00-7000-8000-000000000000"
     assert_error(api.send(missing, {"user_id": user.pk}), 400, "E1001")
     assert_error(api.send(missing, {"user_id": str(stranger.pk)}), 401, "E2004")
@@ -99,7 +99,7 @@ def test_undecided_staged_item_expires_after_30_days(user, api):
     assert not Note.objects.exists()
 
 
-def test_expiry_processes_1200_staged_items_in_few_statements(user, stranger, django_assert_max_num_queries):
+def test_expiry_of_1200_staged_items_executes_few_sql_statements(user, stranger, django_assert_max_num_queries):
     now = timezone.now()
     StagedItem.objects.bulk_create(
         StagedItem.of(user_id=owner.pk, kind="note", payload={"text": "x"}, source=None, now=now - 2 * DAYS)

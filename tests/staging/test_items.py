@@ -150,7 +150,7 @@ def test_items_of_several_kinds_are_staged_in_request_order(user, api):
     assert list(Event.objects.order_by("id").values_list("type", flat=True)) == ["staging.item.staged"] * 3
 
 
-def test_invalid_payload_stages_none_of_the_items(user):
+def test_request_with_an_invalid_payload_stages_none_of_its_items(user):
     items = [("note", {"text": "a"}), ("note", {"text": 5})]
     with pytest.raises(ValidationFailed):
         stage_items(user_id=user.pk, items=items, source=None, now=timezone.now())
@@ -159,7 +159,7 @@ def test_invalid_payload_stages_none_of_the_items(user):
     assert not StagedItem.objects.exists()
 
 
-def test_staging_executes_a_fixed_number_of_statements_per_round(user, monkeypatch):
+def test_staging_items_executes_a_fixed_number_of_sql_statements_per_round(user, monkeypatch):
     monkeypatch.setattr(registry, "ITEMS_PER_STATEMENT", 10)
     monkeypatch.setattr(events, "EVENTS_PER_STATEMENT", 10)
 

@@ -63,7 +63,7 @@ def test_concurrent_approve_all_and_single_decisions_decide_items_once():
         assert Approval.objects.filter(item_id__in=ids).count() == approved
 
 
-def test_item_staged_during_approve_all_is_approved_or_still_staged():
+def test_item_staged_during_approve_all_is_either_approved_or_still_staged():
     user = UserFactory()
     client = client_of(user)
     body = {"kind": "note", "payload": {"text": "late"}}
