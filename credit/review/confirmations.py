@@ -73,4 +73,6 @@ def only_reviewer(application: Application, actor: Actor) -> ApiError | None:
     others = accounts.with_perm(REVIEW_PERMISSION).exclude(pk__in=these)
     if others.exists() or members.exclude(user__in=these).exists():
         return None
-    return ReviewerRequired("The only reviewer can't confirm a figure under four-eyes approval.")
+    return ReviewerRequired(
+        "Under four-eyes approval, you can't confirm a figure if no other account can review the application."
+    )

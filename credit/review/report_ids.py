@@ -38,7 +38,7 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
     if ids is not None:
         reports = _reports(application, ids, to)
         if typed is not None and reports_of(members, to=to) != reports_of({"consumer_report": reports}):
-            message = "Must be absent with `report_ids`, which has the reports of the decision."
+            message = "Must be absent, because `report_ids` has the reports of the decision."
             raise ValidationFailed.of_member(where_of("consumer_report", to), message)
         return {**members, "report_ids": ids, "consumer_report": reports}
     is_typed = typed is not None and settings.REVIEW_POLICY != "open"
@@ -54,7 +54,9 @@ def _reports(application: Application, ids: Any, to: str) -> list[dict[str, Any]
         raise ValidationFailed.of_member(where, f"Must be a list of 1 to {_IDS_MAX} ids of reports.")
     stored, reports = ended_reports(application), []
     for position, identifier in enumerate(ids):
-        wrong = ValidationFailed.of_member(f"{where}[{position}]", "Must be a report of this application that ended.")
+        wrong = ValidationFailed.of_member(
+            f"{where}[{position}]", "Must be the id of a completed report of this application."
+        )
         report = get_by_uuid(stored, identifier, wrong)
         if (summary := report.parsed_summary) is None or report.as_of is None:
             raise wrong

@@ -58,7 +58,8 @@ def require_reasons(certificate: Mapping[str, Any]) -> None:
     if lacking:
         why = (
             f"{lacking} of {certificate['declines']} combinations that decline have no reason: no "
-            "characteristic is below its baseline. Raise baselines, or lower the bound above `decline`."
+            "characteristic is below its baseline. Raise baselines, or lower the lowest total of the outcome above "
+            "`decline`."
         )
         raise refusal_of([("/definition/characteristics", why)])
 

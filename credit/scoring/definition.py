@@ -112,7 +112,7 @@ def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_fro
         if len(sources) != 1:
             yield here, f"Must have exactly one of {', '.join(_SOURCES)}."
         elif (sources[0] in {"from", "first_of"}) != ("type" in declared):
-            yield here, "`type` is allowed and required only with `from` and `first_of`."
+            yield here, "`type` is required with `from` and `first_of`. Otherwise, it must be absent."
         elif declared["name"] in inputs:
             yield f"{here}/name", "Must not be the name of another input."
         else:
@@ -141,7 +141,7 @@ def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterato
         message = 'This input discloses the applicant\'s age, so it requires "allow_age": true (12 CFR 1002.6(b)(2)).'
         yield here, message
     if "ratio" in declared or "sum" in declared or source.kind != "number":
-        yield here, "An input with an age must be a number, and must not combine it with other facts."
+        yield here, "An input that discloses an age must be a number, and must not combine the age with other facts."
     elif "months_since" not in declared and any(map(names_birth, source.facts)):
         # The age rules require that a higher number means an older person, unlike a year of birth.
         yield here, "A date or year of birth must be read with `months_since`."
@@ -207,11 +207,11 @@ def _bins(characteristic: Mapping[str, Any], source: Input, here: str) -> Iterat
     if kinds.count(["missing"]) != 1:
         yield f"{here}/bins", "Must have exactly one bin for missing values."
     if kinds.count([]) != 1 or [kind for kind in kinds if kind != ["missing"]][-1] != []:
-        yield f"{here}/bins", "Must have exactly one open bin (only with points), after the others."
+        yield f"{here}/bins", "Must have exactly one bin that has only points. This bin must follow the other bins."
     numbers = [(at, Decimal(each["below"])) for at, each in enumerate(characteristic["bins"]) if "below" in each]
     for (_, lower), (position, upper) in pairwise(numbers):
         if upper <= lower:
-            yield f"{here}/bins/{position}/below", "Must be above the bound of the previous bin."
+            yield f"{here}/bins/{position}/below", "Must be above `below` of the previous bin."
     seen: set[Any] = set()
     for position, each in enumerate(characteristic["bins"]):
         yield from _values(each.get("in", ()), source, f"{here}/bins/{position}/in", seen)

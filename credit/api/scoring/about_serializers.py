@@ -57,7 +57,7 @@ class InstructionsSerializer(serializers.JsonPartSerializer):
         return {**dict.fromkeys(AboutRequestSerializer().fields, ""), "categories": []}
 
 
-@extend_schema_field({"type": ["integer", "string"], "description": "A string from 2^53 on."})
+@extend_schema_field({"type": ["integer", "string"], "description": "A string if the number is 2^53 or more."})
 class CountField(serializers.FreeField):
     """A count that may exceed the integers that every JSON parser represents exactly."""
 

@@ -21,7 +21,9 @@ def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
         raise serializers.ValidationError({f"{prefix}from": [f"Must not be before {_FIRST:%Y}."]})
     start = beginning or (default.start if end == default.end else end - WINDOW)
     if not start < end or end - start > _LONGEST:
-        raise serializers.ValidationError({f"{prefix}from": [f"Must be before {prefix}to, by ten years at most."]})
+        raise serializers.ValidationError(
+            {f"{prefix}from": [f"Must be before {prefix}to, and at most ten years earlier."]}
+        )
     return Window(start, end)
 
 

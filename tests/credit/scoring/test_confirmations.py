@@ -151,7 +151,7 @@ class TestConfirm:
         ProviderMember.objects.exclude(user=sent.version.model.provider.owner).delete()
         owner = client_of(sent.version.model.provider.owner)
         error = assert_error(confirm(owner, sent), 403, "E2010")
-        assert "only reviewer" in error["message"]
+        assert "no other account can review" in error["message"]
         member_of(sent, ProviderMember.READER)
         assert_error(confirm(owner, sent), 403, "E2010")
         member_of(sent, ProviderMember.REVIEWER)

@@ -66,7 +66,7 @@ class TestFirstOf:
         assert evaluate(card, {sourced.CLAIMED: "a lot"}).unreadable == (sourced.CLAIMED,)
 
     @pytest.mark.parametrize(("input", "pointer", "message"), [
-        ({"first_of": [sourced.INCOME, sourced.CLAIMED]}, "/inputs/0", "`type` is allowed and required only with"),
+        ({"first_of": [sourced.INCOME, sourced.CLAIMED]}, "/inputs/0", "`type` is required with `from` and `first_of`"),
         ({"first_of": [sourced.INCOME], "type": "number"}, "/inputs/0/first_of", "at least 2"),
         ({"first_of": [sourced.INCOME] * 2, "type": "number"}, "/inputs/0/first_of", "twice"),
         ({"first_of": [sourced.INCOME, "bank.nothing"], "type": "number"}, "/inputs/0/first_of/1", "Unknown fact"),

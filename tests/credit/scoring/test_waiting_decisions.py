@@ -105,5 +105,5 @@ def test_console_disables_and_rejects_decisions_while_the_score_is_pending(waiti
     assert "waits for reports that the offer requests" in text_of(browser.get(f"{page}/change/"))
     for to in ("approved", "rejected"):
         response = browser.post(f"{page}/move/{to}/", {"reason": "Seen."}, follow=True)
-        assert "Decide when they have arrived, or after" in text_of(response)
+        assert "Decide when the reports have arrived, or after" in text_of(response)
     assert status_of(waiting) == "under_review"
