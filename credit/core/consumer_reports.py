@@ -54,7 +54,7 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX, to: str = "")
     for applicant in {report["applicant"] for report in reports}:
         agencies = [report["agency"].casefold() for report in reports if report["applicant"] == applicant]
         if len(agencies) > REPORTS_MAX or len(set(agencies)) < len(agencies):
-            message = f"Must have each agency once, and at most {REPORTS_MAX} reports, for an applicant."
+            message = f"Must have at most {REPORTS_MAX} reports for each applicant, with each agency only once."
             raise ValidationFailed.of_member(where, message)
     return reports
 
@@ -137,7 +137,7 @@ def require_result(reports: list[dict[str, Any]], to: str) -> None:
     for position, report in enumerate(reports):
         for name in (RESULT, CATEGORIES):
             if report[name] is None:
-                message = "Required where a rejection in the European Union is based on a report (Article 19(6))."
+                message = "Required if a rejection in the European Union is based on a report (Article 19(6))."
                 raise _wrong(f"{where_of(_MEMBER, to)}[{position}]", name, message)
 
 

@@ -118,7 +118,10 @@ class OfferRequirements:
         # Without applicants, every required field is missing.
         for number, person in enumerate([{"address": {}}] if persons is None else persons):
             if coming := self._too_young(person):
-                why = f"Must be at least {coming.years} years old. That is the case from {coming.day.isoformat()}."
+                why = (
+                    f"Must be at least {coming.years} years old. "
+                    f"The applicant reaches this age on {coming.day.isoformat()}."
+                )
                 title = title_of_member("date_of_birth")
                 yield Due(f"/applicants/{number}/date_of_birth", title, "string", why, coming)
             for path in required:

@@ -48,7 +48,7 @@ _PER_EURO = {
     "RON": 4.97, "SEK": 11.6, "USD": 1.06,
 }  # fmt: skip
 
-REQUIRED_BY_REGIME = f"Required with `regime` `{CCD2}` or `{CCD2_SMALL}`."
+REQUIRED_BY_REGIME = f"Required if `regime` is `{CCD2}` or `{CCD2_SMALL}`."
 # A fault is a field with its error.
 Fault = tuple[str, str]
 
@@ -70,19 +70,19 @@ def faults_of(terms: Mapping[str, Any]) -> Iterator[Fault]:
 
 def _us_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
     if terms["currency"] != "USD":
-        yield "currency", "Must be USD with `jurisdiction` `us`."
+        yield "currency", "Must be USD if `jurisdiction` is `us`."
     for name in _EU_TERMS:
         if terms[name] is not None:
-            yield name, "Must be null with `jurisdiction` `us`."
+            yield name, "Must be null if `jurisdiction` is `us`."
 
 
 def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
-    required = dict.fromkeys(("regime", "day_count", "fee_financed"), "Required with `jurisdiction` `eu`.")
+    required = dict.fromkeys(("regime", "day_count", "fee_financed"), "Required if `jurisdiction` is `eu`.")
     if terms["regime"] != NO_REGIME:
         required |= dict.fromkeys(_INFORMATION, REQUIRED_BY_REGIME)
     yield from ((name, message) for name, message in required.items() if terms[name] is None)
     if terms["regime"] in {CCD2_SMALL, NO_REGIME} and terms["regime_reason"] is None:
-        yield "regime_reason", f"Required with `regime` `{terms['regime']}`."
+        yield "regime_reason", f"Required if `regime` is `{terms['regime']}`."
     if terms["regime"] != NO_REGIME:
         texts = terms["texts"] or {}
         is_line = not terms["term_options_months"]
@@ -109,15 +109,15 @@ def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
     limit = minor_units_of_euros(AMOUNT_MAX_EUR, terms["currency"])
     most = terms["loan_amount_max_cents"]
     if limit is None:
-        yield "currency", f"Must be one of {', '.join(_PER_EURO)} with `regime` `ccd2`, which has a limit in euros."
+        yield "currency", f"Must be one of {', '.join(_PER_EURO)} if `regime` is `ccd2`, because its limit is in euros."
     if most is None:
-        yield "loan_amount_max_cents", f"Required with `regime` `ccd2`, which ends at EUR {AMOUNT_MAX_EUR:,}."
+        yield "loan_amount_max_cents", f"Required if `regime` is `ccd2`, because its limit is EUR {AMOUNT_MAX_EUR:,}."
     elif limit is not None and most > limit:
         yield (
             "loan_amount_max_cents",
             (
-                f"Above EUR {AMOUNT_MAX_EUR:,} `regime` must be `none`. Unsecured credit for renovation is `ccd2`; "
-                f"it requires `regime_reason` `{RENOVATION}` and `texts.sureties` `{DOES_NOT_APPLY}`."
+                f"For more than EUR {AMOUNT_MAX_EUR:,}, `regime` must be `none`. Only unsecured credit for renovation "
+                f"is `ccd2`. It requires `regime_reason` `{RENOVATION}` and `texts.sureties` `{DOES_NOT_APPLY}`."
             ),
         )
 

@@ -126,7 +126,9 @@ def make_quote(
     if conventions.is_eu and not offer.term_options_months:
         raise ValidationFailed.of_member("term_months", NO_QUOTE)
     if conventions.is_eu and method not in {None, conventions.apr_method}:
-        raise ValidationFailed.of_member("method", f"Must be {conventions.apr_method} for an offer with `eu`.")
+        raise ValidationFailed.of_member(
+            "method", f"Must be {conventions.apr_method} for an offer with `jurisdiction` `eu`."
+        )
     rate = _note_rate(offer, apr_percent)
     for member, _, words in outside(offer.terms(), amount_cents, term_months):
         raise ValidationFailed.of_member(member, words)

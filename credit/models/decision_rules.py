@@ -111,7 +111,8 @@ class DecisionRules(StatefulModel):
         is_last_author = to in states.JUDGEMENTS and actor.user.pk == self.data_changed_by_id
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
             refusal = ReviewerRequired(
-                "You made the last change of the application's data, so you can't decide it. Another reviewer must."
+                "You made the last change of the application's data, so you can't decide the application. Another "
+                "reviewer must decide."
             )
         return refusal or self.check_score(to) or self.check_creditor(to)
 
@@ -127,7 +128,7 @@ class DecisionRules(StatefulModel):
             return None
         return ReportPending(
             f"The score of application {self.pk} waits for reports that the offer requests. "
-            f"Decide when they have arrived, or after {rfc3339(until)}.",
+            f"Decide when the reports have arrived, or after {rfc3339(until)}.",
             details={"from": self.status, "to": to, "until": rfc3339(until)},
         )
 

@@ -45,7 +45,7 @@ def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Coll
     if settings.PROVIDERS == "granted":
         provider = first_or(
             Provider.objects.filter(pk=provider_id),
-            ProviderTaken("The operator assigns lender ids here, and this one is not yours."),
+            ProviderTaken("The operator assigns the ids of lenders, and this id does not belong to your account."),
         )
     else:
         provider, is_new = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
@@ -112,13 +112,13 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
     removed = [member for member in provider.lacks_for_notices if member not in before]
     if removed and _has_due_notices(provider):
         raise ValidationFailed.of_member(
-            removed[0], "Must not be removed while applicants wait for a notice, which must contain it."
+            removed[0], "Must not be removed while applicants wait for a notice that must contain this value."
         )
     missing = [field for field in provider.lacks_for_eu_credit if field not in lacked]
     offers = Offer.objects.filter(provider=provider, is_active=True, jurisdiction=EU)
     if missing and offers.exclude(regime=NO_REGIME).exists():
         raise ValidationFailed.of_member(
-            missing[0], f"Must not be removed while an offer is active that requires it. {REQUIRED_BY_REGIME}"
+            missing[0], f"Must not be removed while an active offer requires this value. {REQUIRED_BY_REGIME}"
         )
     with transaction.atomic():
         for logo in logos:

@@ -60,7 +60,7 @@ def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> L
     }
     if amount is None or rate is None or not all(is_known.values()):
         missing = [f"{where}.{name}" for name, has_value in is_known.items() if not has_value]
-        words = "Neither the application nor the offer contains it."
+        words = "Required, because neither the application nor the offer contains this value."
         raise TermsRequired(details=[{"field": name, "message": words} for name in missing])
     loan = Loan(amount, rate, term or None, requested["fee_cents"] or 0, requested["first_payment_on"])
     if loan.fee_cents >= loan.amount_cents:

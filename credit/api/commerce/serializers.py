@@ -127,7 +127,7 @@ class BuyerContextRequestSerializer(RequestSerializer):
 
     def validate_eligibility(self, claims: list[str]) -> list[str]:
         if len(set(claims)) < len(claims):
-            raise serializers.ValidationError("Each claim at most once.")
+            raise serializers.ValidationError("Must have each claim at most once.")
         return claims
 
 
@@ -189,7 +189,7 @@ class CatalogProductRequestSerializer(_CatalogRequestSerializer):
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
         names = [option["name"] for option in selected]
         if len(names) > LIST_MAX or len(set(names)) < len(names):
-            raise serializers.ValidationError(f"Each option at most once, and at most {LIST_MAX}.")
+            raise serializers.ValidationError(f"Must have each option at most once, and at most {LIST_MAX} options.")
         return selected
 
 

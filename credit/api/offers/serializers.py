@@ -118,14 +118,14 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         has_states = bool(attrs["included_states"] or attrs["excluded_states"])
         if attrs["nationwide"] is has_states:
             message = (
-                "Must be false or null with `included_states` or `excluded_states`."
+                "If you send `included_states` or `excluded_states`, it must be false or null."
                 if has_states
-                else "Must be true or null without `included_states` and `excluded_states`."
+                else "If you send neither `included_states` nor `excluded_states`, it must be true or null."
             )
             raise serializers.ValidationError({"nationwide": [message]})
         has_reason = attrs["risk_based_pricing_reason"] is not None
         if has_reason is not (attrs["risk_based_pricing"] == pricing_rules.NOT_APPLICABLE):
-            message = "Must be set with `risk_based_pricing` `not_applicable`, and null otherwise."
+            message = "Required if `risk_based_pricing` is `not_applicable`. Otherwise, it must be null."
             raise serializers.ValidationError({"risk_based_pricing_reason": [message]})
         for name in ("required_documents", "applicant_requires", "reports"):
             _check_names(attrs[name] or (), name)

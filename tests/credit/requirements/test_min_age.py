@@ -60,7 +60,7 @@ class TestApplying:
                 body = applying(user, offer_for(min_age), *births)
                 refused = assert_error(api.send("/applications", body), 400, "E1020")
                 day = born.replace(year=born.year + needed)
-                message = f"Must be at least {needed} years old. That is the case from {day}."
+                message = f"Must be at least {needed} years old. The applicant reaches this age on {day}."
                 field = f"/applicants/{len(births) - 1}/date_of_birth"
                 assert refused["details"] == [{"field": field, "message": message}]
         assert Application.objects.count() == 0
@@ -87,7 +87,8 @@ class TestApplying:
         (due,) = api.read(f"/applications/{application['id']}/requirements").json()["currently_due"]
         assert due == {
             "pointer": "/applicants/0/date_of_birth", "title": "Date of birth", "type": "string",
-            "why": f"Must be at least 18 years old. That is the case from {born.replace(year=born.year + 18)}.",
+            "why": "Must be at least 18 years old. The applicant "
+            f"reaches this age on {born.replace(year=born.year + 18)}.",
         }  # fmt: skip
         moves = api.read(f"/applications/{application['id']}/transitions").json()["transitions"]
         assert [move["code"] for move in moves if move["to"] == "submitted"] == ["E1020"]
