@@ -178,8 +178,8 @@ class FailedItemAdmin(RecordNamedAdmin):
             consequences=lambda _item: [
                 "The worker processes the item in its next run. Other items continue meanwhile.",
                 (
-                    "The worker processes an item that ended its process alone. After it ends two more"
-                    " processes, it is a dead letter again."
+                    "If the item ended a worker process before, the worker processes it alone. If the item ends two "
+                    "more processes, it becomes a dead letter again."
                 ),
             ],
         ),

@@ -151,7 +151,7 @@ class ReviewAdmin(Transitions):
         # An `@` inside a word can belong to an email address.
         alone = (word.rstrip(".,;:!?)") for word in re.findall(r"(?<!\S)@(\w\S{0,149})", text))
         if unknown := next((name for name in alone if name not in colleagues), None):
-            messages.warning(request, f"“{unknown}” is no colleague for this record, and gets no notification.")
+            messages.warning(request, f"“{unknown}” can't review this record, and gets no notification.")
         return back
 
     def add_note(self, request: HttpRequest, record: Any, text: str, *, mentioned: Any = None) -> None:

@@ -71,7 +71,7 @@ class RotationForm(SeenForm):
         min_value=0,
         max_value=endpoints.GRACE_MAX_SECONDS // 3600,
         initial=endpoints.DEFAULT_GRACE_SECONDS // 3600,
-        help_text="How many hours the old secret also signs: 0 to 168.",
+        help_text="The number of hours for which the old secret also signs: 0 to 168.",
     )
 
 
@@ -171,7 +171,7 @@ class EndpointAdmin(AccountRecords):
         ),
         _EndpointAction(
             "resend-failed",
-            "Send all failed again",
+            "Send failed events again",
             run=_resend_failed,
             refusal=_why_not_resent,
             consequences=lambda endpoint: [

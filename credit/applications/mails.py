@@ -51,7 +51,7 @@ EXPIRED = Event(_("Your application expired"), standing.BY_STATUS[states.EXPIRED
 OTHER_TERMS_DECLINED = Event(_("You declined the other terms"), standing.BY_STATUS[states.UNDER_REVIEW].next)
 OTHER_TERMS_WITHDRAWN = Event(_("The lender withdrew its other terms"), standing.BY_STATUS[states.UNDER_REVIEW].next)
 RECONSIDERATION = Event(_("You requested reconsideration"), standing.ASKED_AGAIN.next)
-UPDATE = Event(_("Your application has an update"), _("Log in to see it."))
+UPDATE = Event(_("Your application has an update"), _("Log in to see the update."))
 _BY_STATUS = {
     states.SUBMITTED: SENT,
     states.UNDER_REVIEW: UNDER_REVIEW,

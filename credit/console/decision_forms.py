@@ -73,8 +73,8 @@ class ApplicationTransitionForm(TransitionForm):
             self.fields["report_ids"] = forms.MultipleChoiceField(
                 choices=reports, required=False, widget=forms.CheckboxSelectMultiple,
                 label="Reports that the decision uses",
-                help_text="The notice contains the agency, score, and factors of each. If you select none, it contains "
-                "those that the score read.",
+                help_text="The notice contains the agency, score, and factors of each selected report. If you select "
+                "none, the notice contains those of the reports that the score read.",
             )  # fmt: skip
         if not self.fields["reason"].widget.is_hidden:
             add_language(self)
@@ -138,8 +138,8 @@ class ApplicationTransitionForm(TransitionForm):
 def _internal_reason() -> ReasonField:
     return ReasonField(
         max_length=4_000, widget=forms.Textarea(attrs={"rows": 3}), label="Why you deviate from the score",
-        help_text="Colleagues read it on the case. The applicant's pages don't show it, but a copy of the applicant's "
-        "data contains it.",
+        help_text="Colleagues read your reason on the case. The applicant's pages don't show the reason, but a copy of "
+        "the applicant's data contains it.",
     )  # fmt: skip
 
 

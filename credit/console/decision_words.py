@@ -42,7 +42,7 @@ class DecisionWords(ReviewAdmin):
             lines.append(f"This reverses the decision “{words(record.status)}”.")
             if takes_two(states.REJECTED):
                 lines.append(
-                    "Reopening needs no second reviewer. Only the new decision takes effect, and it needs two."
+                    "Reopening needs no second reviewer. The new decision needs two reviewers before it takes effect."
                 )
         lines += _lines_of_score(record, to)
         if to in states.DECIDED:

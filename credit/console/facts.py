@@ -376,5 +376,5 @@ def _effects_of_confirmation(application: Application) -> list[str]:
     return [
         *files,
         "The platform stores the figure with your name and the file. The applicant can read it.",
-        "The newest confirmation of a figure applies. Earlier ones stay visible.",
+        "The newest confirmation of a figure applies. Earlier confirmations stay visible.",
     ]

@@ -67,7 +67,7 @@ QUEUE = Queue(
 
 class RotateForm(SeenForm):
     grace_days = forms.IntegerField(
-        min_value=0, max_value=90, initial=7, help_text="How many days the old key still works: 0 to 90."
+        min_value=0, max_value=90, initial=7, help_text="The number of days for which the old key still works: 0 to 90."
     )
 
 

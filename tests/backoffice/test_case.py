@@ -283,7 +283,7 @@ class TestNotes:
     @pytest.mark.parametrize(("text", "warns"), [("Ask @ruht", True), ("Write to jane@ruht.example", False)])
     def test_case_note_to_an_unknown_user_name_shows_a_warning(self, reviewers_client, text, warns):
         answer = messages_of(self.write(reviewers_client, make(), text))
-        assert ("“ruht” is no colleague for this record, and gets no notification." in answer) is warns
+        assert ("“ruht” can't review this record, and gets no notification." in answer) is warns
         assert Note.objects.get().text == text
 
     def test_empty_or_too_long_case_note_is_rejected(self, reviewers_client):

@@ -150,7 +150,7 @@ class TestReasonAgainstTheScore:
         assert shown["score_reason"].required
         assert not shown["reason"].required
         assert "Optional. The applicant reads it." in shown["reason"].help_text
-        assert "Why you deviate from the score Colleagues read it on the case." in text_of(page)
+        assert "Why you deviate from the score Colleagues read your reason on the case." in text_of(page)
         answer = send_form(reviewers_client, address, **fields, reason="Welcome.")
         assert list(answer.context["form"].errors) == ["score_reason"]
         follows = {"approved": "rejected", "rejected": "approved"}[to]

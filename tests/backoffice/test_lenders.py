@@ -299,7 +299,7 @@ def test_notes_and_assignments_are_separate_for_lender_and_platform(own_lender, 
     place = page_of(application).removesuffix("change/")
     clients["Reviewer"].post(f"{place}note/", {"text": "between us at the platform"})
     noted = clients["A reviewer"].post(f"{place}note/", {"text": "for @owner-quartz and @owner-zircon"}, follow=True)
-    assert "“owner-zircon” is no colleague for this record" in text_of(noted)
+    assert "“owner-zircon” can't review this record" in text_of(noted)
     clients["Reviewer"].post(f"{place}assign/", {"assignee": "me"})
     clients["A reviewer"].post(f"{place}assign/", {"assignee": "me"})
     written = Note.objects.latest("id")

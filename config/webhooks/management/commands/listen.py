@@ -75,7 +75,7 @@ class Command(WorkerCommand):
         ):
             text = "Must be a URL of this machine, such as http://127.0.0.1:3000/hook."
             raise CommandError(f"--forward-to {url!r}: {text}{more}")
-        self._print(f"Signed with {self._secret} until this ends.")
+        self._print(f"Signed with {self._secret} until this command ends.")
         return Channel(url, resolve=self._resolve, allow_private=True)
 
     def _send(self, channel: Channel, body: bytes, *, event_id: str, now: datetime) -> str:
