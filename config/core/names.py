@@ -147,8 +147,12 @@ def check_keys(records: Any) -> list[checks.CheckMessage]:
         for record in records.filter(name_key__isnull=True).exclude(name="").order_by("pk")
     ]
     if not names:
-        return [checks.Info("each is unique as it looks")]
-    return [checks.Warning(f"These names look like the name of an older record: {listed(names)}. Have them renamed.")]
+        return [checks.Info("each name looks different from all others")]
+    return [
+        checks.Warning(
+            f"These names look like the name of an older record: {listed(names)}. Ask their owners to rename them."
+        )
+    ]
 
 
 def listed(names: list[str]) -> str:

@@ -140,8 +140,8 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     errors: list[checks.CheckMessage] = [
         checks.Error(
             f"The database {alias!r} is one of ENVIRONMENT={kind}, and this is ENVIRONMENT={settings.ENVIRONMENT}. "
-            "Each environment needs its own database. The first `migrate` stores ENVIRONMENT in "
-            "it. Set DATABASE_URL or LEDGER_DATABASE_URL to another one."
+            "Each environment needs its own database. The first `migrate` stores ENVIRONMENT in it. Set DATABASE_URL "
+            "or LEDGER_DATABASE_URL to another database."
         )
         for alias, kind in kinds.items()
         if kind not in {settings.ENVIRONMENT, None}
@@ -295,7 +295,7 @@ def _wrong_for_the_platform() -> Iterator[str]:
     simulated = [name for name in vendors if getattr(settings, name) == "sandbox"]
     simulated += [] if settings.SETTLEMENT_RPC_URL else ["SETTLEMENT_RPC_URL (unset)"]
     if simulated and not settings.SANDBOX and not settings.ALLOW_SANDBOX:
-        yield f"{', '.join(simulated)}: vendors are simulated; set real ones, or ALLOW_SANDBOX=1"
+        yield f"{', '.join(simulated)}: vendors are simulated; set real vendors, or ALLOW_SANDBOX=1"
     if settings.REVIEW_POLICY == "open":
         yield "REVIEW_POLICY=open lets applicants approve themselves: set it to reviewed or four_eyes"
     if not settings.BACKOFFICE_SECOND_FACTOR:

@@ -65,7 +65,10 @@ def check_user_names(**_options: Any) -> list[checks.CheckMessage]:
         if row.account.username == row.details["to"]
     ]
     if not names:
-        return [checks.Info("each is unique in any case")]
+        return [checks.Info("each is unique, regardless of upper and lower case")]
     return [
-        checks.Warning(f"These user names differed from another's only in case: {listed(names)}. Notify their owners.")
+        checks.Warning(
+            "These user names differed from another user name only in upper and lower case, so they were changed: "
+            f"{listed(names)}. Notify their owners."
+        )
     ]

@@ -56,7 +56,9 @@ class TestCreateUser:
             (["--password", PASSWORD, "--group", "Reviewer"], "groups"),
             (["--password", PASSWORD, "--email", "ada@example.org"], "email"),
         ):  # fmt: skip
-            with pytest.raises(CommandError, match=f"already, with other values of: {named}. Nothing was changed"):
+            with pytest.raises(
+                CommandError, match=f"already exists, with other values of: {named}. Nothing was changed"
+            ):
                 run_json("create_user", "ada", *arguments)
             ada = User.objects.get()
             assert ada.check_password(PASSWORD)

@@ -46,5 +46,7 @@ class Command(JsonCommand):
                 key = {"object_id": issued.record.pk, "details": {"scopes": scopes}}
                 note_by_command("create_api_key", "api_key.created", account_id=owner.pk, now=now, **key)
         except NameTaken as error:
-            raise CommandError(f"A key of the account is named {options['name']}, or looks like it.") from error
+            raise CommandError(
+                f"The account has a key with the name {options['name']}, or with a name that looks like it."
+            ) from error
         return issued.members()

@@ -42,7 +42,9 @@ class Command(JsonCommand):
                     entity=audit.entity("oauth_client", client.client_id),
                 )
         except NameTaken as error:
-            raise CommandError(f"A client is named {options['name']}, or has a name that looks like it.") from error
+            raise CommandError(
+                f"An OAuth client has the name {options['name']}, or a name that looks like it."
+            ) from error
         return {
             "client_id": client.client_id,
             "client_secret": secret,

@@ -67,6 +67,5 @@ def _check_same(existing: User, wanted: User, password: str, groups: list[Group]
     if any(differs.values()):
         named = ", ".join(name for name, is_other in differs.items() if is_other)
         raise CommandError(
-            f"There is an account named {existing.username} already, with other values of: {named}. "
-            "Nothing was changed."
+            f"The account {existing.username} already exists, with other values of: {named}. Nothing was changed."
         )

@@ -19,7 +19,7 @@ class Command(JsonCommand):
     )
 
     fault = (
-        "{unreadable} values did not change, because no key decrypts them. All others are rotated. Add the key "
+        "{unreadable} values did not change, because no key decrypts them. All other values are rotated. Add the key "
         "that encrypted them and run the command again, or replace each secret."
     )
     fault_count = "unreadable"
@@ -29,7 +29,7 @@ class Command(JsonCommand):
         parser.add_argument(
             "--discard-lost",
             action="store_true",
-            help="Empty the values that no key decrypts. Use it only if the keys are lost for good.",
+            help="Empty the values that no key decrypts. Use this option only if the keys are lost permanently.",
         )
 
     def run(self, **options: Any) -> dict[str, Any]:
