@@ -9,4 +9,4 @@ class ClaimNotFound(ApiError):
 
 class InvalidClaimTransition(InvalidTransition):
     error, code, stored = "invalid_claim_transition", "E3002", True
-    message = "The claim's status does not allow this change. `details.allowed` lists the possible ones."
+    message = "The claim's status does not allow this change. `details.allowed` lists the allowed statuses."

@@ -34,7 +34,7 @@ class TooManyAttempts(ApiError):
     @classmethod
     def until(cls, moment: datetime) -> "TooManyAttempts":
         possible = rfc3339(moment)
-        return cls(f"{cls.message} The next is possible at {possible}.", details={"next_possible_at": possible})
+        return cls(f"{cls.message} The next attempt is possible at {possible}.", details={"next_possible_at": possible})
 
 
 class BankItemNotFound(ApiError):

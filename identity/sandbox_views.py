@@ -57,7 +57,9 @@ class SandboxIdentityViewSet(SandboxViewSet):
         verification = get_by_uuid(own, verification_id, VerificationNotFound)
         if not verification.is_open or verification.expires_at <= now:
             details = {"from": verification.status, "to": outcome}
-            raise InvalidVerificationTransition("The verification is not open. Create a new one.", details=details)
+            raise InvalidVerificationTransition(
+                "The verification is not open. Create a new verification.", details=details
+            )
         session = SandboxVerification.objects.get(pk=verification.provider_reference)
         state = complete_verification(session.page_token, OUTCOMES[outcome], now=now)
         return apply_state(verification, state, now=now)

@@ -48,7 +48,7 @@ class HasListedKey(BasePermission):
 
     def has_permission(self, request: Any, view: Any) -> bool:  # noqa: ARG002
         if request.auth is not None and request.auth.user_id is not None:
-            raise InsufficientScope("Batches are for the keys in LEDGER_API_KEYS. Anchor one report at a time.")
+            raise InsufficientScope("Only keys in LEDGER_API_KEYS can anchor batches. Anchor one report at a time.")
         return True
 
 

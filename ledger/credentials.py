@@ -54,7 +54,7 @@ class Caller:
     def check(self, user_id: str, scope: str) -> None:
         """Raise InsufficientScope or UserMismatch if the caller may not act for the user with this scope."""
         if not self.allows(scope):
-            raise InsufficientScope(f"This needs the scope {scope}.", details={"required": scope})
+            raise InsufficientScope(f"This operation requires the scope {scope}.", details={"required": scope})
         if self.user_id is not None and user_id != self.user_id and not self.is_staff:
             raise UserMismatch
 
@@ -64,7 +64,7 @@ class Caller:
         kind = item["report_type"]
         if skeleton(kind) in _PLATFORM_SKELETONS and not self.is_platform:
             raise InsufficientScope(
-                f"Only the platform anchors under the report type {kind}. Choose another.",
+                f"Only the platform can anchor reports of the type {kind}. Send another `report_type`.",
                 details={"report_type": kind},
             )
 

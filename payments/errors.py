@@ -35,12 +35,12 @@ class WalletNotFound(ApiError):
 
 class SignedTransactionMismatch(ApiError):
     error, code = "signed_transaction_mismatch", "E3007"
-    message = "The signed transaction differs from the initiated one. The API sent nothing to the network."
+    message = "The signed transaction differs from the initiated transaction. The API sent nothing to the network."
 
 
 class PaymentExpired(ApiError):
     error, code = "payment_expired", "E3008"
-    message = "The payment was not signed in time. Initiate a new one."
+    message = "The payment was not signed in time. Initiate a new payment."
 
 
 class TransferWouldFail(ApiError):

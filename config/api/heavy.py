@@ -104,7 +104,9 @@ def _slot_of_account(whom: str) -> Iterator[None]:
         yield
         return
     if not is_taken:
-        message = "Another large request of your account is running. Send this one after its response."
+        message = (
+            "Another large request of your account is running. Send this request after the response to that request."
+        )
         raise RateLimited(message, headers={"Retry-After": str(RETRY_SECONDS)})
     try:
         yield

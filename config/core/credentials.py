@@ -26,7 +26,7 @@ class AuthenticationRequired(ApiError):
 
 class InvalidToken(ApiError):
     status, error, code = 401, "invalid_token", "E2002"
-    message = "The token is not valid. Log in, or refresh it, for a new one."
+    message = "The token is not valid. Refresh it, or log in again."
 
 
 class ExpiredToken(ApiError):
@@ -35,7 +35,7 @@ class ExpiredToken(ApiError):
 
 class AmbiguousCredentials(ApiError):
     error, code = "ambiguous_credentials", "E1015"
-    message = "The credentials belong to different accounts, or one was sent twice. Send one credential."
+    message = "The credentials belong to different accounts, or a credential was sent twice. Send one credential."
 
 
 class InsufficientScope(ApiError):
@@ -69,8 +69,8 @@ class InvalidSignature(ApiError):
 class SignatureReplayed(ApiError):
     status, error, code = 401, "signature_replayed", "E2007"
     message = (
-        "This signed request was received before (replay protection). Sign a new request, or repeat this "
-        "one with its Idempotency-Key if the operation accepts one."
+        "This signed request was received before (replay protection). Sign a new request. If the operation accepts an "
+        "Idempotency-Key, you can also repeat this request with its key."
     )
 
 

@@ -91,7 +91,8 @@ class MalformedJSON(ApiError):
 
 
 class InvalidStatus(ApiError):
-    error, code, message = "invalid_status", "E1004", "The status is unknown. Send one that the field's schema lists."
+    error, code = "invalid_status", "E1004"
+    message = "The status is unknown. Send a status that the field's schema lists."
 
 
 class MissingParameter(ApiError):
@@ -105,7 +106,7 @@ class InvalidPagination(ApiError):
 
 class PayloadTooLarge(ApiError):
     status, error, code = 413, "payload_too_large", "E1007"
-    message = "The body is too large. Send a smaller one."
+    message = "The body is too large. Send a smaller body."
 
 
 class HttpsRequired(ApiError):
@@ -146,7 +147,7 @@ class NotFound(ApiError):
 
 class MethodNotAllowed(ApiError):
     status, error, code = 405, "method_not_allowed", "E4050"
-    message = "This path does not support the HTTP method. The response header `Allow` lists the supported ones."
+    message = "This path does not support the HTTP method. The response header `Allow` lists the supported methods."
 
 
 class InternalError(ApiError):

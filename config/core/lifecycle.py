@@ -105,8 +105,8 @@ class SecondFactorRequired(ApiError):
     status, error, code = 403, "second_factor_required", "E2012"
     message = (
         "This operation requires a log-in with a second factor. Add an authenticator app at /account/second-factor, "
-        "and send its code as `otp` to POST /v1/auth/token. Or use an API key that you created, or an app "
-        "that you authorized, in a log-in with a second factor. A key from the command `create_api_key` is not "
+        "and send its code as `otp` to POST /v1/auth/token. You can also use an API key or an app, if you created the "
+        "key or authorized the app in a log-in with a second factor. A key from the command `create_api_key` is not "
         "sufficient."
     )
 

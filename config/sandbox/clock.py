@@ -56,7 +56,9 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
     left = timedelta(seconds=seconds)
     joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
     if joined - left < BEGINNING:
-        message = f"The account can't be older than {BEGINNING:%Y}. Use a new account."
+        message = (
+            f"The advance would move the creation of the account to a time before {BEGINNING:%Y}. Use a new account."
+        )
         raise ValidationFailed.of_member("advance_seconds", message)
     # Keys that expire within the first step must be announced before the step.
     done = run_workers(now=timezone.now(), deletes=False)

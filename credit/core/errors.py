@@ -30,7 +30,7 @@ class ProviderNotFound(ApiError):
 
 class ProviderTaken(ApiError):
     status, error, code = 403, "provider_taken", "E2011"
-    message = "The lender belongs to another account, or your role there does not allow this."
+    message = "The lender belongs to another account, or your role at the lender does not allow this operation."
 
 
 class ApplicationNotFound(ApiError):
@@ -106,7 +106,7 @@ class RequirementsDue(ApiError):
     """The application does not meet the offer's requirements yet. `details` has each missing item by JSON pointer."""
 
     error, code, stored = "requirements_due", "E1020", True
-    message = "The application lacks requirements of its offer."
+    message = "The application does not meet all requirements of its offer."
 
     @classmethod
     def of_each(cls, due: Iterable["Due"]) -> Self:
@@ -148,7 +148,7 @@ class ReasonsRequired(ApiError):
     """A rejection has no principal reasons, or a decision lacks its required `reason`."""
 
     error, code = "reasons_required", "E1017"
-    message = "The decision lacks its principal reasons, or its `reason`."
+    message = "The decision requires principal reasons, or a `reason`."
 
 
 def no_deciding_scope() -> InsufficientScope:

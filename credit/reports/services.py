@@ -59,7 +59,7 @@ def request_report(
         application = load_for_facts(application_id, actor)
         persons = Report.persons_of(application, applicant)
         if not persons:
-            raise ReportNotPossible(f"Applicant {applicant} has no legal name and `date_of_birth`.")
+            raise ReportNotPossible(f"Applicant {applicant} must have a legal name and a `date_of_birth`.")
         about = {"application": application, "applicant": applicant, "kind": kind, "purpose": purpose}
         about["vendor"] = vendor.name
         if purpose == WRITTEN_INSTRUCTIONS and applicant == FIRST:

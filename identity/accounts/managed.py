@@ -99,7 +99,9 @@ def load_unclaimed(actor: Actor, identifier: str, *, also_erased: bool = False) 
     if account.ended_at is not None and not (also_erased and account.user.erased_at is not None):
         raise AccessEnded
     if account.claimed_at is not None:
-        raise RecordNotEditable("The customer has claimed this account, and requests this at /account/privacy.")
+        raise RecordNotEditable(
+            "The customer has claimed this account. Only the customer can request this, at /account/privacy."
+        )
     return account
 
 

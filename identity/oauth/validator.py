@@ -47,7 +47,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         stored = self._grant(code, request).redirect_uri
         is_missing = bool(stored) and request.using_default_redirect_uri
         if is_missing or redirect_uri != (stored or client.default_redirect_uri):
-            raise InvalidGrantError("`redirect_uri` must be the one of the authorization request.", request=request)
+            raise InvalidGrantError("`redirect_uri` must be the same as in the authorization request.", request=request)
         return True
 
     def validate_scopes(

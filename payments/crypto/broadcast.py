@@ -236,7 +236,8 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
     if differences:
         names = ", ".join(name for name, _ in differences)
         raise SignedTransactionMismatch(
-            f"The signed transaction differs from the initiated one: {names}. The API sent nothing to the network.",
+            f"The signed transaction differs from the initiated transaction: {names}. The API sent nothing to the "
+            "network.",
             details=[{"field": name, "message": message} for name, message in differences],
         )
 

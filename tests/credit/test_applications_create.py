@@ -67,7 +67,7 @@ def test_integer_beyond_2_to_the_53_in_application_data_is_rejected(api, body):
         ({"~": [-(2**63)]}, "/~0/0"),
     ):  # fmt: skip
         refused = assert_error(api.send(PATH, {**body, "application_data": data}), 400, "E1001")
-        bounds = "must be between -9007199254740991 and 9007199254740991. Send a larger one as a string."
+        bounds = "must be between -9007199254740991 and 9007199254740991. Send a larger integer as a string."
         assert refused["details"] == [{"field": "application_data", "message": f"The integer at {pointer} {bounds}"}]
 
 

@@ -38,7 +38,7 @@ class ApplicationDataField(serializers.FreeField):
 
     default_error_messages = {
         "unsafe": f"The integer at {{pointer}} must be between -{SAFE_INTEGER_MAX} and {SAFE_INTEGER_MAX}. "
-        "Send a larger one as a string."
+        "Send a larger integer as a string."
     }
 
     def to_internal_value(self, data: Any) -> Any:

@@ -101,7 +101,11 @@ def test_amount_field_rejects_ambiguous_amounts_with_an_example(typed):
 def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console, offer):
     address = move_of(applied(offer, data={"amount_cents": 1_000_000}), "approved")
     for fields, field, message in (
-        ({"amount": "9000"}, "term_months", "Neither the application nor the offer contains it."),
+        (
+            {"amount": "9000"},
+            "term_months",
+            "Required, because neither the application nor the offer contains this value.",
+        ),
         ({"term_months": "24", "amount": "8,5"}, "amount", "Enter a number such as 8,000.50"),
         ({"term_months": "24", "amount": "999"}, "amount", "The offer lends $1,000.00 or more."),
         ({"term_months": "7"}, "term_months", "The offer's terms are 12, 24, 36, 60 months."),
@@ -118,7 +122,7 @@ def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console, 
     assert not LoanTerms.objects.exists()
     page = text_of(console.get(move_of(applied(offer, data={}), "approved")))
     for field in ("Number of months", "Amount in dollars"):
-        assert f"{field} Neither the application nor the offer contains it." in page
+        assert f"{field} Required, because neither the application nor the offer contains this value." in page
 
 
 def test_back_office_approval_for_an_unlisted_offer_requires_no_loan(console):
