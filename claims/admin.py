@@ -191,4 +191,4 @@ QUEUE = Queue(
     urgent_days=REVIEW_DAYS,
     rank=40,
 )
-LINES = by_status("Publication claims", Claim, for_other_apps=True)
+LINES = by_status("Publication claims", Claim)

@@ -13,5 +13,5 @@ class ClaimsConfig(Declarations, AppConfig):
     sandbox_timers = "sandbox_records.TIMERS"
     tones = "machine.TONES"
     queues = ("admin.QUEUE",)
-    person_lines = ("admin.LINES",)
+    person_lines = case_lines = ("admin.LINES",)
     staged_kinds = "staged.KINDS"

@@ -43,7 +43,7 @@ class IdentityConfig(Declarations, AppConfig):
     tones = "kyc.machine.TONES"
     console_pages = "admin.PAGES"
     queues = ("access.admin.QUEUE", "kyc.admin.QUEUE")
-    person_lines = ("kyc.admin.LINES", "bank.admin.LINES", "access.admin.LINES")
+    person_lines = ("kyc.admin.LINES", "bank.admin.accounts_of", "access.admin.keys_of")
     mail_makers = "accounts.forms.MAIL_MAKERS"
     session_ends = ("oidc.services.session_ended",) if settings.SERVICE == "platform" else ()
     invitation_roles = "accounts.roles.ROLES"

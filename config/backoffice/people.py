@@ -15,6 +15,7 @@ from config.core.registration import declared
 from config.mail.addresses import comparable
 
 Line = tuple[str, Any]
+Source = Callable[[int, Any], Iterable[Line]]  # returns the lines that the viewer may see, with at most one query
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +40,10 @@ def tables_about(person_id: int, *, viewer: Any) -> list[Table]:
     return [table for table in tables if table is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """An app's lines. `source(person_id, viewer)` returns the lines that the viewer may see, with at most one query.
-
-    With `for_other_apps`, pages of other apps' records also display the lines.
-    """
-
-    source: Callable[[int, Any], Iterable[Line]]
-    for_other_apps: bool = False
-
-
 def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Line]:
     """Return all lines about an account. With `beside`, return only the lines for pages of other apps' records."""
-    registered_lines = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
-    return [line for lines in registered_lines for line in lines.source(person_id, viewer)]
+    sources: list[Source] = declared("case_lines" if beside else "person_lines")
+    return [line for source in sources for line in source(person_id, viewer)]
 
 
 def person_name(user: Any) -> str:
@@ -82,7 +72,7 @@ def find_accounts(typed: str, viewer: Any) -> set[int]:
     return set(get_user_model()._default_manager.filter(email=comparable(typed)).values_list("pk", flat=True))
 
 
-def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:
+def by_status(name: str, model: type[Model], *, owner: str = "user") -> Source:
     """Return a line with the number of an account's records by status, and a link to their list.
 
     Viewers without permission for the records get no line.
@@ -100,4 +90,4 @@ def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_a
         address = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
         return [(name, link(f"{address}?{urlencode({'q': f'user:{person_id}'})}", text))]
 
-    return Lines(source, for_other_apps)
+    return source

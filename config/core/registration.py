@@ -87,7 +87,8 @@ class Declarations:
     # Functions `find(typed, viewer)` return the IDs of accounts with this name, email address, or phone number that the
     # viewer may see.
     person_finders: ClassVar[Places] = ()
-    person_lines: ClassVar[Places] = ()  # a list of `Lines`, the lines about an account on the account's page
+    person_lines: ClassVar[Places] = ()  # functions that return `people.Line`s about an account for its page
+    case_lines: ClassVar[Places] = ()  # the same for pages of other apps' records
     person_tables: ClassVar[Places] = ()  # functions `table(person_id, viewer)` that return a `people.Table`, or None
     timeline_sources: ClassVar[Places] = ()  # a list of `Source`, entries about an account for other apps' timelines
 

@@ -16,7 +16,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.backoffice import people
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.consoles import may
 from config.backoffice.html import chip, code, column, document, record_link, time_in_words
@@ -245,11 +244,8 @@ class OAuthClientAdmin(NamedRecords):
     fields = ("name", "client_id", "client_type", "redirect_uris", "scopes", "created", "updated")
 
 
-def _keys_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+def keys_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
     if not may(viewer, "identity.view_user"):
         return []
     usable = ApiKey.objects.usable_at(timezone.now()).filter(owner_id=person_id).count()
     return [("Active API keys", str(usable))]
-
-
-LINES = people.Lines(_keys_of)

@@ -9,7 +9,6 @@ from config.backoffice.bases import OwnedRecords, ReadOnlyAdmin
 from config.backoffice.consoles import VIEW, may
 from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
-from config.backoffice.people import Lines
 from config.backoffice.personal import mask
 from config.core.currencies import to_units
 from identity.bank.models import BankAccount, BankItem, BankTransaction
@@ -96,12 +95,9 @@ class BankTransactionAdmin(_BankRecords):
     amount = _amount_column("amount_cents", "amount (positive: paid out)")
 
 
-def _accounts_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+def accounts_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
     if not may(viewer, "identity.view_bankaccount"):
         return []
     names = list(BankAccount.objects.filter(user_id=person_id).values_list("name", flat=True)[:10])
     names_shown = names if may(viewer, VIEW) else mask(names)
     return [("Bank accounts", ", ".join(names_shown) or "none")]
-
-
-LINES = Lines(_accounts_of)
