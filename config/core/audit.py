@@ -154,21 +154,12 @@ class Chain:
 CHAIN = Chain()
 
 
-class Checked(NamedTuple):
-    """The verified part of a process's chain: the last valid line, its time (ms since 1970), and the fault."""
+class Checked:
+    """The check of a process's chain: the last valid line, its time (ms since 1970), and the fault."""
 
-    process: str
-    last: int
-    time: int
-    fault: str
-
-
-class _Reader:
-    """Verifies the chain of one process, line by line."""
-
-    def __init__(self) -> None:
-        self.sequence, self.time, self.before = 0, 0, (0, 0)
-        self.digests, self.fault = [bytes.fromhex(NO_LINE)], ""  # the index is a line's sequence number
+    def __init__(self, process: str) -> None:
+        self.process, self.last, self.time, self.fault = process, 0, 0, ""
+        self._before, self._digests = (0, 0), [bytes.fromhex(NO_LINE)]  # the index is a line's sequence number
 
     def read(self, line: bytes, event: dict[str, Any]) -> None:
         """Verify the next line. Raises ValueError, KeyError, or TypeError for an invalid sequence or time."""
@@ -176,21 +167,21 @@ class _Reader:
         if not (sequence > 0 and 0 <= milliseconds < _TIME_END):
             raise ValueError
         # A collector may deliver lines twice.
-        if self.fault or (sequence <= self.sequence and self.digests[sequence] == digest):
+        if self.fault or (sequence <= self.last and self._digests[sequence] == digest):
             return
-        expected = self.sequence + 1
+        expected = self.last + 1
         if sequence > expected:
             self.fault = f"lines {expected} to {sequence - 1} are missing"
         elif sequence < expected:
-            self.fault = f"line {sequence} follows line {self.sequence}"
-        elif event["prev"] != self.digests[-1].hex():
+            self.fault = f"line {sequence} follows line {self.last}"
+        elif event["prev"] != self._digests[-1].hex():
             # Either this line or the previous line was changed, so neither is valid.
-            self.fault = f"line {sequence} doesn't follow from line {self.sequence}"
-            self.sequence, self.time = self.before
+            self.fault = f"line {sequence} doesn't follow from line {self.last}"
+            self.last, self.time = self._before
         else:
-            self.before = self.sequence, self.time
-            self.sequence, self.time = sequence, milliseconds
-            self.digests.append(digest)
+            self._before = self.last, self.time
+            self.last, self.time = sequence, milliseconds
+            self._digests.append(digest)
 
 
 def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fault: None) -> list[Checked]:
@@ -198,7 +189,7 @@ def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fau
 
     Lines of other loggers are ignored, and so is text that a collector inserts before a line.
     """
-    readers: dict[str, _Reader] = {}
+    chains: dict[str, Checked] = {}
     for number, whole in enumerate(lines, 1):
         begin = whole.find(START)
         if begin < 0:
@@ -206,7 +197,8 @@ def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fau
         line = whole[begin:].rstrip(b"\r\n")
         try:
             event = orjson.loads(line)
-            readers.setdefault(str(event["process"]), _Reader()).read(line, event)
+            process = str(event["process"])
+            chains.setdefault(process, Checked(process)).read(line, event)
         except (ValueError, KeyError, TypeError, OverflowError):
             report(f"line {number} of the file is not readable")
-    return [Checked(name, reader.sequence, reader.time, reader.fault) for name, reader in readers.items()]
+    return list(chains.values())
