@@ -9,8 +9,8 @@ from identity.kyc.models import KycVerification
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield from read_queue(
         KycVerification.objects.using(using).filter(status=PENDING_REVIEW).order_by("expires_at"),
-        name="verifications_in_review",
-        meaning="Identity verifications that wait for a decision.",
+        "verifications_in_review",
+        "Identity verifications that wait for a decision.",
         since="updated_at",
         now=now,
     )

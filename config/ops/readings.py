@@ -35,7 +35,7 @@ def measures() -> list[tuple[str, Measure]]:
 
 
 def read_queue(
-    rows: "models.QuerySet[Any]", *, name: str, meaning: str, since: "str | models.Func", now: datetime
+    rows: "models.QuerySet[Any]", name: str, meaning: str, *, since: "str | models.Func", now: datetime
 ) -> tuple[Reading, Reading]:
     """Return two readings of a queue: its length, and the age in seconds of its oldest row (0 if empty).
 

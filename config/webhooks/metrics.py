@@ -9,19 +9,11 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     # The index is sorted by account, so the first COUNT_MAX rows may not contain the oldest row.
     unpublished = Event.objects.using(using).filter(sequence=None).order_by("account_id", "id")
     yield from read_queue(
-        unpublished,
-        name="events_unpublished",
-        meaning="Events that have no sequence number yet.",
-        since="created_at",
-        now=now,
+        unpublished, "events_unpublished", "Events that have no sequence number yet.", since="created_at", now=now
     )
     pending = Delivery.objects.using(using).filter(status=PENDING).order_by("due_at")
     yield from read_queue(
-        pending,
-        name="webhook_deliveries_pending",
-        meaning="Deliveries that are not accepted yet.",
-        since="created_at",
-        now=now,
+        pending, "webhook_deliveries_pending", "Deliveries that are not accepted yet.", since="created_at", now=now
     )
     due_since = pending.values_list("due_at", flat=True).first()
     yield Reading(

@@ -27,15 +27,15 @@ _RECORDED_AT = (
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield from read_queue(
         Application.objects.using(using).filter(status__in=IN_REVIEW).order_by("submitted_at", "id"),
-        name="applications_in_review",
-        meaning="Applications that wait for a decision.",
+        "applications_in_review",
+        "Applications that wait for a decision.",
         since="submitted_at",
         now=now,
     )
     yield from read_queue(
         DecisionAnchor.objects.using(using).filter(anchored_at__isnull=True).order_by("due_at"),
-        name="anchors_pending",
-        meaning="Records that are not anchored yet.",
+        "anchors_pending",
+        "Records that are not anchored yet.",
         since=Coalesce(*_RECORDED_AT),
         now=now,
     )
@@ -47,9 +47,9 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield Reading("platform_score_proposals", meaning, proposals.otherwise, {"decided": "otherwise"})
     undelivered = Notice.objects.using(using).filter(status__in=UNDELIVERED).order_by("created_at")
     meaning = "Notices that are not delivered yet."
-    yield from read_queue(undelivered, name="notices_due", meaning=meaning, since="created_at", now=now)
+    yield from read_queue(undelivered, "notices_due", meaning, since="created_at", now=now)
     late = Clock.objects.using(using).filter(stopped_at__isnull=True, due_at__lte=now).order_by("due_at")
-    yield read_queue(late, name="clocks_overdue", meaning="Missed deadlines.", since="due_at", now=now)[0]
+    yield read_queue(late, "clocks_overdue", "Missed deadlines.", since="due_at", now=now)[0]
 
 
 READING = (Application, measure)
