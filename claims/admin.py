@@ -129,8 +129,8 @@ class ClaimAdmin(ReviewAdmin):
 
     def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
         numbers = [*filter(None, map(parse_uuid, ids))]
-        found = Claim.with_tombstones.filter(pk__in=numbers).order_by().values_list("pk", "publication_key")
-        return {str(pk): key for pk, key in found}
+        keys = Claim.with_tombstones.filter(pk__in=numbers).order_by().values_list("pk", "publication_key")
+        return {str(pk): key for pk, key in keys}
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:
         return narrowed(Claim.with_tombstones.order_by("-pk"), request.user)

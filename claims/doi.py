@@ -64,8 +64,8 @@ def publication_key(identifier: str) -> str:
     doi, bare = normalize_doi(text), _without_end(text.lstrip(_BEFORE))
     if match := _ARXIV.fullmatch(doi or bare):
         return f"10.48550/arxiv.{_ARXIV_CLASS.sub('/', match[1].lower())}"
-    for spelt, prefix in _REGISTRIES:
-        if match := spelt.fullmatch(bare):
+    for pattern, prefix in _REGISTRIES:
+        if match := pattern.fullmatch(bare):
             return f"{prefix}{match[1]}"
     if isbn := _isbn_of(_isbn_digits(text)):
         return f"isbn:{isbn}"

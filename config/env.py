@@ -274,9 +274,9 @@ def refuse_providers() -> None:
     named = [name for name in _CHOSEN_PROVIDERS if text(name, "sandbox") not in ("sandbox", "off")]
     named += [name for name in _PROVIDER_CREDENTIALS if text(name)]
     if named:
-        what = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} set"
+        subject = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} set"
         raise ImproperlyConfigured(
-            f"{what}: ENVIRONMENT=sandbox supports only built-in vendors. Unset these variables."
+            f"{subject}: ENVIRONMENT=sandbox supports only built-in vendors. Unset these variables."
         )
 
 

@@ -74,9 +74,9 @@ def on_starting(server: Any) -> None:
     """
     service = "ledger" if server.app.app_uri.startswith("ledger") else "platform"
     command = [sys.executable, str(Path(__file__).parent.parent / "manage.py"), "doctor", "--at-start", "--json"]
-    looked = subprocess.run(command, env={**os.environ, "SERVICE": service}, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
-    if looked.returncode:
-        sys.exit(looked.returncode)
+    completed = subprocess.run(command, env={**os.environ, "SERVICE": service}, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    if completed.returncode:
+        sys.exit(completed.returncode)
     open_folder()
 
 

@@ -97,8 +97,8 @@ def add_breadcrumb(app: Any, page: str, _template: str, context: dict[str, Any],
     elif caption:
         links.append(caption)
     if doctree is not None and len(links) > 1:
-        way = ' <span aria-hidden="true">&rsaquo;</span> '.join(links)
-        context["body"] = f'<nav class="breadcrumb" aria-label="Breadcrumb">{way}</nav>{context["body"]}'
+        trail = ' <span aria-hidden="true">&rsaquo;</span> '.join(links)
+        context["body"] = f'<nav class="breadcrumb" aria-label="Breadcrumb">{trail}</nav>{context["body"]}'
 
 
 def setup(app: Any) -> None:

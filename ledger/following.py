@@ -103,7 +103,7 @@ class Follower:
                 return content[: width * merkle.HASH_BYTES]
         raise FollowError(f"The log does not serve tile {names[0].path()}.")
 
-    def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
+    def _fetch(self, path: str, max_bytes: int, name: str) -> bytes | None:
         """Return the log's file at this path, or None if it is missing. Raises FollowError on a failure."""
         try:
             answer = exchange(
@@ -114,11 +114,11 @@ class Follower:
                 is_stopped=self.is_stopped,
             )
         except NoAnswer as error:
-            raise FollowError(f"{self.url} gave no answer for {what} ({error.word}).") from error
+            raise FollowError(f"{self.url} gave no answer for {name} ({error.word}).") from error
         if answer.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
             return None
         if answer.status != HTTPStatus.OK:
-            raise FollowError(f"{self.url} answered {answer.status} for {what}.")
+            raise FollowError(f"{self.url} answered {answer.status} for {name}.")
         return answer.body
 
     def _read_state(self) -> tuple[str, Checkpoint] | None:

@@ -137,8 +137,8 @@ def read_tile(name: tiles.TileName) -> bytes | None:
         return tiles.pack_bundle(report_hash + commitment for report_hash, commitment in rows)
     packed = read_tiles([(name.level, name.index)]).get((name.level, name.index), b"")
     # A partial tile is the start of the stored tile.
-    wanted = name.width * merkle.HASH_BYTES
-    return packed[:wanted] if len(packed) >= wanted else None
+    length = name.width * merkle.HASH_BYTES
+    return packed[:length] if len(packed) >= length else None
 
 
 def read_tiles(keys: Collection[tiles.TileKey]) -> dict[tiles.TileKey, bytes]:

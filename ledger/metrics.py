@@ -32,8 +32,8 @@ def _witnesses(policy: Policy, *, using: str, now: datetime) -> Iterator[Reading
     outcomes = dict(WitnessOutcome.objects.using(using).values_list("witness", "outcome"))
     meaning = "Seconds since this witness cosigned; absent if it never did."
     for witness in policy.witnesses:
-        kept = Cosignature.objects.using(using).filter(witness=witness.verifier.vkey).order_by("-timestamp")
-        newest = kept.values_list("timestamp", flat=True).first()
+        cosignatures = Cosignature.objects.using(using).filter(witness=witness.verifier.vkey).order_by("-timestamp")
+        newest = cosignatures.values_list("timestamp", flat=True).first()
         if newest is not None:
             age = max(0.0, now.timestamp() - newest)
             yield Reading("platform_ledger_witness_cosigned_seconds", meaning, age, {"witness": witness.name})

@@ -76,8 +76,8 @@ def witnesses(head: log.Head) -> list[dict[str, Any]]:
     policy = witnessing.policy()
     rows = []
     for witness in policy.witnesses if policy else []:
-        kept = Cosignature.objects.filter(witness=witness.verifier.vkey).order_by("-timestamp", "-block_id")
-        number, seconds = kept.values_list("block_id", "timestamp").first() or (0, None)
+        cosignatures = Cosignature.objects.filter(witness=witness.verifier.vkey).order_by("-timestamp", "-block_id")
+        number, seconds = cosignatures.values_list("block_id", "timestamp").first() or (0, None)
         at = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
         rows.append({"name": witness.name, "at": at, "is_newest": number == head.number})
     return rows

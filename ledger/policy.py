@@ -119,21 +119,21 @@ class Policy:
     def _take_group(self, words: list[str]) -> None:
         name, threshold, *members = words
         self._check_name(name)
-        taken = {member for group in self.groups.values() for member in group.members}
+        grouped = {member for group in self.groups.values() for member in group.members}
         for position, member in enumerate(members):
             if member not in self._names():
                 raise PolicyError(f"the member {member!r} is not defined above")
-            if member in taken or member in members[:position]:
+            if member in grouped or member in members[:position]:
                 raise PolicyError(f"{member!r} is a member already")
         numbers = {"any": 1, "all": len(members)}
         if threshold not in numbers and not _NUMBER.fullmatch(threshold):
             raise PolicyError(f"{threshold!r} is neither all, any nor a number")
-        wanted = numbers.get(threshold) or int(threshold)
-        if wanted > len(members):
-            raise PolicyError(f"{wanted} of {len(members)} members can never cosign")
+        required = numbers.get(threshold) or int(threshold)
+        if required > len(members):
+            raise PolicyError(f"{required} of {len(members)} members can never cosign")
         if len(self.groups) == MAX_OF_A_KIND:
             raise PolicyError(f"there are more than {MAX_OF_A_KIND} groups")
-        self.groups[name] = Group(wanted, tuple(members))
+        self.groups[name] = Group(required, tuple(members))
 
     def _take_quorum(self, words: list[str]) -> None:
         if self.quorum is not None:

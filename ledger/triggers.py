@@ -81,11 +81,11 @@ def _sqlite_create() -> list[str]:
         allowed = _ALLOWED_UPDATE[table]
         same_key = " AND ".join(f'"{column}" = NEW."{column}"' for column in _KEYS[table])
         condition = f"WHEN ({allowed}) IS NOT TRUE" if allowed else ""
-        taken = f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same_key})"  # noqa: S608
+        exists = f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same_key})"  # noqa: S608
         statements += [
             f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {condition} {refuse}",
             f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {refuse}",
-            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} {taken} {refuse}",
+            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} {exists} {refuse}",
         ]
     return statements
 

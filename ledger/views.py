@@ -202,13 +202,13 @@ class RecordViewSet(LedgerViewSet):
         The response has the first entry of the hash. For an absent hash, the ledger returns 200 with `verified` false,
         or 404 under `Prefer: handling=strict`.
         """
-        wanted = read_hash(report_hash)
-        record = log.find_record(wanted)
+        digest = read_hash(report_hash)
+        record = log.find_record(digest)
         if record is not None:
             return {"verified": True, **{name: getattr(record, name) for name in _SHOWN_OF_A_RECORD}}
         if prefers_strict(request.META.get("HTTP_PREFER", "")):
             raise NotFound("This hash is not anchored here.")
-        return {"verified": False, "hash": wanted, "message": "This hash is not anchored here."}
+        return {"verified": False, "hash": digest, "message": "This hash is not anchored here."}
 
     @endpoint(
         access=ANY_CALLER,
@@ -224,10 +224,10 @@ class RecordViewSet(LedgerViewSet):
         `LEDGER_API_KEYS`. A token with scopes also requires `identity:read`. In development, the ledger requires no
         credential.
         """
-        wanted = read_user_id(user_id)
-        self.caller.check(wanted, LIST_SCOPE)
-        records, total = log.user_records(wanted, **query)
-        return {"user_id": wanted, "hashes": records, "total": total}
+        account_id = read_user_id(user_id)
+        self.caller.check(account_id, LIST_SCOPE)
+        records, total = log.user_records(account_id, **query)
+        return {"user_id": account_id, "hashes": records, "total": total}
 
     @heavy.operation(when=heavy.has_large_body)
     @_anchors(

@@ -185,8 +185,8 @@ class Asker:
     def _is_due(self, state: _WitnessState, head: log.Head, now: datetime) -> bool:
         if time.monotonic() < state.not_before:
             return False
-        kept = Cosignature.objects.using(database().alias).filter(witness=state.witness.verifier.vkey)
-        newest = kept.order_by("-timestamp", "-block_id").select_related("block").first()
+        cosignatures = Cosignature.objects.using(database().alias).filter(witness=state.witness.verifier.vkey)
+        newest = cosignatures.order_by("-timestamp", "-block_id").select_related("block").first()
         state.known_size = newest.block.tree_size if newest else 0
         return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
 

@@ -179,15 +179,15 @@ class EndpointSchema(AutoSchema):
 
     def get_description(self) -> str:  # type: ignore[override]
         access = self.declared.access
-        who = {
+        restriction = {
             PUBLIC: "Requires no credential.",
             ANY_CALLER: "Requires any credential.",
             FIRST_PARTY: "Requires the account's own log-in, or an unrestricted API key.",
             LOG_IN: "Requires the account's own log-in. API keys and apps get 403 `E2005`.",
         }.get(access, f"Requires the scope `{access}`, unless the credential is unrestricted.")
         if not self.declared.idempotent and self.method not in SAFE_METHODS:
-            who += " An `Idempotency-Key` is ignored."
-        return f"{self._docstring()[1]}\n\n{who}".strip()
+            restriction += " An `Idempotency-Key` is ignored."
+        return f"{self._docstring()[1]}\n\n{restriction}".strip()
 
     def _docstring(self) -> tuple[str, str]:
         text = self.method_handler.__doc__ or ""

@@ -159,8 +159,8 @@ class ReviewAdmin(Transitions):
         Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        kept = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
-        views = {"saved_views": list(kept), "views_address": self.address_of("views")}
+        saved = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
+        views = {"saved_views": list(saved), "views_address": self.address_of("views")}
         return super().changelist_view(request, {**views, **(extra_context or {})})
 
     def views_view(self, request: HttpRequest) -> HttpResponse:

@@ -159,7 +159,7 @@ def details(value: Any, currency: str | None = None) -> SafeString | str:
 def fields_in_words(value: dict[str, Any], currency: str | None = None) -> list[tuple[str, Any]]:
     """Return the title and the value in words of each field of an object."""
     currency = value.get("currency") or currency
-    return [(title_of(name), _figure(name, each, currency)) for name, each in value.items()]
+    return [(title_of(name), _figure(name, part, currency)) for name, part in value.items()]
 
 
 def _figure(name: str, value: Any, currency: Any) -> Any:

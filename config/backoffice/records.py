@@ -357,20 +357,20 @@ class OwnedRecords(ReadOnlyAdmin):
         if named is not None:
             return queryset.filter(named), False
         user_id = parse_positive_int64(term.removeprefix("user:"))
-        people, wanted = {user_id} if user_id else set(), Q()
+        people, condition = {user_id} if user_id else set(), Q()
         if not (user_id and term.startswith("user:")):
             users = get_user_model()._default_manager.all()
             # Members of lenders find only accounts with records in their console.
             if console_of(request.user) is not None:
                 users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
             people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
-            wanted |= self.search_by_person(request, term)
-        wanted |= Q(**{f"{self.owner}_id__in": people})
+            condition |= self.search_by_person(request, term)
+        condition |= Q(**{f"{self.owner}_id__in": people})
         part = _PART_OF_ID.fullmatch(term.lower()) if isinstance(self.opts.pk, UUIDField) else None
         if part is not None:
             partly = self.newest(request).filter(pk__contains=part[1]).values_list("pk", flat=True)
-            wanted |= Q(pk__in=list(partly[:FOUND_MAX]))
-        return queryset.filter(wanted), False
+            condition |= Q(pk__in=list(partly[:FOUND_MAX]))
+        return queryset.filter(condition), False
 
     def newest(self, request: HttpRequest) -> QuerySet[Any]:
         rows = self.get_queryset(request).order_by()

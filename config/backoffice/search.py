@@ -37,16 +37,16 @@ def searched_in(
     email address is searched in several lists, because each of these searches must be logged.
     """
     lists = searched_lists(site, request, available_apps)
-    identifier, found = parse_uuid(typed.lower()), ""
+    identifier, url = parse_uuid(typed.lower()), ""
     for each in lists:
         named = each.search_by_name(typed) if queryable(typed) else None
         rows = [] if named is None else list(each.get_queryset(request).filter(named).values_list("pk", flat=True)[:2])
         if identifier is not None and identifier in rows:
             return HttpResponseRedirect(each.address_of("change", identifier))
-        if rows and not found:
-            found = each.address_of("change", rows[0]) if len(rows) == 1 else address_of_search(each, typed)
-    if found:
-        return HttpResponseRedirect(found)
+        if rows and not url:
+            url = each.address_of("change", rows[0]) if len(rows) == 1 else address_of_search(each, typed)
+    if url:
+        return HttpResponseRedirect(url)
     if not lists:
         return None
     chosen = _list_with_address(lists, request, typed) if "@" in typed and queryable(typed) else lists[0]

@@ -121,8 +121,8 @@ class BackOfficeSite(AdminSite):
     def search(self, request: HttpRequest) -> HttpResponse:
         """Open the record or the list for the text in the search box of the header (GET: `q`)."""
         typed = request.GET.get("q", "").strip()
-        found = searched_in(self, request, self.get_app_list(request), typed) if typed else None
-        return found or HttpResponseRedirect(reverse(f"{self.name}:index"))
+        response = searched_in(self, request, self.get_app_list(request), typed) if typed else None
+        return response or HttpResponseRedirect(reverse(f"{self.name}:index"))
 
     def all_records(self, request: HttpRequest) -> TemplateResponse:
         return TemplateResponse(

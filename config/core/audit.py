@@ -104,8 +104,8 @@ def emit_start() -> None:
         "SERVICE", "ENVIRONMENT", "REVIEW_POLICY", "PROVIDERS", "DECISIONING", "SIGN_UP", "BACKOFFICE_SECOND_FACTOR",
         "ANCHOR_DECISIONS", "ALLOW_SANDBOX", "STAFF_PASSWORDS", "STAFF_OIDC_GROUPS",
     )  # fmt: skip
-    held = {name: getattr(settings, name) for name in names}
-    emit_now("process.started", app=_product(), unmapped={"settings": held})
+    values = {name: getattr(settings, name) for name in names}
+    emit_now("process.started", app=_product(), unmapped={"settings": values})
 
 
 def _product() -> dict[str, str]:

@@ -147,10 +147,10 @@ class Note(RecordNamed):
     @classmethod
     def unread_by(cls, user: Any) -> models.QuerySet["Note"]:
         """Select the notes that mention the user and are newer than the user's last visit to the record's page."""
-        looked = DataAccess.objects.filter(
+        visits = DataAccess.objects.filter(
             kind=OuterRef("kind"), record_id=OuterRef("record_id"), viewer=user, action=DataAccess.PAGE
         ).filter(at__gte=OuterRef("at"))
-        return cls.objects.filter(~Exists(looked), mentioned=user)
+        return cls.objects.filter(~Exists(visits), mentioned=user)
 
 
 class ReplyTemplate(models.Model):

@@ -39,9 +39,9 @@ class ApiError(Exception):
         if "code" in cls.__dict__:
             if not (cls.error and cls.message and 400 <= cls.status < 600 and cls.code[1:].isdigit()):
                 raise TypeError(f"{cls.__module__}.{cls.__qualname__} lacks a `status`, `error`, `code` or `message`")
-            taken = ApiError.registry.setdefault(cls.code, cls)
-            if taken.__qualname__ != cls.__qualname__ or taken.__module__ != cls.__module__:
-                raise TypeError(f"{cls.code} belongs to {taken.__module__}.{taken.__qualname__}")
+            existing = ApiError.registry.setdefault(cls.code, cls)
+            if existing.__qualname__ != cls.__qualname__ or existing.__module__ != cls.__module__:
+                raise TypeError(f"{cls.code} belongs to {existing.__module__}.{existing.__qualname__}")
 
     def __init__(self, message: str = "", *, details: Any = None, headers: dict[str, str] | None = None) -> None:
         """Create an error. The response contains `details` (an object, or a list of objects) and `headers`."""

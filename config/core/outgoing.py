@@ -278,7 +278,7 @@ def _word_of(error: BaseException, limits: Exchange) -> str:
     causes: list[BaseException] = [error]
     for cause in causes:  # requests and urllib3 wrap the original error
         inner = (*cause.args, cause.__cause__, cause.__context__)
-        causes += [each for each in inner if isinstance(each, BaseException) and each not in causes]
+        causes += [exception for exception in inner if isinstance(exception, BaseException) and exception not in causes]
     return "reset" if any(isinstance(cause, ConnectionError | IncompleteRead) for cause in causes) else "unreadable"
 
 

@@ -261,12 +261,12 @@ def _updating(
     model: type[models.Model], alias: str, conditions: tuple[str, ...], columns: tuple[str, ...]
 ) -> tuple[str, list[tuple[bool, str, Any]]]:
     """Generate an UPDATE with Django. Return the SQL, and `(is new value, slot name, constant)` for each parameter."""
-    wanted = {name: _Slot(name) for name in conditions}
-    query = cast("UpdateQuery", model._default_manager.using(alias).filter(**wanted).query.chain(UpdateQuery))
+    slots = {name: _Slot(name) for name in conditions}
+    query = cast("UpdateQuery", model._default_manager.using(alias).filter(**slots).query.chain(UpdateQuery))
     query.add_update_values({name: _Slot(name) for name in columns})
     sql, raw = query.get_compiler(using=alias).as_sql()
     parts = []
     for value in raw:
         name = value.name if isinstance(value, _Slot) else ""
-        parts.append((bool(name) and value is not wanted.get(name), name, value))
+        parts.append((bool(name) and value is not slots.get(name), name, value))
     return sql, parts

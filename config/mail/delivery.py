@@ -48,8 +48,8 @@ def deliver_some(*, now: datetime) -> dict[str, int]:
     items.review(now=now)
     # After the batch, at most one suspect mail is sent.
     for rows, limit in ((items.takeable(now=now), BATCH), (pending.filter(pk__in=items.suspects(now=now)), 1)):
-        held = claim_due(rows, limit=limit, now=now, lease=LEASE)
-        if mails := read_each(held.order_by("pk"), partial(items.fail, now=now)):
+        claimed = claim_due(rows, limit=limit, now=now, lease=LEASE)
+        if mails := read_each(claimed.order_by("pk"), partial(items.fail, now=now)):
             with items.mark([mail.pk for mail in mails]):
                 _send(mails, items, counts)
     return dict(counts)
@@ -94,8 +94,8 @@ def message_of(
     with translation.override(language):
         facts = {"provider_name": settings.PROVIDER_NAME, **context}
         # Only the HTML is escaped, which is generated from the text.
-        said = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
-        subject, _, text = said.strip().partition("\n")
+        content = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
+        subject, _, text = content.strip().partition("\n")
         text = text.strip() + "\n"
         html = render_to_string("mail/message.html", {"subject": subject, "text": text, "language": language, **facts})
     message = EmailMultiAlternatives(
@@ -150,8 +150,8 @@ def _store(mail: OutgoingMail, error: Exception | None) -> str:
     changes = {"attempts": attempts, "status": status, "due_at": due_at, "claim": None}
     if status != PENDING:
         changes |= sealed_values(mail, context="")  # deletes the links in the mail
-    held = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
-    held.update(**changes, last_error="" if error is None else type(error).__name__[:64])
+    current = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
+    current.update(**changes, last_error="" if error is None else type(error).__name__[:64])
     return {SENT: "sent", FAILED: "failed", PENDING: "retried"}[status]
 
 

@@ -116,8 +116,8 @@ def template_of(route: str) -> str:
 def _code_of(response: HttpResponseBase | None) -> str:
     """Return the error's code, or "". A stored response contains its code only in the body."""
     code: str | None = getattr(response, "error_code", None)
-    if code is None and isinstance(response, HttpResponse) and (found := _CODE.search(response.content)):
-        code = found[1].decode()
+    if code is None and isinstance(response, HttpResponse) and (match := _CODE.search(response.content)):
+        code = match[1].decode()
     return code or ""
 
 

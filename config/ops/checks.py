@@ -113,8 +113,8 @@ def _outcome(check: Any) -> dict[str, Any]:
         ]
     except Exception as error:  # noqa: BLE001  one check stops no other
         messages = [checks.Error(f"the check failed: {contain(error, 'check', check.__name__)}")]
-    said = [f"warning: {message.msg}" if message.level == checks.WARNING else str(message.msg) for message in messages]
-    return {"ok": not any(message.level >= checks.ERROR for message in messages), "why": "; ".join(said)}
+    texts = [f"warning: {message.msg}" if message.level == checks.WARNING else str(message.msg) for message in messages]
+    return {"ok": not any(message.level >= checks.ERROR for message in messages), "why": "; ".join(texts)}
 
 
 def require_at_start() -> None:
@@ -219,8 +219,8 @@ SELECT 'yes' FROM pg_class WHERE oid = to_regclass('credit_decisionanchor') AND 
 
 def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Check whether the role of the service could disable the triggers of append-only tables."""
-    found = {alias: _power_of_role(alias) for alias in databases}
-    texts = [f"the role in the database {alias!r} {power}" for alias, power in found.items() if power]
+    powers = {alias: _power_of_role(alias) for alias in databases}
+    texts = [f"the role in the database {alias!r} {power}" for alias, power in powers.items() if power]
     return [checks.Warning(text) for text in texts] or [checks.Info("owns no table")]
 
 

@@ -99,6 +99,6 @@ def _text_without_data(error: BaseException) -> str:
     """Return the message of an exception about code, or the code and the constraint of a database error."""
     if isinstance(error, _ABOUT_CODE):
         return f": {error}"
-    said = getattr(error, "diag", None)
-    named = [getattr(said, name, None) for name in ("sqlstate", "table_name", "constraint_name")]
+    diagnostics = getattr(error, "diag", None)
+    named = [getattr(diagnostics, name, None) for name in ("sqlstate", "table_name", "constraint_name")]
     return "".join(f" {name}" for name in named if name)

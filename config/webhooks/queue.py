@@ -68,8 +68,8 @@ def take_due(
     items: FailedItems[Delivery], rows: QuerySet[Delivery], *, limit: int, now: datetime, lease: timedelta
 ) -> list[Delivery]:
     """Claim up to `limit` due deliveries in `rows` for `lease`, the longest waiting first. Load their endpoints."""
-    held = claim_due(rows, limit=limit, now=now, lease=lease)
-    taken = read_each(held.select_related("event").order_by("pk"), partial(items.fail, now=now))
+    claimed = claim_due(rows, limit=limit, now=now, lease=lease)
+    taken = read_each(claimed.select_related("event").order_by("pk"), partial(items.fail, now=now))
     addressed = Endpoint.objects.filter(pk__in={delivery.endpoint_id for delivery in taken})
     readable = read_each(addressed, lambda key, error: contain(error, "endpoint", key))
     endpoints = {endpoint.pk: endpoint for endpoint in readable}

@@ -196,10 +196,10 @@ class Worker:
             shares = [deliveries[at : at + size] for at in range(0, len(deliveries), size)]
             for share in shares[:room]:
                 self._lanes[lanes.submit(self._work, share, started_at)] = share
-            aside = [delivery for share in shares[room:] for delivery in share]
-            if aside:
-                requeue(aside, due_at=timezone.now() + STEP_ASIDE)
-                self._finish(aside)
+            unassigned = [delivery for share in shares[room:] for delivery in share]
+            if unassigned:
+                requeue(unassigned, due_at=timezone.now() + STEP_ASIDE)
+                self._finish(unassigned)
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
 
     def _work(self, deliveries: Sequence[Delivery], started_at: float) -> list[Delivery]:
@@ -220,7 +220,7 @@ class Worker:
 
     def _attempt(self, delivery: Delivery, channel: Channel) -> Outcome:
         endpoint, at, started_at = delivery.endpoint, timezone.now(), time.monotonic()
-        ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
+        headers = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
         status, error, retry_after = None, None, None
         try:
             body = event_body(delivery.event)
@@ -231,7 +231,7 @@ class Worker:
                 header_secret=endpoint.header_secret(at, is_test=delivery.event_type == TEST),
                 live_secrets=endpoint.live_secrets(at),
             )
-            reply = channel.post(body, ours | signed, seconds=self._attempt_seconds)
+            reply = channel.post(body, headers | signed, seconds=self._attempt_seconds)
             status = reply.status
             if not 200 <= status < 300:
                 error = "redirect" if 300 <= status < 400 else "status"

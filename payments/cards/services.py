@@ -244,8 +244,8 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     else:
         changes = {"status": FAILED, "processed_at": now, "failure": result.failure or "declined"}
     with transaction.atomic():
-        held = Payment.objects.filter(pk=payment.pk, epoch=payment.epoch, status__in=OPEN)
-        if held.update(**changes):
+        leased = Payment.objects.filter(pk=payment.pk, epoch=payment.epoch, status__in=OPEN)
+        if leased.update(**changes):
             payment.refresh_from_db(from_queryset=Payment.objects.defer("method_token"))  # the token may be unreadable
             action = "look-up" if result.detail.get("looked") else "charge"
             log_attempt(payment, action, result.outcome, detail=result.detail, now=now)

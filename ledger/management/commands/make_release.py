@@ -85,12 +85,12 @@ class Ledger(NamedTuple):
         """
         metadata = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
         body = json.dumps({**metadata, "report_data": statement.decode()}).encode()
-        kept = json.loads(self.request("POST", "/anchor", body))
+        receipt = json.loads(self.request("POST", "/anchor", body))
         has_witnesses = any(line.startswith(b"witness ") for line in self.request("GET", "/policy").splitlines())
-        of = f"?index={kept['index']}" + ("&witnessed=1" if has_witnesses else "")
-        stands = json.loads(self.request("GET", f"/proof/{kept['hash']}{of}"))
-        proof = self.request("GET", f"/proof/{kept['hash']}.tlog-proof{of}")
-        return proof, {**metadata, "nonce": kept["nonce"], "timestamp": stands["timestamp"]}
+        of = f"?index={receipt['index']}" + ("&witnessed=1" if has_witnesses else "")
+        stands = json.loads(self.request("GET", f"/proof/{receipt['hash']}{of}"))
+        proof = self.request("GET", f"/proof/{receipt['hash']}.tlog-proof{of}")
+        return proof, {**metadata, "nonce": receipt["nonce"], "timestamp": stands["timestamp"]}
 
     def request(self, method: str, path: str, body: bytes = b"") -> bytes:
         headers = {"X-API-Key": self.client_key} | ({"Content-Type": "application/json"} if body else {})

@@ -87,9 +87,9 @@ class Command(WorkerCommand):
             header_secret=self._secret,
             live_secrets=[self._secret],
         )
-        ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
+        headers = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
         try:
-            return str(channel.post(body, ours | signed, seconds=10.0).status)
+            return str(channel.post(body, headers | signed, seconds=10.0).status)
         except AttemptFailed as failure:
             return failure.word
 
