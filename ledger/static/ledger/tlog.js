@@ -1,6 +1,6 @@
 // Verifies proofs of a transparency log with the browser's own cryptography: C2SP signed-note,
 // tlog-checkpoint, tlog-cosignature, tlog-policy and tlog-proof, and the Merkle tree of RFC 6962.
-// Like the log's own programs, it accepts only the canonical form.
+// This module accepts only the canonical form.
 "use strict";
 
 const Tlog = (() => {

@@ -1,6 +1,6 @@
 "use strict";
-// The pages are complete without this script. It adds a button that copies a sample, shows all samples in the language
-// that the reader opened last, opens the operation of a link, and sends links of the former page to their section.
+// The pages are complete without this script. It adds a copy button, remembers the language of the samples, opens the
+// target of a link, and redirects links of the former page.
 
 const LANGUAGE = "reference-language";
 const samples = document.querySelectorAll("details[data-language]");
@@ -46,7 +46,7 @@ for (const block of navigator.clipboard ? document.querySelectorAll(".samples pr
   block.before(button);
 }
 
-// Not every browser opens the closed part that contains the target of a link.
+// Some browsers do not open a closed <details> element that contains the target of a link.
 function openTarget() {
   const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
   const entry = target && target.closest("details.entry");

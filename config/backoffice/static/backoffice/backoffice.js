@@ -1,13 +1,13 @@
 "use strict";
 
-// Going through a queue with the keyboard: n is the next record, p the one before, u is up to the list.
+// Keys: n opens the next record, p the previous record, and u the list.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   if (event.target.closest("input, textarea, select, [contenteditable]")) return;
-  const way = document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
-  if (way) {
+  const link = document.querySelector(`a[data-key="${CSS.escape(event.key)}"]`);
+  if (link) {
     event.preventDefault();
-    way.click();
+    link.click();
   }
   if (event.key === "?") showKeys();
   const search = document.getElementById("console-search");
@@ -17,15 +17,15 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// What every key on this page does.
+// Display a dialog with the keys of this page.
 function showKeys() {
   const dialog = document.createElement("dialog");
   dialog.className = "help-keys";
   dialog.setAttribute("aria-labelledby", "keys-heading");
   const list = document.createElement("dl");
   list.className = "keys";
-  const ways = [...document.querySelectorAll("a[data-key]")].map((way) => [way.dataset.key, way.textContent.trim()]);
-  for (const [key, meaning] of [...ways, ["/", "Search"], ["?", "These keys"], ["Esc", "Close"]]) {
+  const links = [...document.querySelectorAll("a[data-key]")].map((link) => [link.dataset.key, link.textContent.trim()]);
+  for (const [key, meaning] of [...links, ["/", "Search"], ["?", "These keys"], ["Esc", "Close"]]) {
     list.append(Object.assign(document.createElement("dt"), { textContent: key }));
     list.append(Object.assign(document.createElement("dd"), { textContent: meaning }));
   }
@@ -38,7 +38,7 @@ function showKeys() {
   dialog.showModal();
 }
 
-// The bar of a case has all its buttons. On a phone, the menu has all of them except the first.
+// On a phone, move all buttons except the first into the menu.
 const more = document.querySelector(".case-bar .more");
 if (more) {
   const panel = more.querySelector(".buttons");
@@ -54,7 +54,7 @@ if (more) {
   place();
 }
 
-// Menus of a page: one is open at a time, and Escape closes it.
+// Only one menu is open at a time, and Escape closes it.
 const menus = [...document.querySelectorAll("details.menu")];
 for (const menu of menus) {
   menu.addEventListener("toggle", () => {
@@ -68,7 +68,7 @@ for (const menu of menus) {
   });
 }
 
-// A list: each cell knows its column's name, which a phone shows beside it; a list that is cut says that it scrolls.
+// On a phone, each cell displays its column's name. A list that is too wide displays that it scrolls.
 const list = document.getElementById("result_list");
 if (list) {
   const names = [...list.tHead.rows[0].cells].map((cell) => cell.querySelector(".text").textContent.trim());
@@ -87,5 +87,5 @@ if (list) {
   };
   const resized = new ResizeObserver(look);
   resized.observe(frame);
-  resized.observe(list);  // a wider column need not change the frame
+  resized.observe(list);  // a wider column may leave the frame unchanged
 }

@@ -1,12 +1,12 @@
 "use strict";
 
-// A form begins in its first invalid field. If all fields are valid, it begins in its first field. On a narrow screen,
-// that focus would open the keyboard.
+// Focus the first invalid field, or the first field if all are valid. On a narrow screen, the focus of a valid field would
+// open the keyboard.
 const first = document.querySelector("[data-first]");
 if (first?.getAttribute("aria-invalid") === "true") first.focus();
 else if (matchMedia("(min-width: 64rem)").matches) first?.focus({ preventScroll: true });
 
-// A decision's terms are computed by the server when a figure changes. Without this script the button does the same.
+// When a figure changes, the server computes the terms. Without this script, a button requests the same.
 const form = document.querySelector("form[data-preview]");
 if (form) {
   let latest = 0;
