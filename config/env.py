@@ -286,7 +286,7 @@ def application_secrets(var_dir: Path, *, production: bool, service: str) -> tup
     In production, the environment must contain the keys, and weak keys are rejected. In development, the keys are
     created once and stored in `development-secrets.json` in `var_dir`, which only its owner can read.
 
-    The ledger has neither sessions nor encrypted columns, so it requires neither of the keys in production.
+    In production, the ledger requires no keys, because it has no sessions and no encrypted columns.
     """
     secret_key, field_keys = text("SECRET_KEY"), listing("FIELD_ENCRYPTION_KEYS")
     if production and service == "ledger" and not secret_key:

@@ -21,7 +21,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     server.
 
     If a response is sent before the request's body was read, this worker sends `Connection: close`. gunicorn's worker
-    sends `keep-alive` and then closes the connection, although the client may have sent its next request.
+    would send `keep-alive`, and then lose the client's next request.
     """
 
     def load_wsgi(self) -> None:

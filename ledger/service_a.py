@@ -31,7 +31,7 @@ VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
 # A request that waits for A occupies a thread. For this time after a failure, requests fail immediately.
 OUTAGE_SECONDS = 1.0
-ACCESS_ENDED = "E2013"  # service A's code for a partner whose access the customer has ended
+ACCESS_ENDED = "E2013"  # the code of service A after a customer ended a partner's access
 
 
 def _ask(address: str, token: str = "") -> Answer:

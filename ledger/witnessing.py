@@ -109,7 +109,7 @@ _waiting = threading.BoundedSemaphore(WAITING_MAX)
 
 
 def wait_for_head(index: int) -> log.Head:
-    """Wait for a head with a quorum that covers this entry; return the newest. No transaction is open during the wait.
+    """Wait for the newest head with a quorum that covers this entry. No transaction is open during the wait.
 
     Raises NotWitnessedYetError after the timeout, if too many requests wait, or if the log has no witnesses.
     """

@@ -31,9 +31,9 @@ class Store(Protocol):
     def __call__(self, payloads: Sequence[Payload], *, actor: Actor, now: datetime) -> Sequence[Any]:
         """Store the payloads of the actor's own items. Return the IDs of the permanent rows in the same order.
 
-        The function runs in the transaction that approves the items. It gets at most ITEMS_PER_STATEMENT payloads,
-        oldest item first. The number of its statements must not depend on the number of payloads. An exception rolls
-        back all approvals. The function emits the events of the new rows.
+        The function runs in the transaction that approves the items. The argument has at most ITEMS_PER_STATEMENT
+        payloads, oldest item first. The number of its statements must not depend on the number of payloads. An
+        exception rolls back all approvals. The function emits the events of the new rows.
         """
         ...
 

@@ -41,7 +41,7 @@ from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
 KEEP_HOURS = 72  # covers a client's outage on a weekend
-LEASE = timedelta(seconds=90)  # longer than any request; then another request can claim a key without a response
+LEASE = timedelta(seconds=90)  # exceeds the duration of any request, so a key without a response is then free
 
 Seal = Callable[[bytes, str], bytes]
 

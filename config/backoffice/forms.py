@@ -116,7 +116,7 @@ class TransitionForm(SeenForm):
         self, *args: Any, to: str, reason_required: Collection[str] = (), sides: Collection[str] = (), **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        self.sides = sides  # the organizations whose reply templates the form offers (`consoles.sides_of`)
+        self.sides = sides  # the organizations that wrote the offered reply templates (`consoles.sides_of`)
         self.to = to
         self.fields["reason"].required = to in reason_required
 

@@ -1,4 +1,4 @@
-"""Personal data in the tables of this app; `config.core.privacy` explains the terms."""
+"""The personal data in the tables of this app. `config.core.privacy` defines the terms."""
 
 from config.core.privacy import (
     AUDIT_LOG,

@@ -59,7 +59,7 @@ class BackOfficeSite(AdminSite):
         }
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Use the same name for each list as its own page."""
+        """Display each list with the name on its own page."""
         app_list: list[Any] = super().get_app_list(request, app_label)
         for app in app_list:
             for entry in app["models"]:

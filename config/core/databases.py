@@ -81,7 +81,7 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
 
 
 def parse_address(url: str) -> dict[str, Any]:
-    """Return ENGINE, NAME, HOST, PORT, USER, PASSWORD, and the query as OPTIONS; raises ValueError."""
+    """Return ENGINE, NAME, HOST, PORT, USER, PASSWORD, and the query as OPTIONS. Raises ValueError."""
     address, _, query = url.partition("?")
     if address.startswith("sqlite:"):
         if not re.fullmatch("sqlite://(/.*|:memory:)?", address):

@@ -213,9 +213,8 @@ class StatefulModel(models.Model):
     """A record whose status changes only through `transition_to`.
 
     A model defines `machine`, the error `invalid_transition`, and a `StatusHistory` whose foreign key to the model has
-    the related name `history`. It implements `check_transition`, `require_reasons` (the required reasons),
-    `derived_columns`, and `record_transition` (the model's own event). The `ready` of its app calls `set_followers`
-    once, with the actions of other packages in order.
+    the related name `history`. The model implements `check_transition`, `require_reasons`, `derived_columns`, and
+    `record_transition`. The `ready` of its app calls `set_followers` once, with the actions of other packages in order.
     """
 
     machine: ClassVar[Machine]

@@ -50,7 +50,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete response; the names of `headers` are in lower case."""
+    """A complete response. The names of `headers` are in lower case."""
 
     status: int
     headers: Mapping[str, str]

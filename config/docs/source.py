@@ -26,7 +26,7 @@ _COMMENT_LINES = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
 _ROW = re.compile(r"^\| `(E\d{4})` \| \d+ \| (.+) \|$", re.MULTILINE)
-# The fix for an error code or for an HTTP status. The fix for an error code has priority.
+# The fix for an error code has priority over the fix for its HTTP status.
 _FIXES: dict[str, str] = json.loads(Path(__file__).with_name("fixes.json").read_text())
 _OPERATIONS_MAX = 60  # more operations share an error that is listed once
 _RESOLVE_IT = "Correct the request, or resolve the cause that the message states."

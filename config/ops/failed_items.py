@@ -62,9 +62,8 @@ class FailedItems(Generic[Row]):
     def review(self, *, now: datetime) -> None:
         """Convert the marks of dead processes to suspects, and load the failed items.
 
-        Call this at the start and before every batch, or at least between the end of a mark's lease and the next claim
-        of its rows. The failures of items that left the queue are deleted. Without marks and failures, two statements
-        are sent.
+        Call this before every batch, or at least between the end of a mark's lease and the next claim of its rows. The
+        failures of items that left the queue are deleted. Without marks and failures, two statements are sent.
         """
         self._reviewed_at, self._reviewed = now, time.monotonic()
         marks = WorkMark.objects.filter(ends_at__lte=now, kind=self.kind)

@@ -164,7 +164,7 @@ def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
     with transaction.atomic():
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
-        _lock_enabled(endpoint.pk)  # the feed must be locked before the endpoint; an error rolls back the event
+        _lock_enabled(endpoint.pk)  # the feed must be locked before the endpoint
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
 
 

@@ -37,7 +37,7 @@ class ConfirmRequestSerializer(serializers.RequestSerializer):
 
 
 class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
-    """A transaction for a wallet to sign; amounts and fees in wei."""
+    """A transaction for a wallet to sign. Amounts and fees are in wei."""
 
     to = serializers.TextField(
         help_text="The address of the USDC contract. The payee's address if the payment is simulated."

@@ -5,7 +5,7 @@ from payments.wallets.models import Wallet
 
 
 class CircleWalletRequestSerializer(serializers.RequestSerializer):
-    """A wallet whose keys the custody vendor holds. `user_id`, if present, must be the caller's."""
+    """A wallet with keys of the custody vendor. `user_id`, if present, must be the caller's ID."""
 
     refuses_unknown = True
     user_id = serializers.FreeField(**serializers.NULLABLE, help_text="Your own `user_id`; null has the same meaning.")

@@ -14,9 +14,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     def chunked_cursor(self) -> Any:
-        """Return a cursor for `iterator()`: within a transaction a server-side cursor, which saves memory.
+        """Return a cursor for `iterator()`.
 
-        Django's setting DISABLE_SERVER_SIDE_CURSORS would also apply within transactions.
+        A server-side cursor saves memory within transactions. Django's setting DISABLE_SERVER_SIDE_CURSORS would also
+        apply within transactions.
         """
         return super().chunked_cursor() if self.in_atomic_block else self.cursor()
 

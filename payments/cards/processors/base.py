@@ -1,8 +1,8 @@
 """Base definitions for card processors.
 
 A processor has a `name`, `charge`, and `find`. `charge` is idempotent: the payment's `processor_key` prevents a second
-charge. `find` returns the outcome of an earlier charge request. Shortly after `unanswered_since`, an unanswered charge
-request may still create a charge. `charge` and `find` return a `ChargeResult`, even if the outcome is unknown.
+charge. `find` returns the outcome of an earlier charge request. For some time after `unanswered_since`, an unanswered
+charge request may still create a charge. `charge` and `find` return a `ChargeResult`, even if the outcome is unknown.
 """
 
 from dataclasses import dataclass, field
