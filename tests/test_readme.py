@@ -71,7 +71,7 @@ def test_every_error_code_is_documented():
     assert rows == {code: str(error.status) for code, error in ours.items()}
 
 
-def test_readme_stays_within_its_length_limit():
+def test_readme_does_not_exceed_its_length_limit():
     assert len(README.read_text().splitlines()) <= README_LINES_MAX
 
 

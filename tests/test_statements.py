@@ -28,7 +28,7 @@ def statements():
 
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_operation_executes_its_recorded_number_of_statements(demo, person, monkeypatch, statements, name):  # noqa: F811
+def test_each_operation_executes_its_recorded_number_of_sql_statements(demo, person, monkeypatch, statements, name):  # noqa: F811
     monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)
     for _ in range(2):  # The first call loads credentials, keys, and scorecards.
         before = transaction.savepoint()

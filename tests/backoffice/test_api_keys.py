@@ -132,7 +132,7 @@ def test_key_rotated_by_staff_can_be_collected_once_by_its_owner(operations_clie
     assert answer["key"] not in operations_client.get(page_of(fresh)).content.decode()
 
 
-def test_uncollected_key_is_rejected_until_its_owner_collects_it(operations_client, omar, issued):
+def test_uncollected_api_key_is_rejected_before_its_owner_collects_the_key(operations_client, omar, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     limited = keys.create_api_key(owner=fresh.owner, name="x", scopes=["offers:read"], now=timezone.now())
     assert fresh not in ApiKey.objects.usable_at(timezone.now())

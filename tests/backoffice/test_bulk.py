@@ -178,7 +178,7 @@ def test_document_checklist_lists_each_requested_document_once_to_the_applicant(
     }  # fmt: skip
 
 
-def test_reviewer_can_accept_a_document_and_request_it_again_in_its_row(incomplete, reviewers_client):
+def test_reviewer_can_accept_a_document_or_request_a_new_file_in_the_checklist_row(incomplete, reviewers_client):
     document = incomplete.requested_documents.first()
     mark(reviewers_client, incomplete, document, "received")
     assert "is accepted" in mark(reviewers_client, incomplete, document, "accepted")

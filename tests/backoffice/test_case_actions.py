@@ -66,7 +66,7 @@ def test_case_menu_shows_a_blocked_action_with_the_reason(reviewers_client, revi
     assert "/move/withdrawn/" in menu
 
 
-def test_support_can_unmask_a_case_and_not_decide_it(supports_client):
+def test_support_can_unmask_a_case_but_not_decide_the_application(supports_client):
     page = supports_client.get(page_of(make()))
     bar, menu = actions_of(page)
     assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["unmask"]
@@ -115,7 +115,7 @@ class TestReopening:
         confirm(reviewers_client, move_of(application, "under_review"))
         assert Assignment.objects.get().assignee == reviewer
 
-    def test_only_a_reopened_case_is_assigned_to_the_reviewer_who_reopened_it(self, reviewers_client, reviewer):
+    def test_reopened_case_is_assigned_to_the_reviewer_who_reopened_the_case(self, reviewers_client, reviewer):
         application = make("pending_documents")
         confirm(reviewers_client, move_of(application, "under_review"))
         assert not Assignment.objects.exists()
@@ -139,7 +139,7 @@ class TestProposal:
     def colleague(self, db):
         return backoffice_client(staff_of("Reviewer", username="ruth"))
 
-    def test_only_the_second_reviewer_can_confirm_a_proposal_or_return_it_to_review(
+    def test_only_the_second_reviewer_can_confirm_a_proposal_or_return_the_case_to_review(
         self, colleague, proposal, reviewers_client
     ):
         for address in (page_of(proposal.application), f"/admin/credit/proposal/{proposal.pk}/change/"):
@@ -166,7 +166,7 @@ class TestProposal:
         assert "Void proposal" in text_of(page)
         assert end_of(proposal, "confirm") not in page.content.decode()
 
-    def test_proposal_page_summarizes_the_case_and_links_to_it(self, colleague, reviewers_client, settings):
+    def test_proposal_page_summarizes_the_case_and_links_to_the_case_page(self, colleague, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         application = applied(listed())
         document_of(application, "Payslip")

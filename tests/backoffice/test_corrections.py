@@ -89,7 +89,9 @@ def test_support_and_other_lenders_cannot_read_or_answer_a_correction(supports_c
     assert "Monthly income" not in client.get(page(correction), follow=True).content.decode()
 
 
-def test_case_page_shows_open_corrections_with_one_more_statement(reviewers_client, django_assert_max_num_queries):
+def test_case_page_with_open_corrections_executes_one_additional_sql_statement(
+    reviewers_client, django_assert_max_num_queries
+):
     application = make("rejected")
     reviewers_client.get(page_of(application))
     with django_assert_max_num_queries(100) as without:

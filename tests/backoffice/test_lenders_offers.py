@@ -52,7 +52,7 @@ def test_lender_owner_can_create_an_offer_in_the_console(owner, lender):
     assert (offer.apr_min_percent, offer.apr_max_percent, offer.term_options_months) == (6.9, 17.5, [12, 24])
 
 
-def test_offer_form_has_sections_and_opens_the_section_of_an_eu_offer_or_an_error(owner, lender):
+def test_offer_form_expands_the_section_of_an_eu_offer_or_of_an_error(owner, lender):
     page = owner.get(make_of(lender))
     content = page.content.decode()
     for title in ("Offer", "Amounts", "Rates and terms", "Representative example", "Information for applicants"):

@@ -172,7 +172,7 @@ ACRONYMS = {"API", "European", "OAuth"}
 WRONG_PLURAL = re.compile(r"(ss|xs|chs|shs|[^aeiou]ys)$")
 
 
-def test_back_office_names_are_unique_readable_words():
+def test_back_office_model_names_are_unique_readable_words():
     for model in {*NAMES_OURS, *SHOWN}:
         check_names(model)
     names = [(model._meta.app_label, str(model._meta.verbose_name_plural)) for model in SHOWN]

@@ -52,7 +52,7 @@ def test_staff_and_owners_of_other_lenders_cannot_add_members(provider):
     assert members_of(other) == [other.owner.username]
 
 
-def test_owner_and_superuser_can_add_members_and_the_owner_can_remove_them(provider, superusers_client):
+def test_lender_owner_and_superuser_can_add_members_and_the_owner_can_remove_members(provider, superusers_client):
     first, second = UserFactory(username="first"), UserFactory(username="second")
     olga = backoffice_client(provider.owner)
     assert add(olga, provider, first).status_code == 302

@@ -138,7 +138,7 @@ def test_only_support_can_take_actions_on_accounts_and_not_on_staff_accounts(
         assert client.post(help_of(person, "end-sessions"), {"seen": str(person.pk)}).status_code == 403, group
 
 
-def test_account_page_shows_the_history_to_groups_that_can_read_it(supports_client, reviewers_client, person):
+def test_account_page_shows_the_account_history_only_to_permitted_groups(supports_client, reviewers_client, person):
     create_api_key(owner=person, name="Shop", scopes=[], now=timezone.now())
     confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
     text = text_of(supports_client.get(page_of(person)))

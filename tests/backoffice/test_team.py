@@ -52,7 +52,7 @@ def test_owner_can_invite_a_lender_member_by_mail(lender):
     assert "old@example.test Reviewer invited expires" in text
 
 
-def test_invitation_above_the_limit_of_the_address_has_the_same_response_and_sends_no_mail(lender, settings):
+def test_invitation_above_the_mail_limit_of_the_address_sends_no_mail(lender, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     owner = console_client(lender.people["owner"])
     queue_mail("new@example.test", "has_no_account", {}, now=timezone.now())

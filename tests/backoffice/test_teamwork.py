@@ -111,7 +111,7 @@ def test_void_proposal_cannot_be_confirmed_and_is_replaced_by_a_new_proposal(
     assert second.to == "rejected"
 
 
-def test_author_of_a_proposal_cannot_confirm_it(four_eyes, reviewers_client, reviewer):
+def test_author_of_a_proposal_cannot_confirm_the_proposal(four_eyes, reviewers_client, reviewer):
     application = make()
     proposal = propose(reviewers_client, application)
     assert "Another reviewer must confirm it." in text_of(reviewers_client.get(page_of(application)))
@@ -257,7 +257,7 @@ def test_decision_ends_the_assignment_of_a_case(reviewers_client):
     assert not Assignment.objects.exists()
 
 
-def test_case_page_shows_other_reviewers_who_opened_it_recently(reviewers_client, colleagues_client, reviewer):
+def test_case_page_shows_other_reviewers_who_opened_the_case_recently(reviewers_client, colleagues_client, reviewer):
     application = make()
     assert "Here too" not in text_of(reviewers_client.get(page_of(application)))
     assert "Other recent viewers: rita." in text_of(colleagues_client.get(page_of(application)))

@@ -146,7 +146,9 @@ def test_claim_with_an_evidence_url_that_is_not_http_or_https_is_rejected(api, b
 
 
 @pytest.mark.parametrize("level", ["source_verified", "institution_verified"])
-def test_only_reviewers_can_set_a_reviewed_level_on_their_own_claim(api, reviewer, reviewer_api, body, level):
+def test_owner_can_set_a_reviewed_verification_level_on_their_claim_only_as_a_reviewer(
+    api, reviewer, reviewer_api, body, level
+):
     error = assert_error(api.send("/claims", {**body, "verification_level": level}), 400, "E1001")
     assert error["details"][0]["field"] == "verification_level"
     own = {**body, "user_id": str(reviewer.pk)}

@@ -328,7 +328,7 @@ def test_unknown_audit_kind_raises_an_error_and_writes_no_line(lines):
     assert not lines.texts
 
 
-def test_audit_handler_writes_each_line_to_standard_error_and_counts_it(monkeypatch, capfd):
+def test_audit_handler_writes_each_line_to_standard_error_and_counts_the_lines(monkeypatch, capfd):
     counted = []
     counter = type("Counter", (), {"inc": lambda _self: counted.append(1)})()
     monkeypatch.setattr("config.ops.logs.counts_of_process", type("Counts", (), {"audit_lines": counter}))

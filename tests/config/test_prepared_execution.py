@@ -143,7 +143,7 @@ def test_prepared_statement_is_captured_and_calls_an_execute_wrapper(connection)
         execute(connection, "SELECT 1", [])
 
 
-def test_rows_of_a_prepared_statement_stay_readable_after_the_next_statement(way, connection):
+def test_rows_of_a_prepared_statement_remain_readable_after_the_next_statement(way, connection):
     first, _ = execute(connection, "SELECT 'x' || %s", ["y"])
     assert execute(connection, "SELECT 1", [])[0] == [(1,)]
     assert first == [("xy",)]

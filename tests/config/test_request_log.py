@@ -189,7 +189,7 @@ class TestCost:
         assert RequestLine.objects.count() == 2
         assert [record.getMessage() for record in caplog.records] == ["3 request lines were dropped"]
 
-    def test_request_log_lines_stay_buffered_while_the_database_is_unavailable(self, api, monkeypatch, caplog):
+    def test_request_log_lines_remain_buffered_while_the_database_is_unavailable(self, api, monkeypatch, caplog):
         def away(_lines):
             raise OperationalError
 

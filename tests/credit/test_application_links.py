@@ -64,7 +64,7 @@ def test_application_link_accepts_1500_bytes_of_prefill_and_rejects_more(user, t
     assert "at most 1,500 bytes" in assert_error(response, 400, "E1001")["message"]
 
 
-def test_application_link_without_a_log_in_shows_the_offer_without_the_answers_and_stores_nothing(offer, user):
+def test_application_link_shows_visitors_the_offer_without_the_prefilled_answers(offer, user):
     path = link_to(offer)
     for browser in (Client(), browser_of(user), Client(), browser_of(UserFactory())):
         assert browser.get(path).status_code == 200

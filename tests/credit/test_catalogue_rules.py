@@ -202,7 +202,7 @@ def largest():
     )  # fmt: skip
 
 
-def test_largest_catalog_responses_stay_below_eight_mebibytes(api, no_rate_limits, largest):
+def test_largest_catalog_responses_are_smaller_than_8_mib(api, no_rate_limits, largest):
     ids = [f"{pk}-{term}" for pk in Offer.objects.values_list("pk", flat=True)[:100] for term in (500,)]
     sizes = {
         "catalogue": len(api.read("/ucp/catalog/items?limit=100").content),

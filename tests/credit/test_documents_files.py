@@ -273,7 +273,7 @@ def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, applic
     assert StoredFile.objects.get().is_kept is False
 
 
-def test_app_and_api_key_can_upload_on_behalf_of_a_user_and_a_signed_request_cannot(user, application):
+def test_document_upload_is_accepted_from_apps_and_api_keys_but_not_as_a_signed_request(user, application):
     issued = issue(user)
     assert send_file(ApiClient(api_key=issued.key), application).status_code == 201
     answer = signed_call(issued, "POST", f"/v1{path_of(application)}", form(part()), content_type=FORM)

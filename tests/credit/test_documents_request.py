@@ -76,7 +76,7 @@ def test_member_of_the_lender_can_request_documents(user, stranger, stranger_api
     assert request_documents(stranger_api, application).status_code == 201
 
 
-def test_requesting_an_uploaded_document_reopens_it(reviewers_api, api, application):
+def test_requesting_an_uploaded_document_again_reopens_the_document(reviewers_api, api, application):
     request_documents(reviewers_api, application, "Payslip")
     for title in ("Payslip", "payslip", "P\u0430yslip", "\uff30ayslip"):
         assert send_file(api, application).status_code == 201

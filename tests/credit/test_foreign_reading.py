@@ -90,7 +90,7 @@ class TestReadOfAnApplication:
             assert_error(answer, 404, "E4002")
 
 
-def test_reading_a_page_of_the_lender_inbox_is_logged_unless_it_is_empty(application, member):
+def test_reading_a_nonempty_page_of_the_lender_inbox_is_logged(application, member):
     assert client_of(member).read("/providers/700/applications?status=approved").json()["total"] == 0
     assert rows() == []
     assert client_of(member).read("/providers/700/applications?status=pending_documents").json()["total"] == 1

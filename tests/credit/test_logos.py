@@ -56,7 +56,7 @@ def put(api, provider):
     return lambda **members: api.replace(f"/providers/{provider.pk}", {**BODY, **members})
 
 
-def test_logo_is_served_at_a_path_with_its_digest_until_it_is_replaced_or_removed(put, api, provider):
+def test_logo_is_served_at_a_path_with_its_digest_until_replaced_or_removed(put, api, provider):
     for content, media_type in ((SVG, "image/svg+xml"), (PNG, "image/png")):
         url = put(logo=encoded(content)).json()["logo_url"]
         path = "/" + url.partition("://")[2].partition("/")[2]

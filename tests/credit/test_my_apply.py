@@ -148,9 +148,7 @@ class TestPartialApplicants:
     )
 
     @pytest.mark.parametrize(("part", "missing"), PARTS)
-    def test_draft_stores_incomplete_applicants_until_they_are_complete(
-        self, full_offer, user, stranger, part, missing
-    ):
+    def test_draft_stores_incomplete_applicants_until_their_completion(self, full_offer, user, stranger, part, missing):
         answer, _page = send(f"/my/apply/{full_offer.pk}", user, "save", **part)
         draft = draft_of(user)
         assert (answer.status_code, draft.applicants, draft.applicants_sha256) == (302, None, None)
@@ -273,7 +271,7 @@ class TestForm:
         assert set(re.findall(r'name="(data-[^"]+)"', page)) == {"data-amount_cents", "data-term_months"}
         assert "From $1,000.00 to $40,000.00" in page
 
-    def test_application_form_has_the_amount_and_the_term_first_if_the_schema_has_the_amount(self, user):
+    def test_application_form_starts_with_amount_and_term_if_the_schema_contains_the_amount(self, user):
         properties = {"purpose": {"type": "string"}, "amount_cents": {"type": "integer", "title": "Wish"}}
         offer = listed(application_schema={"type": "object", "properties": properties})
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
@@ -512,7 +510,7 @@ class TestOutdatedForms:
         return next(iter(draft.applicants or PartialApplicants.of(draft)))["legal_name"]
 
     @pytest.mark.parametrize("is_partial", [True, False])
-    def test_outdated_draft_form_saves_nothing_until_it_is_submitted_again(self, user, is_partial):
+    def test_outdated_draft_form_saves_nothing_before_the_second_submission(self, user, is_partial):
         path, values, state = self.form_of(user, is_partial=is_partial)
         for _ in range(2):  # A double click.
             answer, _page = send(path, user, "save", **{**values, "first-legal_name": "Eve", "state": state})

@@ -87,7 +87,7 @@ class TestSteps:
 
 
 class TestSharing:
-    def test_only_a_linked_bank_and_a_submitted_identity_check_of_the_account_can_be_shared(self, full_offer, user):
+    def test_applicant_can_share_only_a_linked_bank_and_a_submitted_identity_check(self, full_offer, user):
         page = form_of(full_offer, user)
         assert (shared_in(page), NOTHING in page) == (set(), True)
         assert link_bank(client_of(user), user).status_code == 200

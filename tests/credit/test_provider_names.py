@@ -37,7 +37,9 @@ def make_lender(user):
 
 
 @pytest.mark.django_db
-def test_lender_cannot_have_a_name_that_looks_like_another_lenders(api, user, stranger_api, stranger, no_rate_limits):
+def test_lender_cannot_have_a_name_that_looks_like_the_name_of_another_lender(
+    api, user, stranger_api, stranger, no_rate_limits
+):
     make_lender(user), make_lender(stranger)
     assert api.send(PATH, {"name": NAME}).status_code == 201
     other = stranger_api.send(PATH, {"name": "Other"}).json()["id"]
@@ -64,7 +66,7 @@ def test_lender_and_offer_names_with_invisible_characters_are_rejected(api, user
 
 
 @pytest.mark.django_db
-def test_offer_cannot_have_a_name_that_looks_like_another_of_its_lender(api, stranger_api, no_rate_limits):
+def test_offer_cannot_have_a_name_that_looks_like_another_offer_name_of_the_lender(api, stranger_api, no_rate_limits):
     path = "/provider-offers"
     first = api.send(path, {**OFFER, "name": NAME}).json()["id"]
     other = api.send(path, {**OFFER, "name": "Other"}).json()["id"]
@@ -81,7 +83,7 @@ def test_offer_cannot_have_a_name_that_looks_like_another_of_its_lender(api, str
 
 
 @pytest.mark.django_db
-def test_key_cannot_have_a_name_that_looks_like_another_of_its_account(api, stranger_api, no_rate_limits):
+def test_api_key_cannot_have_a_name_that_looks_like_another_key_name_of_the_account(api, stranger_api, no_rate_limits):
     first = api.send("/api-keys", {"name": NAME}).json()["id"]
     for name in NAMES:
         assert assert_error(api.send("/api-keys", {"name": name}), 400, "E1001")["details"][0]["field"] == "name"

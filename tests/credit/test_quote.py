@@ -45,7 +45,7 @@ def refuse(api, offer, field, **query):
     return entry["message"]
 
 
-def test_quote_has_monthly_payments_at_the_offers_lowest_rate_or_the_rate_of_the_query(api, offer):
+def test_quote_uses_the_rate_of_the_query_or_the_lowest_rate_of_the_offer(api, offer):
     body = quote(api, offer)
     assert set(body) == MEMBERS
     assert len(body["schedule"]) == 36

@@ -211,7 +211,7 @@ class TestDemoKey:
         assert answer.headers["Cache-Control"] == "no-store"
         return self.key in answer.content.decode()
 
-    def test_demo_api_key_is_shown_only_on_the_try_page_and_only_to_local_requests(self, client, settings):
+    def test_demo_api_key_is_shown_only_to_local_requests_on_the_try_page(self, client, settings):
         for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
             assert self.shown(client, host), host
         assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()

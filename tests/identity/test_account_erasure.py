@@ -226,7 +226,7 @@ def test_operations_can_unmask_a_retained_application_and_its_files_for_a_stated
     assert DataAccess.objects.get(action="unmasked").reason == "Exam 28-1"
 
 
-def test_operations_cannot_unmask_applications_of_accounts_that_are_not_erased():
+def test_operations_can_unmask_only_applications_of_erased_accounts():
     application = ApplicationFactory(notes="qqsecret", status="submitted", submitted_at=timezone.now())
     operator = backoffice_client(staff_of("Operations"))
     for name, arguments in (("do", [application.pk, "unmask"]), ("change", [application.pk]), ("changelist", [])):

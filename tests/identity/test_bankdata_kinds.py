@@ -96,7 +96,9 @@ def test_invalid_bank_payload_is_rejected(api):
         assert_error(stage(api, kind, payload), 400, "E1001")
 
 
-def test_storing_1000_bank_accounts_executes_two_statements_and_returns_ids_in_order(user, django_assert_num_queries):
+def test_storing_1000_bank_accounts_executes_two_sql_statements_and_returns_ids_in_order(
+    user, django_assert_num_queries
+):
     for accounts in (1000, 600):  # In the second run, 400 accounts occur twice.
         payloads = [{**ACCOUNT, "account_id": f"a-{number % accounts}"} for number in range(1000)]
         with django_assert_num_queries(2) if connection.vendor == "postgresql" else nullcontext():

@@ -62,7 +62,7 @@ def test_unknown_api_key_or_another_secret_or_checksum_is_rejected(user):
 
 
 @pytest.mark.parametrize(("here", "there"), [("production", "development"), ("development", "production")])
-def test_api_key_of_the_other_environment_is_rejected_without_repeating_it(
+def test_api_key_of_the_other_environment_is_rejected_without_repeating_the_key(
     user, settings, here, there, no_rate_limits, django_assert_num_queries
 ):
     settings.API_KEY_PREFIX = settings.API_KEY_PREFIXES[there]

@@ -116,7 +116,7 @@ class TestKeys:
         assert 'value="offers:read" checked' in page
         assert not ApiKey.objects.exists()
 
-    def test_api_key_page_rotates_a_key_with_overlap_and_revokes_it(self, browser):
+    def test_api_key_page_can_rotate_a_key_with_overlap_and_revoke_a_key(self, browser):
         old = secret_in(made_key(browser), "ck_test_")
         first = ApiKey.objects.get()
         page = press_button(browser, "/keys", "rotate", key_id=first.pk, grace_days="2")

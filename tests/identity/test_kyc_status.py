@@ -129,7 +129,7 @@ def test_superseded_verification_that_was_finished_later_gets_the_vendors_status
         assert read_later(plaid, api, first, said)["status"] == status
 
 
-def test_verification_that_the_vendor_ends_fails_if_it_was_started(plaid, db):
+def test_started_identity_verification_that_ends_at_the_vendor_fails(plaid, db):
     for said in ("expired", "canceled"):
         api = client_of(UserFactory())
         body = read_later(plaid, api, start(api), said)

@@ -193,7 +193,7 @@ def test_a_client_can_revoke_its_own_tokens(user, registered, which):
     assert ApiClient().send("/oauth/revoke", {**said, "token": "unknown"}).status_code == 200
 
 
-def test_a_client_cannot_revoke_another_clients_tokens_or_without_its_secret(user, registered):
+def test_oauth_client_can_revoke_only_its_own_tokens_and_only_with_its_secret(user, registered):
     body = tokens_of(user, registered)
     said = {"token": body["access_token"], "client_id": registered[0].client_id, "client_secret": "wrong"}
     assert_refused(ApiClient().send("/oauth/revoke", said), 401, "invalid_client")

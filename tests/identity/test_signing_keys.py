@@ -62,7 +62,7 @@ class TestRotation:
         signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
         assert signing_keys.key_ring.signing()[0] == old
 
-    def test_new_signing_key_becomes_active_without_a_database_statement(self, monkeypatch, django_assert_num_queries):
+    def test_new_signing_key_becomes_active_without_an_sql_statement(self, monkeypatch, django_assert_num_queries):
         signing_keys.key_ring.signing()
         fresh, _ = signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
         signing_keys.key_ring.signing()
@@ -110,7 +110,7 @@ def test_a_token_can_be_verified_with_the_published_keys(anonymous, user, settin
     assert claims["sub"] == str(user.pk)
 
 
-def test_retired_signing_keys_stay_published_until_their_overlap_ends(anonymous, db):
+def test_retired_signing_keys_remain_published_until_their_overlap_ends(anonymous, db):
     now = timezone.now()
     first = signing_keys.create_signing_key(now=now, signs_from=now)
     signing_keys.rotate_signing_key(now=now, overlap=timedelta(days=7))

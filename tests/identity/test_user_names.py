@@ -81,7 +81,7 @@ def test_back_office_rejects_deceptive_user_names_and_retains_existing_names(db)
     assert old.first_name == "Jos\u00e9"
 
 
-def test_log_in_finds_an_account_and_its_second_factor_by_its_name_in_another_case(anonymous):
+def test_log_in_finds_the_account_and_its_second_factor_by_user_name_in_any_case(anonymous):
     user, body = UserFactory(username="alice"), {"username": "ALICE", "password": PASSWORD}
     token = anonymous.send("/auth/token", body)
     assert ApiClient(bearer=token.json()["access_token"]).read("/auth/me").json()["id"] == user.pk

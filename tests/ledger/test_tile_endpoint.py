@@ -40,7 +40,7 @@ def test_served_entries_and_tiles_reproduce_the_signed_root(client, log_of_600):
     assert read_tile(client, "1/000.p/2") == tree_root(hashes[:256]) + tree_root(hashes[256:512])
 
 
-def test_partial_tile_stays_unchanged_as_the_log_grows(client):
+def test_partial_tile_remains_unchanged_as_the_log_grows(client):
     seal_reports([f"report {number}" for number in range(5)])
     before = read_tile(client, "0/000.p/5"), read_tile(client, "entries/000.p/5")
     seal_reports([f"report {number}" for number in range(5, 400)])

@@ -104,7 +104,7 @@ def test_rejected_token_transfer_can_be_retried_with_its_idempotency_key(api, us
     assert api.send("/payments/crypto/initiate", body, key=key).status_code == 200
 
 
-def test_a_transaction_that_no_block_includes_is_rejected_before_it_is_sent(api, user, node):
+def test_transaction_that_no_block_can_include_is_rejected_before_sending(api, user, node):
     wallet = connected(user, SIGNER_ACCOUNT.address, network=NETWORK)
     payment = initiate(api, user, wallet).json()
     content = {

@@ -91,7 +91,7 @@ def assert_rejected(response, logged, *numbers):
         assert "4242" not in output.replace(number, "")
 
 
-def test_card_number_is_detected_in_any_format_without_repeating_it(api, user, logged, no_rate_limits):
+def test_card_number_in_any_format_is_rejected_without_repeating_the_number(api, user, logged, no_rate_limits):
     for number in NUMBERS:
         logged.clear()
         assert_rejected(api.send("/payments/process", order(user, description=number)), logged, number)

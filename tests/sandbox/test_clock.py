@@ -96,7 +96,7 @@ def test_api_key_that_expires_during_a_clock_advance_is_announced(wait, user):
     assert_error(own.read("/auth/me"), 401, "E2009")  # The call can end the key of its caller.
 
 
-def test_sessions_ended_by_a_new_password_stay_ended_after_a_clock_advance(wait, user):
+def test_sessions_ended_by_a_new_password_remain_ended_after_a_clock_advance(wait, user):
     old = bearer_of(user)
     user.set_password("another password")
     user.save()

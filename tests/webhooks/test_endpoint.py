@@ -135,7 +135,7 @@ def test_webhook_endpoint_list_contains_own_endpoints_without_secrets(api, make_
     assert all(set(endpoint) == MEMBERS for endpoint in body["endpoints"])
 
 
-def test_17th_webhook_endpoint_is_rejected(api, make_endpoint, user):
+def test_webhook_endpoint_above_the_limit_of_16_per_account_is_rejected(api, make_endpoint, user):
     endpoints = [make_endpoint() for _ in range(16)]
     assert_error(api.send(PATH, {"url": PUBLIC_URL}), 400, "E1001")
     assert Endpoint.objects.filter(account=user).count() == 16

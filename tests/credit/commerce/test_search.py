@@ -113,7 +113,7 @@ class TestFilters:
         ):  # fmt: skip
             assert search(api, filters={"price": price}) == [unlimited.pk, *([offer.pk] if fits else [])], price
 
-    def test_search_with_a_price_filter_in_another_currency_ignores_the_filter_and_returns_a_message(self, api):
+    def test_catalog_search_ignores_a_price_filter_in_another_currency_and_returns_a_message(self, api):
         offer = OfferFactory(**LOAN)
         body = {"filters": {"price": {"max": 1}}, "context": {"currency": "EUR"}}
         answer = call_catalog(api, "search", body)

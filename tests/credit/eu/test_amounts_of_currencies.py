@@ -188,7 +188,7 @@ def test_back_office_approval_stores_the_amount_entered_in_the_offers_currency(
 
 
 @OF_AMOUNTS
-def test_german_application_form_accepts_the_separators_that_it_shows(currency, most, typed, shown, minor, german):
+def test_german_application_form_accepts_the_displayed_number_separators(currency, most, typed, shown, minor, german):
     offer = offer_in(currency, most)
     with translation.override("de"):
         form = DataForm(offer, {"data-amount_cents": german}, stored={"amount_cents": minor})

@@ -85,7 +85,7 @@ def test_statement_of_a_review_request_is_retained_25_months_after_its_answer_or
     assert (request.statement, request.status) == (None, "answered" if answer else "open")
 
 
-def test_litigation_hold_retains_notices_until_it_ends(world, operator):
+def test_litigation_hold_retains_notices_until_the_end_of_the_hold(world, operator):
     world.reject(5)
     world.issue(6)
     path = f"/applications/{world.pk}/hold"

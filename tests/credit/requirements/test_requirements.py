@@ -198,7 +198,9 @@ class TestRequirementsAtSubmission:
         )  # fmt: skip
         assert api.read(f"{PATH}/{old.pk}/requirements").json()["currently_due"] == []
 
-    def test_only_parties_can_read_the_requirements_of_an_application(self, api, stranger_api, body, offer, settings):
+    def test_only_the_parties_of_an_application_can_read_its_requirements(
+        self, api, stranger_api, body, offer, settings
+    ):
         created = api.send(PATH, {**body, "application_data": WHOLE}).json()
         here = f"{PATH}/{created['id']}/requirements"
         lender, other = client_of(offer.owner), client_of(ProviderFactory().owner)
@@ -249,7 +251,7 @@ def test_applicants_schema_accepts_the_same_values_as_the_api(api, user, offer):
                 assert not judge.is_valid([changed(path, value, whole)]), (path, value)
 
 
-def test_region_and_postal_code_are_required_only_in_countries_with_them(api, offer):
+def test_region_and_postal_code_are_required_only_in_countries_that_use_these_fields(api, offer):
     judge = Draft202012Validator(api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"])
     for country, needs in {
         "HK": set(), "JM": set(), "PA": set(), "NL": {"postal_code"}, "FR": {"postal_code"},

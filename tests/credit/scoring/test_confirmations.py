@@ -184,7 +184,7 @@ class TestConfirm:
 
 
 class TestFacts:
-    def test_bank_facts_are_compared_with_the_claims_that_they_replace(self, api, user, sent):
+    def test_bank_fact_is_compared_with_the_applicants_claim_of_the_same_figure(self, api, user, sent):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         facts = facts_of(api, sent)
         assert facts[sourced.INCOME] == {

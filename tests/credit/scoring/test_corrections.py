@@ -112,7 +112,7 @@ class TestRequest:
 
 
 class TestAnswersToCorrections:
-    def test_accepted_correction_creates_a_new_score_and_retains_the_old_one(self, api, application, path, reviewer):
+    def test_accepted_correction_creates_a_new_score_and_retains_the_old_score(self, api, application, path, reviewer):
         before = Score.objects.get()
         kept = ScoreFacts.objects.get().facts
         correction = requested(api, path)

@@ -47,7 +47,7 @@ def _read(user):
     return gather(NAMES, user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
 
 
-def test_each_fact_declares_the_scope_that_covers_it():
+def test_each_fact_declares_its_scope():
     scopes = {name: fact.scope for name, fact in catalogue().items()}
     assert scopes == {
         "identity.verified": "identity:read",

@@ -177,7 +177,7 @@ def test_us_agreement_stored_without_items_has_an_unchanged_hash(monkeypatch):
     assert TERMS_TEXT.splitlines()[0] not in page
 
 
-def test_agreement_of_a_line_of_credit_has_no_payments_and_states_that_no_terms_are_set():
+def test_agreement_of_a_line_of_credit_contains_neither_payments_nor_terms():
     application = accepted(listed(**LINE), {"rate_percent": 9.9}, data={"amount_cents": 500_000})
     consumer = client_of(application.consumer)
     shown = read(consumer, application).json()
@@ -210,7 +210,7 @@ def test_agreement_of_a_scored_application_requires_the_scope_score_read(setting
     assert read(key_of(consumer, "applications:read", "score:read"), application).status_code == 200
 
 
-def test_only_an_accepted_loan_that_is_not_reopened_has_an_agreement(agreed, offer):
+def test_agreement_exists_only_for_an_accepted_loan_that_is_not_reopened(agreed, offer):
     waiting, without_loan = applied(offer), applied(offer, status="approved")
     consumer = client_of(waiting.consumer)
     assert_error(read(consumer, waiting), 404, "E4001")

@@ -194,7 +194,7 @@ def test_back_office_counteroffer_requires_reasons_and_a_deadline(console, appli
     assert not Counteroffer.objects.exists()
 
 
-def test_counteroffer_form_keeps_its_values_if_the_last_day_is_out_of_range(console, application):
+def test_counteroffer_form_retains_its_values_if_the_expiry_date_is_out_of_range(console, application):
     address = move_of(application, "counteroffer")
     for day, first_payment, error in (
         (until(0), "", "Enter a day from "), (until(91), "", "Enter a day from "),

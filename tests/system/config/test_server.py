@@ -124,7 +124,7 @@ class TestTargets:
 
 
 class TestHosts:
-    def test_a_request_with_an_unknown_host_without_a_host_or_with_two_hosts_returns_400(self, port):
+    def test_http_request_with_an_unknown_missing_or_duplicate_host_returns_400(self, port):
         error_of(exchange(port, request("GET", HEALTH, host="evil.example")), 400, "E1016")
         assert status_of(exchange(port, request("GET", HEALTH, host=None))) == 400
         for second in ("127.0.0.1", "evil.example"):

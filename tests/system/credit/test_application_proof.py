@@ -54,7 +54,7 @@ def anchor(**options):
     return json.loads(out.getvalue().splitlines()[-1])
 
 
-def test_the_proof_of_a_decision_is_pending_until_the_worker_anchors_it(decided, api):
+def test_proof_of_a_decision_is_pending_until_the_worker_anchors_the_decision(decided, api):
     body = read_proof(api, decided).json()
     assert (body["status"], body["proof"], body["proof_file"]) == ("pending", None, None)
     assert json.loads(body["record"])["decision"] == "approved"

@@ -183,7 +183,7 @@ class TestConcurrentConfirmations:
             assert statuses(payment["payment_id"])[-1] == "submitted"
         assert payer.balances()[1] == 5 * AMOUNT
 
-    def test_concurrent_different_transactions_for_a_payment_send_only_one(self, evm, api, user, node):
+    def test_concurrent_different_transactions_for_a_payment_result_in_one_sent_transaction(self, evm, api, user, node):
         for _ in range(5):
             payer = Payer(evm, api, user)
             payment = payer.initiate()
@@ -194,7 +194,7 @@ class TestConcurrentConfirmations:
             assert node.broadcasts == sent + 1
             assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
 
-    def test_transaction_confirmed_concurrently_for_two_crypto_payments_pays_only_one(self, payer):
+    def test_transaction_confirmed_concurrently_for_two_crypto_payments_pays_only_one_payment(self, payer):
         first, second = payer.initiate(), payer.initiate()
         signed = payer.sign(first["transaction"])
         answers = run_concurrently(*[partial(payer.confirm, payment, signed) for payment in (first, second)])

@@ -100,7 +100,7 @@ def test_a_payment_whose_block_was_replaced_is_sent_again_and_settles(payer, set
     assert statuses(paid["payment_id"]) == ["broadcasting", "submitted", "confirmed"]
 
 
-def test_a_dropped_transaction_is_sent_again_until_the_node_accepts_it(payer, node):
+def test_dropped_transaction_is_sent_again_until_accepted_by_the_node(payer, node):
     payer.chain.mine_by_hand()
     paid = payer.pay()
     payer.chain.rpc("anvil_dropTransaction", paid["tx_hash"])
