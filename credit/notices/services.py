@@ -254,8 +254,8 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
         application = lock_own(application_id, actor.user)
         if not application.is_reconsiderable:
             raise RecordNotEditable(
-                "You can request reconsideration of a rejection, of an open counteroffer, or of an approval on worse "
-                "terms than you requested until you accept it."
+                "You can request reconsideration of a rejection, of an open counteroffer, or of an unaccepted approval "
+                "on worse terms than you requested."
             )
         try:
             with transaction.atomic():

@@ -15,7 +15,7 @@ from tests.credit.test_my_language import german, spanish, speaking
 from tests.credit.test_my_pages import page_of, press_button
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
-ANSWER = "A reviewer who had no part in the decision answers within 30 days after it."
+ANSWER = "A reviewer who had no part in the decision answers within 30 days after your request."
 
 
 def rejected():

@@ -223,7 +223,7 @@ def test_new_recovery_codes_replace_the_old_codes_and_mail_the_owner(user):
     browser.post(LOG_IN, {"code": code_of()})
     browser.post("/account/reauthenticate", {"password": PASSWORD})
     tokens.start_family(user=user, now=user.credentials_changed_at, second_factor=True)
-    assert "The old ones stop working" in browser.get(f"{HOME}/codes/new").content.decode()
+    assert "The old codes stop working" in browser.get(f"{HOME}/codes/new").content.decode()
     new = codes_on(browser.post(f"{HOME}/codes/new"))
     assert len(set(new) - set(old)) == 10
     assert browser_of(user).post(LOG_IN, {"code": old[0]}).status_code == 200
