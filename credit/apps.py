@@ -46,7 +46,7 @@ class CreditConfig(Declarations, AppConfig):
     queues = (
         "console.queues.REVIEW", "console.queues.DOCUMENTS", "console.queues.COUNTEROFFERS", "console.queues.ANCHORS",
         "console.notices.NOTICE_DEADLINES", "console.notices.RECONSIDERATIONS", "console.facts.QUEUE",
-        "console.proposal_list.QUEUE",
+        "console.records.QUEUE",
     )  # fmt: skip
     consoles = ("console.lender_console.seats_of",)
     closed_consoles = ("offers.member_roles.closed_console",)

@@ -51,9 +51,8 @@ from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.console.reconsideration import ReconsiderationConsole, ReopeningConsole, request_entries
 from credit.console.score_panel import score_panel
-from credit.console.terms import LoanConsole, counteroffer_entries
+from credit.console.terms import LoanConsole, counteroffer_entries, withdrawal_entries
 from credit.console.timeline import anchor_entries, entries_around, revision_entries
-from credit.console.withdrawals import withdrawal_entries
 from credit.core import machine as states
 from credit.core.figures import PLAIN_AMOUNT, amount_in, end_of_id, money, reference_of
 from credit.documents.requests import request_documents

@@ -21,10 +21,11 @@ from credit.console.forms import (
     OTHER_LABEL,
     REASON_CHOICES,
     UNCHANGED,
+    add_language,
+    chosen_in,
     loan_fields,
     terms_of,
 )
-from credit.console.text_language import add_language, chosen_in
 from credit.core import apr
 from credit.core.figures import money
 from credit.core.loan_words import display, months_in_words

@@ -22,7 +22,7 @@ from config.backoffice.timeline import TimelineEntry
 from config.core.casework import DataAccess
 from config.core.errors import ApiError, ValidationFailed
 from credit.api.documents.views import accessed, answer_with
-from credit.console.text_language import hint_of, language_choices, languages_between
+from credit.console.forms import hint_of, language_choices, languages_between
 from credit.core.applicants import LANGUAGES
 from credit.documents.requests import mark_document
 from credit.models import Application, RequestedDocument

@@ -22,11 +22,11 @@ from config.backoffice.records import RecordAction
 from config.backoffice.transitions import actor_of
 from config.core.currencies import exponent_of, to_minor_units
 from config.core.figure_fields import AmountField
+from credit.console.forms import add_language, chosen_in, languages_between
 from credit.console.names import legal_names, person_cell
 from credit.console.notices import days_left
 from credit.console.records import OfApplication
 from credit.console.score_words import value_in_words, verdict_of
-from credit.console.text_language import add_language, chosen_in, languages_between
 from credit.core.facts import Known, name_of, path_of, pointer_of, read_facts
 from credit.core.figures import money, reference_of
 from credit.core.machine import DRAFT, FROZEN, JUDGEMENTS

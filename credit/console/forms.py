@@ -1,4 +1,4 @@
-"""Fields and values of the forms of decisions: the loan in units of the offer's currency, and principal reasons."""
+"""Fields of the forms of decisions: the loan in the offer's currency, principal reasons, and the language of a text."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -7,14 +7,18 @@ from hashlib import sha256
 from typing import Any
 
 from django import forms
+from django.utils.translation import get_language_info
 
 from config.backoffice.forms import SeenForm
 from config.core.currencies import separators, to_minor_units, to_units
 from config.core.errors import ApiError
 from config.core.figure_fields import AmountField, FigureField
+from credit.core.applicants import LANGUAGES, language_of
 from credit.core.apr import PLACES, RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.quotes import AMOUNT_MAX_CENTS
 from credit.core.reasons import OTHER, REASONS, Reason, text_of
+from credit.core.translations import language_of_terms
+from credit.models import Application
 from credit.models.terms import number
 
 LOAN_FIELDS = ("amount", "rate_percent", "term_months", "fee", "first_payment_on")
@@ -141,3 +145,47 @@ def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
             chosen[[*CODES][len(chosen)]] = code
     own = next((reason for reason in reasons if not isinstance(reason, str)), None)
     return {**chosen, "other": text_of(own)} if own is not None and OTHER in chosen.values() else chosen
+
+
+HINT = "The applicant reads {}. Write in this language if you can."
+
+
+def languages_between(application: Application) -> dict[str, str]:
+    """Return the language that the applicant reads, and the language of the offer, in which the lender writes."""
+    return {
+        "reads": application.consumer.language or language_of(application.readable_applicants),
+        "writes": language_of_terms(application.offer_snapshot or {}),
+    }
+
+
+def language_name(language: str) -> str:
+    return str(get_language_info(language)["name"])
+
+
+def language_choices() -> list[tuple[str, str]]:
+    return [(code, language_name(code)) for code in LANGUAGES]
+
+
+def hint_of(initial: Any) -> str:
+    """Return a hint about the applicant's language, or "" if it is the offer's language."""
+    reads = initial.get("reads")
+    is_other = reads is not None and reads != initial.get("writes")
+    return HINT.format(language_name(reads)) if is_other else ""
+
+
+def add_language(form: forms.Form) -> None:
+    """Add the field `language` to a form if the applicant's language differs from the offer's language."""
+    if hint := hint_of(form.initial):
+        form.fields["language"] = forms.ChoiceField(
+            choices=language_choices(),
+            initial=form.initial["writes"],
+            required=False,
+            label="Language of your text",
+            help_text=hint,
+        )
+
+
+def chosen_in(form: forms.Form) -> str | None:
+    """Return the language of the text, or None for the language of the offer."""
+    language: str = form.cleaned_data.get("language") or ""
+    return language if language and language != form.initial.get("writes") else None

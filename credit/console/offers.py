@@ -24,9 +24,9 @@ from config.core.currencies import percent_in_words
 from config.core.errors import ValidationFailed
 from config.core.json_text import escaped
 from credit.api.offers.serializers import OfferRequestSerializer
+from credit.console.forms import language_name
 from credit.console.names import lender_name
 from credit.console.offer_forms import CHANGE, DEACTIVATE, LAWS, MAKE
-from credit.console.text_language import language_name
 from credit.core.applicants import LANGUAGES
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
