@@ -18,6 +18,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import Error, connection
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.clients.pinned import AttemptFailed, Channel
@@ -132,39 +133,24 @@ class Worker:
         result = publish_some(self._failed_events, after_account=self._last_account, now=timezone.now())
         published, self._last_account = result
         self.counts["published"] += published
-        taken: list[Delivery] = []
+        suspect = batch = None
         if len(self._lanes) < LANES - LANES_PER_ACCOUNT:
-            for take in (self._take_suspect, self._take_batch):
-                deliveries = take()
-                self._dispatch(deliveries, lanes)
-                taken += deliveries
+            suspects = self._failed.suspects(now=timezone.now())
+            if suspects and self._suspect not in self._marks:
+                suspect = self._suspect = self._take(self._failed.queue.filter(pk__in=suspects), 1, lanes)
+            batch = self._take(self._failed.takeable(now=timezone.now()), BATCH_DELIVERIES, lanes)
         gathered = self._gather()
-        return bool(published or taken or gathered or was_in_pass or self._last_account)
+        return bool(published or suspect or batch or gathered or was_in_pass or self._last_account)
 
-    def _take_batch(self) -> list[Delivery]:
-        now = timezone.now()
-        rows = self._failed.takeable(now=now)
-        taken = take_due(self._failed, rows, limit=BATCH_DELIVERIES, now=now, lease=self._lease)
-        if taken:
-            self._mark(taken)
-        return taken
-
-    def _take_suspect(self) -> list[Delivery]:
-        """Claim one suspect, unless another suspect is in progress."""
-        now = timezone.now()
-        suspects = self._failed.suspects(now=now)
-        if not suspects or self._suspect in self._marks:
-            return []
-        rows = self._failed.queue.filter(pk__in=suspects)
-        taken = take_due(self._failed, rows, limit=1, now=now, lease=self._lease)
-        if taken:
-            self._suspect = self._mark(taken)
-        return taken
-
-    def _mark(self, taken: Sequence[Delivery]) -> WorkMark:
+    def _take(self, rows: QuerySet[Delivery], limit: int, lanes: ThreadPoolExecutor) -> WorkMark | None:
+        """Claim up to `limit` due deliveries, and assign them to lanes. Return their mark."""
+        taken = take_due(self._failed, rows, limit=limit, now=timezone.now(), lease=self._lease)
+        if not taken:
+            return None
         keys = [delivery.pk for delivery in taken]
         mark = self._failed.begin(keys)
         self._marks[mark] = set(keys)
+        self._dispatch(taken, lanes)
         return mark
 
     def _finish(self, deliveries: Sequence[Delivery]) -> None:
