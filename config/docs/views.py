@@ -4,6 +4,7 @@ import json
 import mimetypes
 import re
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.middleware.http import ConditionalGetMiddleware
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -18,7 +20,7 @@ from django.utils.decorators import decorator_from_middleware
 from django.utils.translation import get_language_from_request, override
 from django.views.decorators.gzip import gzip_page
 
-from config.api.docs import reading
+from config.api.docs import View, reading
 from config.api.reference_pages import overview, section
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import NotFound
@@ -44,15 +46,18 @@ _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 conditional = decorator_from_middleware(ConditionalGetMiddleware)
 
 
+def compressed(view: View) -> Callable[..., HttpResponseBase]:
+    """Reject all methods except for GET, HEAD, and OPTIONS. Compress the response, and add an ETag."""
+    return gzip_page(conditional(reading(view)))
+
+
 @reading
 def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     """Redirect to the first page. Its relative links require a trailing slash."""
     return HttpResponseRedirect(f"{reverse('docs:front')}/")
 
 
-@gzip_page
-@conditional
-@reading
+@compressed
 def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
     """Return a file of the built documentation. Redirect a path without `.html` to its page."""
     root = Path(settings.DOCS_ROOT)
@@ -69,9 +74,7 @@ def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
     return nothing(request)
 
 
-@gzip_page
-@conditional
-@reading
+@compressed
 def markdown(request: HttpRequest, name: str) -> HttpResponse:
     """Return a page as Markdown at the page's path with `.md`. llmstxt.org also defines the form `x.html.md`."""
     name = name.removesuffix(".html")
@@ -118,16 +121,12 @@ def nothing(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@gzip_page
-@conditional
-@reading
+@compressed
 def reference(request: HttpRequest) -> HttpResponse:
     return overview(request, **_reference_frame())
 
 
-@gzip_page
-@conditional
-@reading
+@compressed
 def reference_section(request: HttpRequest, name: str) -> HttpResponse:
     """Return a section of the reference, or 404."""
     response = section(name, **_reference_frame())
@@ -146,9 +145,7 @@ def try_page(request: HttpRequest) -> HttpResponse:
     return HttpResponse(render_to_string("docs/try.html", frame), headers=headers)
 
 
-@gzip_page
-@conditional
-@reading
+@compressed
 def try_document(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     """Return the OpenAPI document of the page that can call operations."""
     headers = {"Cache-Control": f"public, max-age={MAX_AGE_SECONDS}"}
