@@ -1,7 +1,6 @@
 """Admins of accesses, failed items, log entries, assignments, mentions, and reply templates."""
 
 from contextlib import suppress
-from functools import cache
 from typing import Any, ClassVar
 
 from django import forms
@@ -135,12 +134,6 @@ class DataAccessAdmin(RecordNamedAdmin):
         return queryset.filter(kind__in=kinds, record_id=term), False
 
 
-@cache
-def _models_of_failed_items() -> dict[str, str]:
-    """Return a mapping from kinds of failed items to model labels, for records with a page."""
-    return dict(declared("failed_item_models"))
-
-
 class DeadFilter(ConditionFilter):
     title, parameter_name = "state", "state"
     conditions = {
@@ -192,7 +185,7 @@ class FailedItemAdmin(RecordNamedAdmin):
 
     def named_by(self, row: FailedItem) -> tuple[str, str]:
         """Return the model of the failed record and its key. The model is "" for records without a page."""
-        return _models_of_failed_items().get(row.kind, ""), row.key
+        return dict(declared("failed_item_models")).get(row.kind, ""), row.key
 
     def page_of(self, request: HttpRequest, record: FailedItem) -> dict[str, Any]:
         kind = "Failed item" if record.dead_at is None else "Dead letter"
