@@ -181,7 +181,7 @@ def test_second_seed_demo_creates_no_rows(demo):
     assert Offer.objects.count() == 7
 
 
-def test_every_applicant_of_the_demo_has_a_phone_number_that_no_other_applicant_has():
+def test_every_demo_applicant_has_a_unique_phone_number():
     owners = {}
     for application in Application.objects.filter(consumer__username__startswith="demo-"):
         for person in application.readable_applicants or ():

@@ -1,8 +1,8 @@
 """Every operation accepts what its document describes, rejects other input, and replays its response under a key.
 
-Each operation is called on a demo with its example, changed in one place, so tests of endpoints need not repeat the
-checks of the committed document. Of the invalid values of a field or parameter, one is sent. The others are passed to
-the declared serializer, or sent if there is none.
+Each operation is called on a demo with its example, changed in one place. Tests of endpoints therefore need not repeat
+the checks of the committed document. One invalid value of each field or parameter is sent. The others are passed to the
+declared serializer, or sent if there is none.
 """
 
 import json

@@ -33,7 +33,7 @@ def button_of(key, name):
     return reverse("admin:identity_apikey_do", args=[key.pk, name])
 
 
-def test_key_pages_show_a_fingerprint_without_key_or_secret(operations_client, issued):
+def test_api_key_pages_show_a_fingerprint_without_key_or_secret(operations_client, issued):
     for address in (LIST, page_of(issued.record)):
         body = operations_client.get(address).content.decode()
         assert issued.record.fingerprint in body
@@ -41,7 +41,7 @@ def test_key_pages_show_a_fingerprint_without_key_or_secret(operations_client, i
             assert secret not in body
 
 
-def test_revoking_a_key_invalidates_the_key_and_notifies_the_owner(operations_client, issued):
+def test_revoking_an_api_key_invalidates_the_key_and_notifies_the_owner(operations_client, issued):
     assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 200
     text = text_of(confirm(operations_client, button_of(issued.record, "revoke")))
     assert "is revoked" in text
@@ -78,7 +78,7 @@ def own(omar):
     return keys.create_api_key(owner=omar, name="mine", scopes=None, now=timezone.now())
 
 
-def test_rotating_your_key_shows_the_new_key_once_and_starts_the_grace_period(operations_client, own):
+def test_rotating_your_own_api_key_shows_the_new_key_once_and_starts_the_grace_period(operations_client, own):
     issued = own
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
@@ -96,7 +96,7 @@ def collect(key_id, **credential):
     return ApiClient(**credential).send(f"/auth/keys/{key_id}/collect")
 
 
-def test_key_rotated_by_staff_can_be_collected_once_by_its_owner(operations_client, issued):
+def test_api_key_rotated_by_staff_can_be_collected_once_by_its_owner(operations_client, issued):
     jane = issued.record.owner
     before = ApiKey.objects.get(pk=issued.record.pk).expires_at
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
@@ -144,7 +144,7 @@ def test_uncollected_api_key_is_rejected_before_its_owner_collects_the_key(opera
     assert collect(fresh.pk, api_key=issued.key).status_code == 200
 
 
-def test_uncollected_key_can_be_revoked_and_rotated_again(operations_client, issued):
+def test_uncollected_api_key_can_be_revoked_and_rotated_again(operations_client, issued):
     send_form(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
     assert "was not collected yet" in text_of(
@@ -157,7 +157,7 @@ def test_uncollected_key_can_be_revoked_and_rotated_again(operations_client, iss
     assert ApiKey.objects.filter(replaces=issued.record).count() == 2
 
 
-def test_concurrent_collections_return_the_key_once(committed, needs_postgresql, issued):
+def test_concurrent_collections_of_a_rotated_api_key_return_the_key_once(committed, needs_postgresql, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     statuses = [
         response.status_code
@@ -166,7 +166,7 @@ def test_concurrent_collections_return_the_key_once(committed, needs_postgresql,
     assert sorted(statuses) == [200, 404, 404, 404]
 
 
-def test_resubmitted_rotation_form_creates_no_second_key(operations_client, own):
+def test_resubmitted_key_rotation_form_creates_no_second_api_key(operations_client, own):
     issued = own
     address = button_of(issued.record, "rotate")
     fields = {"seen": seen_value(operations_client.get(address)), "grace_days": "2"}
@@ -183,7 +183,7 @@ def test_key_rotation_form_rejects_a_grace_period_out_of_range(operations_client
         assert ApiKey.objects.count() == 1, days
 
 
-def test_support_reviewers_and_unknown_actions_on_a_key_are_rejected(
+def test_api_key_actions_by_support_or_reviewers_and_unknown_actions_are_rejected(
     supports_client, reviewers_client, issued, operations_client
 ):
     for client in (supports_client, reviewers_client):
@@ -193,7 +193,7 @@ def test_support_reviewers_and_unknown_actions_on_a_key_are_rejected(
     assert operations_client.get(button_of(issued.record, "explode")).status_code == 403
 
 
-def test_key_list_can_be_filtered_by_state(operations_client, issued):
+def test_api_key_list_can_be_filtered_by_state(operations_client, issued):
     now = timezone.now()
     owner = issued.record.owner
     keys.create_api_key(owner=owner, name="soon", scopes=[], now=now, expires_at=now + timedelta(days=3))

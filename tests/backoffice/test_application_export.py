@@ -111,7 +111,7 @@ def test_application_export_of_any_length_executes_a_fixed_number_of_sql_stateme
     assert counts[0] == counts[1]
 
 
-def test_export_logs_a_digest_of_the_search_text(reviewers_client, application):
+def test_application_export_logs_a_digest_of_the_search_text(reviewers_client, application):
     assert rows_of(reviewers_client, "q=quillfeather") == []  # The name has no search index.
     query = DataAccess.objects.get(action="export").details["query"]
     assert query.startswith("q=digest")

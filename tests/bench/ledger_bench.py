@@ -1,6 +1,6 @@
 """Measure the ledger: anchors per second, proofs, and `verify_ledger`.
 
-Anchors are sent over HTTP by several numbers of clients, alternately to the ledger and to a bare Django view that
+Different numbers of clients send anchors over HTTP, alternately to the ledger and to a bare Django view. The view
 commits one row per request. The time of a proof is measured in process at two sizes of the ledger. The run creates its
 databases, and drops them at its end.
 """
@@ -74,8 +74,8 @@ def load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
 def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, Any]:
     """Measure both servers in alternating rounds.
 
-    Returns the medians of anchors per second and CPU time in µs for each number of clients, the largest memory of a
-    ledger worker in MiB, and the average number of entries per block.
+    Returns the medians of anchors per second and CPU time in µs for each number of clients. Also returns the largest
+    memory of a ledger worker in MiB, and the average number of entries per block.
     """
     table, memory = {}, []
     with surroundings() as environment:

@@ -1,7 +1,7 @@
 """Compare the platform with its references: requests per second, latency, and CPU time per request.
 
-All servers run at the same time on one database and take turns, round by round, so that noise of the machine affects
-all of them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is the user
+All servers run at the same time on one database. They take turns in each round, so noise of the machine affects all of
+them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is the user
 plus system time of the server's processes. It excludes PostgreSQL and the load generator. Before the benchmark measures
 a kind of request, it compares the servers' responses.
 """

@@ -111,7 +111,7 @@ def test_eu_apr_divides_remaining_days_by_the_length_of_their_own_year():
         (date(2026, 1, 1), [date(2026, 1, 2)], 1, 365),
     ],
 )
-def test_unit_period_follows_appendix_j(start, dates, days, per_year):
+def test_apr_unit_period_follows_appendix_j(start, dates, days, per_year):
     unit = unit_period(start, dates, due_day(start, dates))
     assert (unit.days, unit.per_year) == (days, per_year)
 

@@ -560,7 +560,7 @@ class TestOutdatedForms:
 
 
 class TestEditing:
-    def test_only_the_applicant_can_edit_a_draft_and_data_without_a_form_field_remains(self, full_offer, user):
+    def test_only_the_applicant_can_edit_a_draft_and_data_without_a_form_field_is_preserved(self, full_offer, user):
         data = {"channel": "shop", "persons": 1}
         draft = applied(full_offer, consumer=user, status="draft", submitted_at=None, data=data)
         for other in (UserFactory(), full_offer.provider.owner):

@@ -85,7 +85,7 @@ def test_an_account_claimed_during_a_disable_request_is_not_disabled(db, monkeyp
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
-def test_concurrent_claim_and_disable_are_serialized():
+def test_concurrent_claim_and_deactivation_of_a_managed_account_are_serialized():
     for number in range(20):
         actor, account, token = to_claim(number)
 

@@ -65,7 +65,7 @@ class TestRefreshing:
 
     @pytest.mark.parametrize("key", [None, KEY])
     @pytest.mark.parametrize("end", [disabled, password_changed, logged_out])
-    def test_token_refresh_and_replay_after_the_log_in_ends_are_rejected(self, pair, user, end, key):
+    def test_token_refresh_and_its_replay_are_rejected_after_the_end_of_the_log_in(self, pair, user, end, key):
         if key:
             refresh(pair.refresh_token, key=key)
         end(user)

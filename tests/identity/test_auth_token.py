@@ -221,7 +221,7 @@ def test_auth_me_returns_only_id_and_scopes_to_an_app(db):
 REVOKE = "/auth/revoke"
 
 
-def test_token_revocation_ends_the_log_in_within_5_seconds(anonymous, user, monkeypatch):
+def test_revocation_of_a_refresh_token_ends_the_log_in_within_5_seconds(anonymous, user, monkeypatch):
     pair, other = tokens.start_family(user=user, now=timezone.now()), client_of(user)
     api = ApiClient(bearer=pair.access_token)
     assert api.read("/auth/me").status_code == 200

@@ -38,7 +38,7 @@ def test_identity_verification_request_starts_a_verification(api, user):
     assert events_of(user, "kyc.") == [("kyc.verification.created", fields)]
 
 
-def test_verification_with_an_invalid_redirect_uri_is_rejected(api):
+def test_identity_verification_with_an_invalid_redirect_uri_is_rejected(api):
     for uri in (
         "javascript:alert(1)", "ftp://example.org/", "https://", "https://user@example.org/", "http://[::1", "/",
         "https://example.org:99999/", "https://[::1]x/", "https://1.2.3/", "https://xn--a.example/",
@@ -49,7 +49,7 @@ def test_verification_with_an_invalid_redirect_uri_is_rejected(api):
     assert SandboxVerification.objects.count() == 0
 
 
-def test_repeated_verification_request_returns_the_open_verification(api, user):
+def test_repeated_identity_verification_request_returns_the_open_verification(api, user):
     uris = (
         "https://example.org/", "https://example.org/done", "https://example.org/done?x=1", "http://127.0.0.1:3000/",
         "https://example.org/#/done", "https://example.org/hecho/ñ", "https://[2001:db8::1]:8443/",
@@ -60,7 +60,7 @@ def test_repeated_verification_request_returns_the_open_verification(api, user):
     assert KycVerification.objects.count() == SandboxVerification.objects.count() == number
 
 
-def test_verification_that_ended_at_the_vendor_is_not_reused(plaid, api, settings):
+def test_identity_verification_that_ended_at_the_vendor_is_not_reused(plaid, api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     first = start(api)
     plaid.settle(row_of(first).provider_reference, "canceled")
@@ -69,7 +69,7 @@ def test_verification_that_ended_at_the_vendor_is_not_reused(plaid, api, setting
     assert read(api, first["verification_id"]).json()["status"] == "canceled"
 
 
-def test_verification_with_another_redirect_uri_cancels_the_open_verification(api, user):
+def test_identity_verification_with_another_redirect_uri_cancels_the_open_verification(api, user):
     first, second = start(api), start(api, {"redirect_uri": "https://example.org/"})
     assert (second["attempt"], second["previous_attempt_id"]) == (2, first["verification_id"])
     shown = read(api, first["verification_id"]).json()
@@ -80,7 +80,7 @@ def test_verification_with_another_redirect_uri_cancels_the_open_verification(ap
     assert statuses_of(user) == ["requires_input", "canceled", "requires_input"]
 
 
-def test_started_verification_is_returned_for_any_template_and_redirect_uri(plaid, api, settings):
+def test_started_identity_verification_is_returned_for_any_template_and_redirect_uri(plaid, api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     first = start(api)
     row = row_of(first)
@@ -100,7 +100,7 @@ def tried(api, plaid):
     return shown
 
 
-def test_verification_attempts_without_submitted_data_are_not_counted(plaid, api, settings):
+def test_identity_verification_attempts_without_submitted_data_are_not_counted(plaid, api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     for number in range(5):
         shown = start(api, {"redirect_uri": f"https://example.org/{number}"})
@@ -110,7 +110,7 @@ def test_verification_attempts_without_submitted_data_are_not_counted(plaid, api
     assert shown["attempt"] == 10
 
 
-def test_fourth_verification_attempt_of_a_user_in_30_days_is_rejected(plaid, api, stranger_api, key, settings):
+def test_fourth_identity_verification_attempt_of_a_user_in_30_days_is_rejected(plaid, api, stranger_api, key, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     shown = [tried(api, plaid) for _ in range(3)]
     refused = api.send(CREATE, {}, key=key)
@@ -128,7 +128,7 @@ def test_fourth_verification_attempt_of_a_user_in_30_days_is_rejected(plaid, api
     assert start(api)["attempt"] == 4
 
 
-def test_verification_request_to_plaid_matches_plaids_description(judged_plaid, api, user, settings):
+def test_identity_verification_request_to_plaid_matches_plaids_description(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
     (request,) = judged_plaid.requests_at("/identity_verification/create")
@@ -142,7 +142,7 @@ def test_verification_request_to_plaid_matches_plaids_description(judged_plaid, 
     assert judged_plaid.requests_at("/identity_verification/create")[1]["template_id"] == "idvtmp_of_the_client"
 
 
-def test_verification_during_a_vendor_outage_returns_502_and_stores_nothing(api, user, key, settings):
+def test_identity_verification_during_a_vendor_outage_returns_502_and_stores_nothing(api, user, key, settings):
     settings.OPEN_BANKING, settings.PLAID_BASE_URL = "plaid", "http://127.0.0.1:9"
     assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
     assert KycVerification.objects.count() == 0
@@ -151,7 +151,7 @@ def test_verification_during_a_vendor_outage_returns_502_and_stores_nothing(api,
     assert start(api, key=key)["attempt"] == 1
 
 
-def test_verification_retry_after_a_lost_response_creates_no_second_verification(plaid, api, key):
+def test_identity_verification_retry_after_a_lost_response_creates_no_second_verification(plaid, api, key):
     plaid.fail("/identity_verification/create", Fault(502, b""))
     assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
     start(api, key=key)
@@ -160,21 +160,23 @@ def test_verification_retry_after_a_lost_response_creates_no_second_verification
     assert len(plaid.verifications) == 1
 
 
-def test_verification_calls_the_vendor_outside_of_database_transactions(
+def test_identity_verification_calls_the_vendor_outside_of_database_transactions(
     committed, plaid, user, key, waiting_transactions
 ):
     start(client_of(user), key=key)
     assert waiting_transactions == [False]
 
 
-def test_concurrent_verification_requests_create_one_verification(committed, needs_postgresql, user):
+def test_concurrent_identity_verification_requests_create_one_verification(committed, needs_postgresql, user):
     client = client_of(user)
     answers = run_concurrently(*[lambda: client.send(CREATE, {})] * 8)
     assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
     assert list(KycVerification.objects.values_list("status", flat=True)) == ["requires_input"]
 
 
-def test_concurrent_requests_with_one_idempotency_key_create_one_verification(committed, needs_postgresql, user, key):
+def test_concurrent_requests_with_one_idempotency_key_create_one_identity_verification(
+    committed, needs_postgresql, user, key
+):
     client = client_of(user)
     answers = run_concurrently(*[lambda: client.send(CREATE, {}, key=key)] * 10)
     assert {answer.status_code for answer in answers} <= {200, 409}
@@ -182,7 +184,9 @@ def test_concurrent_requests_with_one_idempotency_key_create_one_verification(co
     assert KycVerification.objects.count() == 1
 
 
-def test_concurrent_verification_attempts_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
+def test_concurrent_identity_verification_attempts_do_not_exceed_the_limit(
+    committed, needs_postgresql, user, plaid, settings
+):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     client = client_of(user)
     for _ in range(3):

@@ -46,7 +46,9 @@ def decide(row, to, actor, reason="Seen in person."):
 
 
 @pytest.mark.parametrize("to", ["verified", "failed"])
-def test_reviewer_can_decide_a_verification_of_another_account_with_a_reason(api, user, pending, reviewer, to):
+def test_reviewer_can_decide_an_identity_verification_of_another_account_with_a_reason(
+    api, user, pending, reviewer, to
+):
     send_form(backoffice_client(reviewer), move_of(pending, to), reason="")
     pending.refresh_from_db()
     assert pending.status == "pending_review"
@@ -67,7 +69,7 @@ def test_reviewer_can_decide_a_verification_of_another_account_with_a_reason(api
     assert "The passport was seen in person." in text_of(backoffice_client(reviewer).get(page_of(pending)))
 
 
-def test_support_can_read_but_not_decide_verifications(pending):
+def test_support_can_read_but_not_decide_identity_verifications(pending):
     backoffice = backoffice_client(staff_of("Support", username="sam"))
     page = backoffice.get(page_of(pending))
     assert page.status_code == 200
@@ -76,7 +78,7 @@ def test_support_can_read_but_not_decide_verifications(pending):
     assert backoffice.get(LIST).status_code == 200
 
 
-def test_concurrent_verification_decisions_succeed_once(committed, needs_postgresql, user):
+def test_concurrent_identity_verification_decisions_succeed_once(committed, needs_postgresql, user):
     shown = start(client_of(user))
     submit_outcome(shown, "review")
     judges = [staff_of("Reviewer", username=name) for name in ("rita", "ron")]
@@ -93,7 +95,7 @@ def test_concurrent_verification_decisions_succeed_once(committed, needs_postgre
     assert row_of(shown).history.filter(principal__isnull=False).count() == 1
 
 
-def test_the_queue_and_the_search_find_a_pending_verification(pending, reviewer, user):
+def test_review_queue_and_search_find_a_pending_identity_verification(pending, reviewer, user):
     backoffice = backoffice_client(reviewer)
     for query in ("?queue=review", f"?q={pending.pk}", f"?q={user.username}", f"?q={pending.provider_reference}"):
         assert str(pending.pk) in backoffice.get(LIST + query).content.decode(), query

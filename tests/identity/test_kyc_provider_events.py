@@ -43,7 +43,7 @@ def finished(plaid, api):
     return shown
 
 
-def test_repeated_plaid_event_refreshes_the_verification_status_from_plaid_once(
+def test_repeated_plaid_event_refreshes_the_identity_verification_status_from_plaid_once(
     plaid, api, anonymous, finished, user, judge
 ):
     body = event_about(finished)
@@ -63,7 +63,7 @@ def test_status_in_a_plaid_event_is_not_trusted(plaid, api, anonymous):
     assert read(api, shown["verification_id"]).json()["status"] == "requires_input"
 
 
-def test_old_plaid_event_does_not_revert_a_verification_status(plaid, api, anonymous, finished):
+def test_old_plaid_event_does_not_revert_an_identity_verification_status(plaid, api, anonymous, finished):
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
     plaid.settle(row_of(finished).provider_reference, "active")
@@ -72,7 +72,9 @@ def test_old_plaid_event_does_not_revert_a_verification_status(plaid, api, anony
 
 
 @pytest.mark.parametrize("word", ["failed", "canceled", "expired", "pending_review"])
-def test_verification_success_revoked_by_the_vendor_is_flagged_once(plaid, api, anonymous, finished, user, word):
+def test_identity_verification_success_revoked_by_the_vendor_is_flagged_once(
+    plaid, api, anonymous, finished, user, word
+):
     body = event_about(finished)
     for status in ("success", "success", "active", "some_new_word", word, word):
         plaid.settle(row_of(finished).provider_reference, status)
@@ -87,7 +89,7 @@ def test_verification_success_revoked_by_the_vendor_is_flagged_once(plaid, api, 
     assert warning == f"The vendor reversed its success, and now reports “{word}”. The status here is unchanged."
 
 
-def test_plaid_event_refreshes_a_verification_read_less_than_10_seconds_ago(plaid, api, anonymous, finished):
+def test_plaid_event_refreshes_an_identity_verification_read_less_than_10_seconds_ago(plaid, api, anonymous, finished):
     assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
@@ -170,7 +172,9 @@ def test_plaid_event_key_is_fetched_again_after_an_hour(plaid, anonymous, finish
     assert len(plaid.requests_at("/webhook_verification_key/get")) == 2
 
 
-def test_plaid_event_with_an_unavailable_key_or_verification_returns_502_for_a_retry(plaid, anonymous, finished, user):
+def test_plaid_event_with_an_unavailable_key_or_identity_verification_returns_502_for_a_retry(
+    plaid, anonymous, finished, user
+):
     body = event_about(finished)
     for path in ("/webhook_verification_key/get", "/identity_verification/get"):
         plaid.fail(path, Fault(500, b"oops"))
@@ -180,7 +184,7 @@ def test_plaid_event_with_an_unavailable_key_or_verification_returns_502_for_a_r
     assert statuses_of(user)[-1] == "verified"
 
 
-def test_sandbox_vendor_accepts_no_verification_events(api, anonymous, user):
+def test_sandbox_vendor_accepts_no_identity_verification_events(api, anonymous, user):
     shown = start(api)
     body = event_about(shown)
     assert_error(deliver(anonymous, body, "a.b.c"), 401, "E2006")

@@ -14,7 +14,7 @@ from tests.identity.banking import age, page_of, read, row_of, start, statuses_o
 pytestmark = pytest.mark.django_db
 
 
-def test_sandbox_verification_page_offers_every_outcome(api):
+def test_sandbox_identity_verification_page_offers_every_outcome(api):
     response = Client().get(page_of(start(api)))
     assert response.status_code == 200
     page = response.content.decode()
@@ -26,7 +26,7 @@ def test_sandbox_verification_page_offers_every_outcome(api):
     assert response.headers["Cache-Control"] == "no-store"
 
 
-def test_first_sandbox_outcome_submission_redirects_to_the_result_page(api, user):
+def test_first_sandbox_verification_outcome_submission_redirects_to_the_result_page(api, user):
     shown = start(api, {"redirect_uri": "https://shop.example/back?a=1&b=2"})
     response = submit_outcome(shown, "pass")
     assert (response.status_code, response.headers["Location"]) == (303, page_of(shown))
@@ -39,7 +39,7 @@ def test_first_sandbox_outcome_submission_redirects_to_the_result_page(api, user
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 
-def test_unknown_sandbox_outcome_shows_the_form_again(api):
+def test_unknown_sandbox_verification_outcome_shows_the_form_again(api):
     shown = start(api, {"redirect_uri": 'https://shop.example/"><script>alert(1)</script>'})
     assert Client(enforce_csrf_checks=True).post(page_of(shown), {"outcome": "pass"}).status_code == 403
     for outcome in ("", "verified", "PASS", "\0"):
@@ -51,7 +51,7 @@ def test_unknown_sandbox_outcome_shows_the_form_again(api):
     assert "<script" not in Client().get(page_of(shown)).content.decode()
 
 
-def test_a_superseded_or_expired_verification_accepts_no_outcome(api):
+def test_superseded_or_expired_identity_verification_accepts_no_outcome(api):
     first, second = start(api), start(api, {"redirect_uri": "https://example.org/"})
     submit_outcome(first, "pass")
     assert row_of(first).status == "canceled"
@@ -63,7 +63,7 @@ def test_a_superseded_or_expired_verification_accepts_no_outcome(api):
     assert row_of(second).status == "requires_input"
 
 
-def test_unknown_sandbox_verification_page_or_page_of_another_vendor_returns_404(api, plaid, settings):
+def test_unknown_sandbox_identity_verification_page_or_page_of_another_vendor_returns_404(api, plaid, settings):
     settings.OPEN_BANKING = "sandbox"
     shown = start(api)
     settings.OPEN_BANKING = "plaid"
@@ -79,7 +79,9 @@ def simulate(client, verification_id, outcome="verified"):
 
 
 @pytest.mark.parametrize(("outcome", "word"), [("verified", "pass"), ("failed", "fail"), ("pending_review", "review")])
-def test_sandbox_verification_outcomes_set_by_api_and_by_page_are_equal(api, user, stranger_api, outcome, word):
+def test_sandbox_identity_verification_outcomes_set_by_api_and_by_page_are_equal(
+    api, user, stranger_api, outcome, word
+):
     by_call, by_page = start(api), start(stranger_api)
     assert row_of(by_page).name_match == by_page["name_match"] == "unknown"
     answer = simulate(api, by_call["verification_id"], outcome)
@@ -100,7 +102,7 @@ def test_sandbox_verification_outcomes_set_by_api_and_by_page_are_equal(api, use
         assert getattr(row_of(by_call), name) == getattr(row_of(by_page), name)
 
 
-def test_ended_verification_rejects_a_sandbox_outcome(api):
+def test_ended_identity_verification_rejects_a_sandbox_outcome(api):
     shown = start(api)
     simulate(api, shown["verification_id"], "pending_review")
     body = assert_error(simulate(api, shown["verification_id"], "verified"), 400, "E3004")
@@ -109,7 +111,7 @@ def test_ended_verification_rejects_a_sandbox_outcome(api):
     assert row_of(shown).status == "pending_review"
 
 
-def test_sandbox_outcome_for_another_vendors_verification_returns_404(api, settings):
+def test_sandbox_outcome_for_another_vendors_identity_verification_returns_404(api, settings):
     shown = start(api)
     settings.OPEN_BANKING = "plaid"
     assert_error(simulate(api, shown["verification_id"]), 404, "E4005")
@@ -125,6 +127,6 @@ DOCUMENTS = [
 ]  # fmt: skip
 
 
-def test_verification_name_match_is_parsed_from_plaids_values():
+def test_identity_verification_name_match_is_parsed_from_plaids_values():
     for document, word in DOCUMENTS:
         assert name_match_of(document) == NameMatch(word), document

@@ -24,7 +24,7 @@ def count_status_requests(plaid):
     return len(plaid.requests_at("/identity_verification/get"))
 
 
-def test_verification_read_returns_the_vendors_status(judged_plaid, api, user):
+def test_identity_verification_read_returns_the_vendors_status(judged_plaid, api, user):
     shown = start(api)
     identifier, reference = shown["verification_id"], row_of(shown).provider_reference
     judged_plaid.settle(reference, "active", accept_tos="success", kyc_check="success", selfie_check="active")
@@ -43,7 +43,7 @@ def test_verification_read_returns_the_vendors_status(judged_plaid, api, user):
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 
-def test_verification_reads_call_the_vendor_at_most_once_in_10_seconds(plaid, api):
+def test_identity_verification_reads_call_the_vendor_at_most_once_in_10_seconds(plaid, api):
     identifier = start(api)["verification_id"]
     for _ in range(3):
         read(api, identifier)
@@ -54,7 +54,7 @@ def test_verification_reads_call_the_vendor_at_most_once_in_10_seconds(plaid, ap
     assert count_status_requests(plaid) == 1
 
 
-def test_concurrent_reads_of_a_verification_call_the_vendor_once(committed, needs_postgresql, plaid, user):
+def test_concurrent_reads_of_an_identity_verification_call_the_vendor_once(committed, needs_postgresql, plaid, user):
     client = client_of(user)
     identifier = start(client)["verification_id"]
     age(identifier, refreshed_at=LATER)
@@ -73,14 +73,14 @@ def read_later(plaid, api, shown, said, **ages):
 
 
 @pytest.mark.parametrize("status", ["success", "failed"])
-def test_an_ended_verification_is_not_read_from_the_vendor(plaid, api, status):
+def test_ended_identity_verification_is_not_read_from_the_vendor(plaid, api, status):
     shown = start(api)
     for _ in range(2):
         read_later(plaid, api, shown, status)
     assert count_status_requests(plaid) == 1
 
 
-def test_vendors_final_decision_ends_a_pending_verification_review(plaid, db):
+def test_vendors_final_decision_ends_a_pending_identity_verification_review(plaid, db):
     for said, status in (
         ("success", "verified"), ("failed", "failed"), ("expired", "pending_review"), ("canceled", "pending_review"),
         ("active", "pending_review"), ("pending_review", "pending_review"), ("in_appeal", "pending_review"),
@@ -92,7 +92,7 @@ def test_vendors_final_decision_ends_a_pending_verification_review(plaid, db):
         assert (body["status"], body["provider_status"]) == (status, said)
 
 
-def test_unknown_vendor_status_does_not_change_a_verification(plaid, api):
+def test_unknown_vendor_status_does_not_change_an_identity_verification(plaid, api):
     shown = start(api)
     for word in (  # statuses that the vendor may add, and statuses of other vendors
         "manual_review", "consider", "in_review", "resubmission_requested", "SUCCESS", "on_hold", "awaiting_input",
@@ -102,7 +102,7 @@ def test_unknown_vendor_status_does_not_change_a_verification(plaid, api):
         assert (body["status"], body["provider_status"]) == ("requires_input", word)
 
 
-def test_a_verification_finished_after_its_expiry_gets_the_vendors_status(plaid, db):
+def test_identity_verification_finished_after_its_expiry_gets_the_vendors_status(plaid, db):
     for (said, status, error), has_another in product((
         ("success", "verified", None), ("failed", "failed", "verification_failed"),
         ("pending_review", "pending_review", "verification_expired"), ("active", "expired", "verification_expired"),
@@ -118,7 +118,7 @@ def test_a_verification_finished_after_its_expiry_gets_the_vendors_status(plaid,
         assert (body["status"], (body["last_error"] or {}).get("code")) == (status, error)
 
 
-def test_superseded_verification_that_was_finished_later_gets_the_vendors_status(plaid, db):
+def test_superseded_identity_verification_that_was_finished_later_gets_the_vendors_status(plaid, db):
     for said, status in (
         ("success", "verified"), ("failed", "failed"), ("pending_review", "pending_review"), ("active", "canceled"),
         ("canceled", "canceled"), ("expired", "canceled"),
@@ -151,7 +151,7 @@ def test_abandoned_identity_verification_expires_unless_the_vendor_reports_its_e
     assert statuses_of(user) == ["requires_input", "expired"]
 
 
-def test_verification_read_during_a_vendor_outage_returns_502_and_delays_the_next_vendor_call(plaid, api):
+def test_identity_verification_read_during_a_vendor_outage_returns_502_and_delays_the_next_vendor_call(plaid, api):
     identifier = start(api)["verification_id"]
     age(identifier, refreshed_at=LATER)
     plaid.fail("/identity_verification/get", Fault(500, b"oops"))
@@ -160,7 +160,7 @@ def test_verification_read_during_a_vendor_outage_returns_502_and_delays_the_nex
     assert count_status_requests(plaid) == 1
 
 
-def test_applying_the_same_verification_state_repeatedly_changes_the_status_once(plaid, api, user):
+def test_applying_the_same_identity_verification_state_repeatedly_changes_the_status_once(plaid, api, user):
     shown = start(api)
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "failed", kyc_check="failed")
@@ -171,7 +171,7 @@ def test_applying_the_same_verification_state_repeatedly_changes_the_status_once
     assert row_of(shown).last_error["steps"] == ["kyc_check"]
 
 
-def test_concurrent_verification_updates_change_the_status_once(committed, needs_postgresql, plaid, user):
+def test_concurrent_identity_verification_updates_change_the_status_once(committed, needs_postgresql, plaid, user):
     shown = start(client_of(user))
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "success")
@@ -180,14 +180,14 @@ def test_concurrent_verification_updates_change_the_status_once(committed, needs
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 
-def test_a_verification_of_another_vendor_is_returned_as_stored(plaid, api, settings):
+def test_identity_verification_of_another_vendor_is_returned_as_stored(plaid, api, settings):
     identifier = start(api)["verification_id"]
     settings.OPEN_BANKING = "sandbox"
     age(identifier, refreshed_at=LATER)
     assert read(api, identifier).json()["status"] == "requires_input"
 
 
-def test_verification_history_cannot_be_changed(api):
+def test_identity_verification_history_cannot_be_changed(api):
     start(api)
     start(api, {"redirect_uri": "https://example.org/"})
     assert KycVerification.objects.count() == 2

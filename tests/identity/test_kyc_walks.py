@@ -40,7 +40,7 @@ def may(status, step):
 
 
 @pytest.mark.django_db
-def test_code_allows_exactly_the_documented_verification_status_changes():
+def test_code_allows_exactly_the_documented_identity_verification_status_changes():
     reviewer = UserFactory()
     reviewer.groups.add(Group.objects.get(name="Reviewer"))
     owner = UserFactory()
@@ -53,7 +53,7 @@ def test_code_allows_exactly_the_documented_verification_status_changes():
 
 
 @pytest.mark.django_db
-def test_random_verification_steps_make_only_allowed_status_changes():
+def test_random_identity_verification_steps_make_only_allowed_status_changes():
     reviewer = UserFactory()
     reviewer.groups.add(Group.objects.get(name="Reviewer"))
     people = {"reviewer": reviewer, "stranger": UserFactory(), "owner": None}

@@ -257,7 +257,7 @@ class TestSecondFactor:
         assert self.ask(code_of(), password="wrong").status_code == 401
         assert self.ask(code_of()).status_code == 200
 
-    def test_wrong_codes_count_toward_the_ip_log_in_limit(self, device, shut_out):
+    def test_wrong_one_time_codes_count_toward_the_ip_log_in_limit(self, device, shut_out):
         refused = [self.ask(wrong_code()) for _ in range(11)]
         assert refused[-1].headers["RateLimit-Policy"] == '"login_failure";q=10;w=900'
         assert self.ask(code_of()).status_code == 429
@@ -291,7 +291,7 @@ def test_successful_log_in_does_not_count_toward_the_limit(staff, door):
     assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
 
 
-def test_wrong_codes_and_wrong_passwords_share_a_log_in_limit(staff, settings):
+def test_wrong_one_time_codes_and_wrong_passwords_share_a_log_in_limit(staff, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
     authenticator_of(staff)
     browser = Client(REMOTE_ADDR=HERE)

@@ -31,7 +31,7 @@ def test_hash_lookup_finds_an_anchored_hash_in_upper_or_lower_case(client):
     assert len(body["timestamp"]) == 27
 
 
-def test_lookup_of_an_absent_hash_returns_200_and_not_verified(client):
+def test_hash_lookup_of_an_absent_hash_returns_200_and_not_verified(client):
     response = client.get(f"/hash/{ABSENT}")
     assert response.status_code == 200
     assert response.json() == {"verified": False, "hash": ABSENT, "message": response.json()["message"]}
@@ -40,13 +40,13 @@ def test_lookup_of_an_absent_hash_returns_200_and_not_verified(client):
     assert int(response.headers["Content-Length"]) > 0
 
 
-def test_lookup_of_an_absent_hash_with_strict_handling_returns_404(client):
+def test_hash_lookup_of_an_absent_hash_with_strict_handling_returns_404(client):
     for prefer in ("handling=strict", "wait=5, handling=strict", 'handling="strict"; x=y'):
         assert_error(client.get(f"/hash/{ABSENT}", headers={"prefer": prefer}), 404, "E4001")
     assert client.get(f"/hash/{ABSENT}", headers={"prefer": "handling=lenient"}).status_code == 200
 
 
-def test_lookup_of_an_invalid_hash_is_rejected(client):
+def test_hash_lookup_of_an_invalid_hash_is_rejected(client):
     for bad in ("a" * 63, "a" * 65, "g" * 64, "%00" + "a" * 63, "a" * 63 + "%20", "0x" + "a" * 62, "é" * 64):
         assert_error(client.get(f"/hash/{bad}"), 400, "E7001")
 

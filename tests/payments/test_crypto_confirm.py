@@ -148,7 +148,7 @@ def test_chain_request_with_an_invalid_transaction_hash_is_rejected(api):
             assert_error(api.read(f"/payments/crypto/{path.format(tx_hash)}"), 400, "E1001")
 
 
-def test_chain_status_without_a_chain_is_marked_as_static(api):
+def test_blockchain_status_without_a_configured_chain_is_marked_as_static(api):
     for tx_hash in (HASH, f"0x{'AB' * 32}"):
         assert api.read(f"/payments/crypto/status/{tx_hash}").json() == {
             "tx_hash": HASH, "status": "confirmed", "confirmations": 12, "simulated": True,

@@ -119,7 +119,9 @@ def test_payment_error_after_a_lost_lease_without_an_idempotency_key_suggests_no
 @pytest.mark.parametrize(
     ("status", "lease_left", "seconds"), [("Pending", 90, 25), ("Processing", 75, 10), ("Pending", 40, 40)]
 )
-def test_concurrent_payment_request_returns_the_lease_end_as_retry_after(api, user, key, status, lease_left, seconds):
+def test_concurrent_request_for_a_leased_payment_returns_retry_after_the_lease(
+    api, user, key, status, lease_left, seconds
+):
     """The holder of the lease responds within 25 s, or retains the lease to its end."""
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=lease_left))

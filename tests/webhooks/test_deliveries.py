@@ -78,7 +78,7 @@ def test_redelivery_creates_a_new_delivery_unless_the_endpoint_is_disabled_or_de
     assert_error(redeliver(api, delivery), 404, "E4009")
 
 
-def test_prune_deletes_deliveries_after_a_month_without_their_events(receiver, make_endpoint, emit, work):
+def test_prune_deletes_webhook_deliveries_after_a_month_without_their_events(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
     emit(3)
     work()

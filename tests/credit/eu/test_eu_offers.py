@@ -134,7 +134,7 @@ def test_eu_line_of_credit_requires_the_text_about_its_termination():
 
 
 def test_apr_cap_applies_to_the_assumed_apr_of_a_line_of_credit_example():
-    """The example has an APR of 18.8 % as a loan of 24 months, and of 22.2 % as a line that is repaid in a year."""
+    """As a loan of 24 months, the example has an APR of 18.8 %. As a line repaid in a year, it has 22.2 %."""
     line = {"term_options_months": None, "texts": {**TEXTS, "termination": "One month."}}
     lender = eu_lender()
     assert_error(send(lender, **line, apr_cap=22), 400, "E1023")

@@ -1,9 +1,9 @@
 """A simulation of notices and counteroffers over many days.
 
-Consumers apply, lenders decide, make counteroffers, request documents and reopen; consumers open notices, withdraw and
-accept; the worker and the mail are down for days. Lenders post undelivered notices each day. At the end, each clock is
-compared with a separate computation of the law from the days of the events, and each history with the outcomes of its
-counteroffers.
+Applicants apply, open notices, withdraw, and accept. Lenders decide, make counteroffers, request documents, and reopen
+applications. The worker and the mail are down for days. Lenders post undelivered notices each day. At the end, each
+clock is compared with a separate computation of the law from the days of the events. Each history is compared with the
+outcomes of its counteroffers.
 """
 
 import random

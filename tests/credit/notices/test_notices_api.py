@@ -245,7 +245,7 @@ class TestDeliveredNotices:
         assert world.notice.status == "ready"
         assert not Delivery.objects.exists()
 
-    def test_delivery_of_a_due_notice_is_rejected(self, world, lender):
+    def test_recording_the_delivery_of_an_unissued_notice_is_rejected(self, world, lender):
         world.reopen(7)
         world.reject(8)
         body = handed_over(world, at=world.at(9).isoformat().replace("+00:00", "Z"))

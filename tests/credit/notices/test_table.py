@@ -1,7 +1,7 @@
 """Test the required notices and their deadlines in forty cases of 12 CFR 1002.9 (Regulation B) and EU law.
 
-Each row has its section, the events by day since the submission (day 0), and the newest required notice: its kind, its
-last day and its blocks, or None if no notice is required.
+Each row contains the section of the law and the events by day since the submission (day 0). The last value is the
+newest required notice with its kind, last day, and blocks. The value is None if no notice is required.
 """
 
 import pytest

@@ -83,7 +83,7 @@ def test_person_facts_exclude_drafts_and_erased_accounts():
     assert read(apply(None, ANA)) == (0, None, 1)
 
 
-def test_changed_applicants_get_new_person_hashes(api, user):
+def test_changed_applicants_get_new_hashes_for_recognizing_the_person(api, user):
     application = apply(user, ANA)
     response = api.replace(f"/applications/{application.pk}", {"updated_by": str(user.pk), "applicants": [STRANGER]})
     assert response.status_code == 200, response.content
@@ -118,7 +118,7 @@ def test_fact_list_omits_person_facts_for_all_readers(user):
     assert not [fact for fact in facts_of(application, now=NOW) if fact["name"].startswith("person.")]
 
 
-def test_person_hashes_find_the_same_persons_as_plain_values():
+def test_person_hashes_match_the_same_persons_as_plaintext_values():
     """Compare pairs of 20 random persons."""
     random = Random(44)
     created = []

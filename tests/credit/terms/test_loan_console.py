@@ -93,7 +93,7 @@ def test_amount_field_accepts_common_separators(typed, cents):
     "8,0000", ",5", "8,000 000", "1,2,3", "8,000,", "8000.-", "8k", "8e3", "8_000", "\u2212800", "(800)", "0x10",
     "1,00,000",
 ])  # fmt: skip
-def test_amount_field_rejects_ambiguous_amounts_with_an_example(typed):
+def test_amount_field_rejects_an_ambiguous_amount_and_shows_an_example(typed):
     with pytest.raises(ValidationError, match=r"Enter a number such as 8,000\.50"):
         FigureField(decimal_places=2, sign="$").clean(typed)
 

@@ -109,7 +109,7 @@ class TestAutomatic:
         assert decide_scored(now=timezone.now())["approved"] == 1
 
 
-def test_approval_form_is_prefilled_with_the_scored_price_under_assist(settings):
+def test_approval_form_is_prefilled_with_the_scored_price_in_assist_mode(settings):
     settings.DECISIONING = "assist"
     application = scored([{"from_total": 0, "rate_percent": "8.25", "amount_max_cents": 400_000}])
     Application.objects.filter(pk=application.pk).update(status="under_review")

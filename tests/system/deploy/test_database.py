@@ -61,7 +61,7 @@ def test_the_serving_database_role_owns_no_table_and_cannot_change_records(prepa
         assert session.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0] == "90s"
 
 
-def test_a_master_user_without_superuser_rights_applies_roles_sql():
+def test_database_master_user_without_superuser_rights_can_apply_roles_sql():
     with cluster() as server:
         with server.connect("postgres") as session:
             session.execute("DROP DATABASE platform")

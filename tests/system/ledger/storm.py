@@ -2,8 +2,8 @@
 
 DATABASE_URL must be an empty PostgreSQL database. Each round forks a group of two processes with eight threads each.
 The threads anchor through Django's test client, and report each acknowledged hash and each checkpoint through a pipe.
-At a random time, the script kills the group. It then verifies the log, and prints a JSON object with the numbers of
-missing hashes and of checkpoints that are not a prefix of the log.
+At a random time, the script kills the group. It then verifies the log, and prints a JSON object. The object contains
+the number of missing hashes, and the number of checkpoints that are not a prefix of the log.
 """
 
 # ruff: noqa: E402  Django must be set up before its modules are imported.

@@ -1,8 +1,9 @@
 """Migrate a database of an earlier version, and report every problem: `python -m tests.system.upgrade.judge`.
 
-It requires the environment of the database, and prints a line of JSON: the changes that no migration declares, and with
-`--lint` the findings of the linter, which `make lint` also runs. A migration declares the tables and columns that its
-operations alter or delete. If it changes values or rows, its `changes` list declares the "table.column" or the "table".
+The script requires the environment of the database. It prints the changes that no migration declares as a line of
+JSON. With `--lint`, the line also contains the findings of the linter that `make lint` runs. A migration declares the
+tables and columns that its operations alter or delete. If it changes values or rows, its `changes` list declares the
+"table.column" or the "table".
 """
 
 import argparse
