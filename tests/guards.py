@@ -229,7 +229,7 @@ GUARDS = (
     ),
     Guard(
         "chain-of-audit-lines", "config/core/audit.py",
-        'elif event["prev"] != self.digests[-1].hex():', "elif False:", "config/test_audit.py",
+        'elif event["prev"] != self._digests[-1].hex():', "elif False:", "config/test_audit.py",
     ),
     Guard(
         "mails-to-named-addresses", "config/mail/outbox.py",
