@@ -19,7 +19,9 @@ FAMILIES = (
                 "counteroffer_id": said(UUID, "The counteroffer's id. Only events about a counteroffer contain it."),
                 "correction_id": said(UUID, "The correction's id. Only events about a correction contain it."),
                 "review_request_id": said(
-                    UUID, "The id of the request for reconsideration. Only events about such a request contain it."
+                    UUID,
+                    "The id of the request for reconsideration. Only events about a request for reconsideration "
+                    "contain it.",
                 ),
             },
         ),

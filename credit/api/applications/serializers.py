@@ -120,8 +120,8 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
         shape=shapes.METADATA,
-        help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "
-        "rejection, the `terms` of an approved loan, and the `report_ids` of the used reports. `consumer_report` "
+        help_text="Data about the decision: the principal `reasons` of a rejection, the `terms` of an approved loan, "
+        "and the `report_ids` of the used reports. The API stores the data with the status change. `consumer_report` "
         "contains reports that the platform does not store. Null if none.",
     )
 

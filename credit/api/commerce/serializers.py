@@ -136,7 +136,9 @@ class SelectedOptionRequestSerializer(RequestSerializer):
 
     name = TextField(max_length=255, help_text="The option's name.")
     id = TextField(**_OPTIONAL, help_text="The id of the value: the term in months.")
-    label: Any = TextField(max_length=255, help_text="The label of the value, as in `values`. Used if there is no id.")
+    label: Any = TextField(
+        max_length=255, help_text="The label of the value, as in `values`. The API uses the label if there is no `id`."
+    )
 
 
 class PaginationRequestSerializer(RequestSerializer):

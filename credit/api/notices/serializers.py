@@ -55,7 +55,7 @@ class NoticeSerializer(NoticeRowSerializer):
     deliveries = NoticeDeliverySerializer(
         many=True,
         source="deliveries_made",
-        help_text="The recorded deliveries. The first one determines `delivered_at`.",
+        help_text="The recorded deliveries. The first delivery determines `delivered_at`.",
     )
     proof = AnchorSerializer(
         allow_null=True,

@@ -136,8 +136,8 @@ class ProviderViewSet(ApiViewSet):
     """Lenders: their inbox, members, notices, decisions, and application links.
 
     With `BACKOFFICE_SECOND_FACTOR`, the default in production, members need a second factor to act on behalf of a
-    lender. Members whose account has a second factor always need it. Without the second factor, the API returns 403
-    `E2012`.
+    lender. A member whose account has a second factor must always use it. Without the second factor, the API returns
+    403 `E2012`.
     """
 
     tag = "providers"
@@ -190,10 +190,10 @@ class ProviderViewSet(ApiViewSet):
     def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Create a link to an application form.
 
-        The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. Without a
-        log-in, the link shows only the offer. Requires the lender's role `owner` or `reviewer`. The link is signed and
-        encrypted. The link expires at `expires_at`. It expires earlier if its offer ends, or if its creator loses the
-        role or is disabled.
+        The link opens the offer's form with the answers in `prefill`. The applicant checks the answers, and sends the
+        form. Without a log-in, the link shows only the offer. Requires the lender's role `owner` or `reviewer`. The
+        link is signed and encrypted. The link expires at `expires_at`. It expires earlier if its offer ends, or if its
+        creator loses the role or is disabled.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())

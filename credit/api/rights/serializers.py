@@ -180,8 +180,9 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     rights = RightSerializer(many=True, help_text="The rights after the decision. Empty before a decision.")
     notice_days = serializers.Int32Field(
         allow_null=True,
-        help_text="The deadline of the notice about the decision, in days: 30 under US law for a `rejection` and for "
-        "`worse`, and 3 under EU law for a `rejection`. Otherwise null, even if another notice has a deadline.",
+        help_text="The deadline of the notice about the decision, in days. Under US law, it is 30 for a `rejection` "
+        "and for `worse`. Under EU law, it is 3 for a `rejection`. Otherwise null, even if another notice has a "
+        "deadline.",
     )
 
 

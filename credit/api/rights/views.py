@@ -111,7 +111,7 @@ class CorrectionViewSet(ApiViewSet):
         application's data, and its status don't change. If the new score leads to another outcome, decide the
         application again.
 
-        If the correction is already answered, the API returns 400 `E3004`. For `corrected`, it also returns this error
-        while a proposed decision waits or a counteroffer is open, and after a withdrawal or an expiry.
+        If the correction is already answered, the API returns 400 `E3004`. For `corrected`, it returns the same error
+        if a proposed decision waits, a counteroffer is open, or the application is withdrawn or expired.
         """
         return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

@@ -69,9 +69,9 @@ class ScoreViewSet(ApiViewSet):
     def score_again(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Score an application again.
 
-        Requires a reviewer who is not the applicant. The model's current champion scores the current facts. The API
-        returns 400 `E3004` while a proposed decision waits or a counteroffer is open, and after a decision, a
-        withdrawal, or an expiry.
+        Requires a reviewer who is not the applicant. The model's current champion scores the current facts. While a
+        proposed decision waits or a counteroffer is open, the API returns 400 `E3004`. It returns the same error after
+        a decision, a withdrawal, or an expiry.
 
         The new score replaces the earlier score. The earlier score stays stored. The platform does not decide an
         application with a second score automatically.

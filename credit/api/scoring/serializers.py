@@ -84,10 +84,10 @@ class PublishedVersionSerializer(VersionSerializer):
 
     warnings = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Warnings about the scorecard: an active offer's `application_schema` does not require a claim that "
-        "the scorecard reads, or only the applicant supplies a characteristic. The scorecard reads no income, "
-        "expenses, or obligations, or no verified value. The scorecard reads reports, but no knockout refers "
-        "applications without a report.",
+        help_text="A sentence for each weakness that the API finds. (1) The scorecard reads a claim that an active "
+        "offer's `application_schema` does not require. (2) Only the applicant supplies a characteristic. (3) The "
+        "scorecard reads no income, expenses, or obligations. (4) The scorecard reads no verified value. (5) The "
+        "scorecard reads reports, but no knockout refers applications without a report.",
     )
 
     class Meta(VersionSerializer.Meta):
@@ -227,7 +227,7 @@ class StepSerializer(serializers.ResponseSerializer):
 class ChangeSerializer(serializers.JsonPartSerializer):
     """One or two changes that together lead to a better outcome."""
 
-    changes = StepSerializer(many=True, help_text="The changes, all of which are required.")
+    changes = StepSerializer(many=True, help_text="The changes. All of them are required.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome after these changes.")
 
 

@@ -159,9 +159,9 @@ class ModelVersionViewSet(ApiViewSet):
 
         The certificate covers every combination of bins, with one bin per characteristic. For a published version, the
         API returns the certificate that the publication stored. The record of the publication contains the
-        certificate's hash, and so does the record of each decision with a score of the version. If there is no stored
-        certificate, for example for a draft, the API computes it. A version whose `declines_without_reason` is not 0
-        can't be published.
+        certificate's hash. The record of each decision with a score of the version also contains the hash. If there is
+        no stored certificate, for example for a draft, the API computes it. A version whose `declines_without_reason`
+        is not 0 can't be published.
         """
         version = versions.load_version(model_id, number, request.user)
         if version.certificate is not None:

@@ -101,8 +101,8 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     )
     expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
     offered_by = serializers.TextField(
-        help_text="The account that created or proposed the counteroffer: its `user_id`, or its user name if the "
-        "counteroffer was created in the back office or the lender console."
+        help_text="The `user_id` of the account that created or proposed the counteroffer. If the counteroffer was "
+        "created in the back office or the lender console, the user name of this account."
     )
     offered_at = serializers.DateTimeField(help_text="When the counteroffer was created or proposed (UTC).")
     closed_at = serializers.DateTimeField(
@@ -275,8 +275,8 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     )
     capital_cents = serializers.Int64Field(
         allow_null=True,
-        help_text="The amount of the loan, which the borrower repays. If the lender deducted the fee from the payout, "
-        "subtract `fee_back_cents`. Null for a line of credit, and without a loan.",
+        help_text="The amount of the loan. The borrower must repay this amount. If the lender deducted the fee from "
+        "the payout, subtract `fee_back_cents`. Null for a line of credit, and without a loan.",
     )
     fee_back_cents = serializers.Int64Field(
         allow_null=True,

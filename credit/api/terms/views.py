@@ -228,9 +228,9 @@ class PrecontractViewSet(ApiViewSet):
 
         The form is about the terms of the open counteroffer or of the approval. The API also returns the form of an
         approval that was withdrawn or expired. The API creates one form for each combination of terms and language.
-        When the applicant first gets a form, the API stores `provided_at`. If the terms can be accepted, the API also
-        mails a link to the other borrowers when the applicant first gets a form of these terms. Send the `sha256` of
-        the form as the `precontract_sha256` of the acceptance.
+        When the applicant first gets a form, the API stores `provided_at`. When the applicant first gets a form of
+        terms that can be accepted, the API also mails a link to the other borrowers. Send the `sha256` of the form as
+        the `precontract_sha256` of the acceptance.
         """
         actor, now = actor_of(request), timezone.now()
         application = load_for(application_id, actor)
