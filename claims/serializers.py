@@ -74,7 +74,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
     claim_type = serializers.TextField(
         min_length=1, max_length=64, help_text="The kind of the claim, such as `author` or `contributor`."
     )
-    evidence = _evidence(help_text="URLs (http or https; the API never fetches them) or documents.")
+    evidence = _evidence(help_text="URLs (http or https) or documents. The API never fetches them.")
     notes = serializers.TextField(
         allow_null=True, required=False, help_text="Human-readable notes. Null if there are none."
     )

@@ -27,7 +27,7 @@ class InvalidVerificationTransition(InvalidTransition, RecordNotEditable):
 class TooManyAttempts(ApiError):
     error, code, stored = "too_many_attempts", "E3006", True
     message = (
-        f"An account has at most {ATTEMPTS_MAX} attempts in {ATTEMPTS_DAYS} days. "
+        f"An account has at most {ATTEMPTS_MAX} attempts at identity verification in {ATTEMPTS_DAYS} days. "
         "Attempts that the applicant did not start don't count."
     )
 

@@ -36,7 +36,7 @@ class StagedItem(models.Model):
     source = models.CharField(  # noqa: DJ001  the API returns null
         max_length=255, null=True, help_text="The source of the payload; null if not sent."
     )
-    payload = JsonTextField(help_text="The data that an approval stores; the fields depend on `kind`.")
+    payload = JsonTextField(help_text="The data that an approval stores. The fields depend on `kind`.")
     payload_sha256 = models.CharField(
         max_length=64, help_text="The SHA-256 of the payload as canonical JSON (RFC 8785), in hex."
     )

@@ -67,7 +67,8 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
     failed_fields = serializers.ListField(
         source="failed_names",
         child=serializers.TextField(),
-        help_text="The top-level names of the invalid fields, at most 20; empty if none, and for unknown fields.",
+        help_text="The top-level names of the invalid fields, at most 20. Empty if no field is invalid. Unknown fields "
+        "are not listed.",
     )
 
     class Meta:

@@ -149,7 +149,7 @@ class FeedQuery(serializers.QuerySerializer):
     refuses_unknown = True
 
     after = serializers.QueryInt64Field(
-        min_value=0, default=0, help_text="The last `sequence` that you have; 0 to start."
+        min_value=0, default=0, help_text="The last `sequence` that you have. Send 0 to start."
     )
     limit = serializers.PageField(min_value=1, max_value=100, default=20)
 

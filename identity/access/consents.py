@@ -50,8 +50,8 @@ class Consent(models.Model):
     text_sha256: Any = models.CharField(  # noqa: DJ001
         max_length=64,
         null=True,
-        help_text="SHA-256 of the text that the person agreed to, for `app` and `electronic_notices`; null for other "
-        "kinds, and for apps authorized before version 1.1.",
+        help_text="The SHA-256 of the text that the person agreed to, for `app` and `electronic_notices`. Null for "
+        "other kinds, and for apps authorized before version 1.1.",
     )
     given_at = models.DateTimeField(help_text="When the consent was given (UTC).")
     ends_at = models.DateTimeField(null=True, help_text="Always null: no consent has a fixed end.")

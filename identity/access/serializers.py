@@ -89,7 +89,7 @@ class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
 
 
 class TokenSerializer(SecretAnswer, serializers.ResponseSerializer):
-    """A pair of tokens; lifetimes are in seconds."""
+    """A pair of tokens. Lifetimes are in seconds."""
 
     access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`.")
     token_type = serializers.TextField(help_text="`Bearer`.")

@@ -58,8 +58,8 @@ class ApiKeyViewSet(ApiViewSet):
         The new key has the same name and scopes, and is valid for 90 days. Only this response contains the new key and
         its secret. A retry with the same Idempotency-Key returns them again.
 
-        The old key stays valid for `grace_days` days, or until its own expiry if that is earlier. Until it expires,
-        both keys count toward the limit of 20.
+        The old key stays valid for `grace_days` days, or until its own expiry if that is earlier. Until the old key
+        expires, both keys count toward the limit of 20.
         """
         return keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
 

@@ -139,7 +139,7 @@ class ObstacleSerializer(serializers.ResponseSerializer):
 
     reason = serializers.TextField(help_text="The reason, and how to resolve it.")
     until = serializers.TextField(
-        allow_null=True, help_text="The next deadline of an open application (UTC); null if there is none."
+        allow_null=True, help_text="The next deadline of an open application (UTC). Null if there is none."
     )
 
 
@@ -152,7 +152,9 @@ class KeptRowsSerializer(serializers.ResponseSerializer):
     )
     rows = serializers.Int64Field(help_text="The number of retained rows.")
     until = serializers.DayField(
-        allow_null=True, help_text="The day on which the last row is erased; null if unknown or never."
+        allow_null=True,
+        help_text="The day on which the last row is erased. Null if the day is unknown, or if the rows are never "
+        "erased.",
     )
 
 
@@ -201,7 +203,8 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
         allow_null=True, help_text="The deadline of the erasure (UTC); null if there is no erasure."
     )
     obstacles = ObstacleSerializer(
-        many=True, help_text="The obstacles that must end before the erasure can start; empty once it has started."
+        many=True,
+        help_text="The obstacles that must end before the erasure can start. Empty once the erasure has started.",
     )
     kept = KeptRowsSerializer(
         many=True,

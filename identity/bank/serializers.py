@@ -141,9 +141,9 @@ class ItemStateSerializer(serializers.JsonPartSerializer):
     item_id = serializers.TextField()
     status = serializers.OneOfField(
         [str(status) for status in ItemStatus],
-        help_text="`ok`; `login_required`: get a link token for the item; `gone`: link the bank again; `bank_down`: "
-        "retry later; `internal`: the platform can't read the item. Link the bank again if `error.code` is `E5004`, "
-        "otherwise contact the operator.",
+        help_text="The status of the item. `ok`: the API read the item. `login_required`: get a link token for the "
+        "item. `gone`: link the bank again. `bank_down`: retry later. `internal`: the platform can't read the item. "
+        "Link the bank again if `error.code` is `E5004`, otherwise contact the operator.",
     )
     error = ItemErrorSerializer(allow_null=True, help_text="Null if the status is `ok`.")
 

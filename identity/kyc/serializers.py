@@ -26,7 +26,7 @@ _NOT_OPENED = (
 
 
 class VerificationRequestSerializer(serializers.RequestSerializer):
-    """Options of a new verification; all are optional."""
+    """Options of a new verification. All are optional."""
 
     user_id = serializers.IdField(required=False, help_text="Your own `user_id`, as a string.")
     redirect_uri = serializers.TextField(
@@ -60,7 +60,7 @@ class VerificationSerializer(serializers.ModelResponseSerializer):
     )
     attempt = serializers.Int64Field()
     previous_attempt_id = serializers.TextField(
-        allow_null=True, help_text="The verification before this one; null for the first."
+        allow_null=True, help_text="The id of the previous verification. Null for the first verification."
     )
 
     class Meta:

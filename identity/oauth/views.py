@@ -85,9 +85,9 @@ class OAuthViewSet(ApiViewSet):
         The request has an authorization code or a refresh token.
 
         The body is JSON or a form. A client sends its id in the body or by HTTP Basic. In the errors 400 and 401,
-        `error` has the code of RFC 6749 (`invalid_grant`, `invalid_client`, …). A second use of a code or refresh token
-        revokes its tokens (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2). If the response was lost, don't retry:
-        redirect the user to the authorization page again.
+        `error` has the code of RFC 6749 (`invalid_grant`, `invalid_client`, …). If a code or a refresh token is used a
+        second time, the API revokes its tokens (RFC 6749, section 4.1.2; RFC 9700, section 4.14.2). If the response was
+        lost, don't retry: redirect the user to the authorization page again.
         """
         return Response(json.loads(self._process(_TOKENS.create_token_response, request, body)))
 

@@ -89,7 +89,7 @@ class AddMethodRequestSerializer(serializers.RequestSerializer):
 
 
 class MethodSerializer(serializers.ResponseSerializer):
-    """A payment method, or an acknowledgement if methods are not stored."""
+    """A payment method. If the installation stores no methods, an acknowledgment."""
 
     id = serializers.TextField(help_text="The method's id.")
     acknowledged = serializers.FlagField(required=False)
@@ -107,11 +107,13 @@ class MethodSerializer(serializers.ResponseSerializer):
 class AddedSerializer(MethodSerializer):
     """The added payment method. If the installation stores no methods, `id` is absent."""
 
-    id = serializers.TextField(required=False, help_text="The method's id; absent if methods are not stored.")
+    id = serializers.TextField(
+        required=False, help_text="The method's id. Absent if the installation stores no methods."
+    )
 
 
 class MethodsSerializer(serializers.CollectionSerializer):
     """The account's payment methods."""
 
-    payment_methods = MethodSerializer(many=True, help_text="The methods; empty if methods are not stored.")
+    payment_methods = MethodSerializer(many=True, help_text="The methods. Empty if the installation stores no methods.")
     total = serializers.Int64Field(help_text="The number of methods.")

@@ -125,8 +125,8 @@ class PaymentMethodViewSet(PaymentsViewSet):
     def toggle(self, request: ApiRequest, method_id: str) -> PaymentMethod | dict[str, Any]:
         """Enable or disable a payment method.
 
-        The request enables a disabled method, and disables an enabled one. A disabled method is not the default. If the
-        installation stores no methods, the API only acknowledges the request.
+        The request enables a disabled method, and disables an enabled method. A disabled method is not the default. If
+        the installation stores no methods, the API only acknowledges the request.
         """
         if not methods.are_stored():
             return methods.acknowledge(method_id)

@@ -32,7 +32,7 @@ class ConfirmRequestSerializer(serializers.RequestSerializer):
         min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH, help_text="The signed transaction: 0x and hex digits."
     )
     network = NetworkField(
-        **serializers.NULLABLE, help_text="The network of the initiated payment; null has the same meaning."
+        **serializers.NULLABLE, help_text="The network of the initiated payment. Null means this network."
     )
 
 

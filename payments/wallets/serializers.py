@@ -8,7 +8,7 @@ class CircleWalletRequestSerializer(serializers.RequestSerializer):
     """A wallet with keys of the custody vendor. `user_id`, if present, must be the caller's ID."""
 
     refuses_unknown = True
-    user_id = serializers.FreeField(**serializers.NULLABLE, help_text="Your own `user_id`; null has the same meaning.")
+    user_id = serializers.FreeField(**serializers.NULLABLE, help_text="Your own `user_id`. Null means your account.")
     network = NetworkField(**serializers.NULLABLE)
     label = serializers.TextField(
         max_length=serializers.ID_MAX_LENGTH, **serializers.NULLABLE, help_text="Your label; null if none."

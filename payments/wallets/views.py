@@ -19,7 +19,7 @@ _changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class WalletViewSet(CardFreeViewSet):
-    """Crypto wallets: custodial wallets, and addresses whose control the account has not proved."""
+    """Crypto wallets: custodial wallets, and addresses that the platform stores without proof that you control them."""
 
     tag = "wallet"
 
