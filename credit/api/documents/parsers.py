@@ -37,29 +37,17 @@ class FileParser(MultiPartParser):
     max_bytes = settings.FILE_UPLOAD_MAX_BYTES
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Parse the body. Raises UnsupportedMediaType, PayloadTooLarge, or ValidationFailed."""
-        try:
-            return self._parse(stream, media_type, parser_context)
-        except ApiError:
-            _read_away(stream)
-            raise
-
-    def _parse(self, stream: Any, media_type: str | None, parser_context: Any) -> Any:
-        request, limit = parser_context["request"], self.max_bytes
-        if request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in {"", "identity"}:
-            raise UnsupportedMediaType
-        if int(request.META.get("CONTENT_LENGTH") or 0) > limit + FORM_MAX_BYTES:
-            raise _too_large(limit)
-        request.upload_handlers = [_OneFile(limit)]
-        try:
-            return super().parse(stream, media_type, parser_context)
-        except RequestDataTooBig as error:
-            raise _too_large(limit) from error
-        except ParseError as error:
-            raise ValidationFailed(f"The multipart form is not valid: {error.detail}") from error
-        # These errors mean too many fields, an unknown charset, or a closed connection.
-        except (SuspiciousOperation, LookupError, ValueError, OSError) as error:
-            raise ValidationFailed("The multipart form is not valid.") from error
+        """Parse the body; raises UnsupportedMediaType, PayloadTooLarge or ValidationFailed."""
+        with take_one_file(parser_context["request"], self.max_bytes):
+            try:
+                return super().parse(stream, media_type, parser_context)
+            except RequestDataTooBig as error:
+                raise _too_large(self.max_bytes) from error
+            except ParseError as error:
+                raise ValidationFailed(f"The multipart form is not valid: {error.detail}") from error
+            # The form has too many fields or an unknown charset, or the client closed the connection.
+            except (SuspiciousOperation, LookupError, ValueError, OSError) as error:
+                raise ValidationFailed("The multipart form is not valid.") from error
 
 
 class _OneFile(FileUploadHandler):
@@ -97,12 +85,15 @@ class _OneFile(FileUploadHandler):
 
 @contextmanager
 def take_one_file(request: HttpRequest, limit: int) -> Iterator[None]:
-    """Allow a page's form one file of at most `limit` bytes, which stays in memory.
+    """Allow a form one file of at most `limit` bytes, which stays in memory.
 
-    Raises PayloadTooLarge or ValidationFailed when Django reads the form within the context.
+    Raises UnsupportedMediaType for a compressed body. Raises PayloadTooLarge or ValidationFailed when Django reads the
+    form within the context.
     """
     request.upload_handlers = [_OneFile(limit)]
     try:
+        if request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in {"", "identity"}:
+            raise UnsupportedMediaType
         if int(request.META.get("CONTENT_LENGTH") or 0) > limit + FORM_MAX_BYTES:
             raise _too_large(limit)
         yield
