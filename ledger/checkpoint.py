@@ -3,7 +3,7 @@
 The parsers accept only the canonical form, so that two parties never disagree about the signed bytes.
 
 A witness adds a tlog-cosignature of the Ed25519 type. The cosignature states that the checkpoint was the largest tree
-of this log that the witness had seen by that time. The tree extends all earlier trees that the witness had seen.
+of this log that the witness had seen by that time. The tree must extend all earlier trees that the witness had seen.
 """
 
 import base64
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from ledger.merkle import HASH_BYTES
 
 KEY_ID_BYTES = 4
-# signed-note requires at least 16 signatures. The limit of 64 bounds the work for a malicious file.
+# Verifiers must accept at least 16 signatures (signed-note). The limit of 64 bounds the work for a malicious file.
 MAX_SIGNATURES = 64
 MAX_NOTE_BYTES = 64 * 1024
 _TIMESTAMP_BYTES = 8

@@ -117,7 +117,7 @@ class Tile(models.Model):
 
 
 class Cosignature(models.Model):
-    """A witness's cosignature of a block's checkpoint. The same witness may cosign it again later."""
+    """A witness's cosignature of a block's checkpoint. A witness may cosign the same checkpoint again."""
 
     pk = models.CompositePrimaryKey("block_id", "timestamp", "witness")
     # The foreign key has no constraint, for the same reason as `Entry.block`.

@@ -77,7 +77,7 @@ class Policy:
         policy = cls()
         for number, line in enumerate(content.split(b"\n"), start=1):
             try:
-                policy._take_line(line)
+                policy._parse_line(line)
             except (PolicyError, NoteError) as error:
                 raise PolicyError(f"line {number}: {error}") from error
             except UnicodeEncodeError as error:
@@ -86,17 +86,17 @@ class Policy:
             raise PolicyError("it has no quorum line")
         return policy
 
-    def _take_line(self, line: bytes) -> None:
+    def _parse_line(self, line: bytes) -> None:
         if _FORBIDDEN.search(line):
             raise PolicyError("a control character other than tab and newline")
         words = [word for word in _SPACE.split(line.decode(errors="surrogateescape")) if word]
         if not words or words[0].startswith("#"):
             return
         takers: dict[str, tuple[Callable[[list[str]], None], int, int]] = {
-            "log": (self._take_log, 1, 2),
-            "witness": (self._take_witness, 2, 3),
-            "group": (self._take_group, 3, 2 + 2 * MAX_OF_A_KIND),
-            "quorum": (self._take_quorum, 1, 1),
+            "log": (self._parse_log, 1, 2),
+            "witness": (self._parse_witness, 2, 3),
+            "group": (self._parse_group, 3, 2 + 2 * MAX_OF_A_KIND),
+            "quorum": (self._parse_quorum, 1, 1),
         }
         if words[0] not in takers:
             raise PolicyError(f"{words[0][:40]!r} must be log, witness, group, or quorum")
@@ -105,18 +105,18 @@ class Policy:
             raise PolicyError(f"a {words[0]} line has {fewest} to {most} words after the first")
         take(words[1:])
 
-    def _take_log(self, words: list[str]) -> None:
+    def _parse_log(self, words: list[str]) -> None:
         log = PolicyLog(Verifier.from_vkey(words[0]), words[1] if len(words) > 1 else None)
         _check_new(log.verifier, [other.verifier for other in self.logs], "log")
         self.logs.append(log)
 
-    def _take_witness(self, words: list[str]) -> None:
+    def _parse_witness(self, words: list[str]) -> None:
         self._check_name(words[0])
         witness = Witness(words[0], WitnessVerifier.from_vkey(words[1]), words[2] if len(words) > 2 else None)
         _check_new(witness.verifier, [other.verifier for other in self.witnesses], "witness")
         self.witnesses.append(witness)
 
-    def _take_group(self, words: list[str]) -> None:
+    def _parse_group(self, words: list[str]) -> None:
         name, threshold, *members = words
         self._check_name(name)
         grouped = {member for group in self.groups.values() for member in group.members}
@@ -135,7 +135,7 @@ class Policy:
             raise PolicyError(f"there are more than {MAX_OF_A_KIND} groups")
         self.groups[name] = Group(required, tuple(members))
 
-    def _take_quorum(self, words: list[str]) -> None:
+    def _parse_quorum(self, words: list[str]) -> None:
         if self.quorum is not None:
             raise PolicyError("there is a quorum line already")
         if words[0] not in {NONE, *self._names()}:

@@ -261,7 +261,7 @@ class Asker:
         )
 
     def _store_outcome(self, state: _WitnessState, outcome: str, meaning: str, now: datetime) -> None:
-        """Store the outcome. If the outcome changed, write it to the log and the metrics."""
+        """Update the state and the retry time. If the outcome changed, log it and store it for the metrics."""
         state.failures = 0 if outcome == COSIGNED else state.failures + 1
         state.not_before = time.monotonic() + min(2.0**state.failures, _RETRY_SECONDS_MAX) if state.failures else 0.0
         if outcome == state.outcome:

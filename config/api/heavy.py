@@ -111,10 +111,10 @@ def _slot_of_account(whom: str) -> Iterator[None]:
     try:
         yield
     finally:
-        _give_back(bucket, window)
+        _release_slot(bucket, window)
 
 
-def _give_back(bucket: str, window: int) -> None:
+def _release_slot(bucket: str, window: int) -> None:
     try:
         take(bucket, window, -1)
     except DatabaseError:

@@ -60,7 +60,7 @@ _find_record = PreparedSelect(
 ).first
 
 
-class _CameSecond(IntegrityError):
+class _DuplicateKey(IntegrityError):
     """Another execution with the same key committed first."""
 
 
@@ -155,11 +155,11 @@ class ReservableKey:
         try:
             insert(record)
         except IntegrityError as error:
-            raise _CameSecond from error
+            raise _DuplicateKey from error
         return record
 
     def reserve(self, subject: str) -> None:
-        """Reserve the key permanently, in the transaction of the subject. Raises IntegrityError like `store`."""
+        """Reserve the key in the transaction that creates the subject. Raises IntegrityError like `store`."""
         self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
 
 
@@ -190,7 +190,7 @@ def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
     """
     try:
         return retry_deadlocks(partial(_run, key, work))
-    except _CameSecond:
+    except _DuplicateKey:
         stored = None if key is None else key.stored()
         if stored is None:
             raise RequestInProgress from None
@@ -222,8 +222,8 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
     if key is None:
         return work()
     try:
-        lease = _take_lease(key)
-    except _CameSecond:
+        lease = _claim_lease(key)
+    except _DuplicateKey:
         raise RequestInProgress from None
     if isinstance(lease, Outcome):
         return lease
@@ -247,8 +247,8 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
 
 
 @transaction.atomic
-def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
-    """Return a new lease of the key, or the stored response. Raises the errors of `stored`, and _CameSecond."""
+def _claim_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
+    """Return a new lease of the key, or the stored response. Raises the errors of `stored`, and _DuplicateKey."""
     try:
         stored = key.claim()
     except RequestInProgress:

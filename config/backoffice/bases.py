@@ -149,8 +149,8 @@ class ReviewAdmin(Transitions):
         notified = f" {mentioned} gets a notification." if mentioned else ""
         messages.success(request, f"The note is stored.{notified}")
         # An `@` inside a word can belong to an email address.
-        alone = (word.rstrip(".,;:!?)") for word in re.findall(r"(?<!\S)@(\w\S{0,149})", text))
-        if unknown := next((name for name in alone if name not in colleagues), None):
+        named_accounts = (word.rstrip(".,;:!?)") for word in re.findall(r"(?<!\S)@(\w\S{0,149})", text))
+        if unknown := next((name for name in named_accounts if name not in colleagues), None):
             messages.warning(request, f"“{unknown}” can't review this record, and gets no notification.")
         return back
 

@@ -174,7 +174,7 @@ def unawaited() -> Iterator[None]:
 
 
 @contextmanager
-def alone(alias: str, *, purpose: str) -> Iterator[None]:
+def advisory_lock(alias: str, *, purpose: str) -> Iterator[None]:
     """Run a block under an exclusive lock across all machines. Other callers wait until the block ends.
 
     On PostgreSQL, a separate connection acquires an advisory lock, which ends with the process. SQLite runs on one

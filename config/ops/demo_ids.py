@@ -31,7 +31,6 @@ DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121),
 REPORT = _known(123)
 # The offer of the applications in the examples, and the offer's lender.
 OFFER, PROVIDER = 1, 1001
-# The demo account's own lender.
 OWN_PROVIDER = 1003
 INVITATION = _known(130)
 # The counteroffer for the application under review waits for the demo account's response.

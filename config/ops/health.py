@@ -86,7 +86,7 @@ class Vitals(NamedTuple):
 def examine(alias: str) -> Vitals:
     """Check a database. A `Checkup` must run this function, which may hang. Raises DatabaseError or InterfaceError."""
     connection = connections[alias]
-    is_writable = _takes_writes(connection)
+    is_writable = _accepts_writes(connection)
     if time.monotonic() - _migrated_at.get(alias, float("-inf")) > _MIGRATIONS_TRUSTED_SECONDS:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
@@ -95,7 +95,7 @@ def examine(alias: str) -> Vitals:
     return Vitals(is_migrated=True, is_writable=is_writable)
 
 
-def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
+def _accepts_writes(connection: BaseDatabaseWrapper) -> bool:
     """Check whether the database accepts writes. Standbys and read-only databases do not."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

@@ -20,7 +20,6 @@ from config.core.json_text import JsonTextField
 ENABLED, DISABLED = "enabled", "disabled"
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 
-# The values of `disabled_reason`.
 BY_OWNER, BY_OPERATOR, BY_RESET = "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"
 GONE, FAILING = "gone", "failing"
 TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, FAILING, DISABLED), "wait": (PENDING,)}

@@ -84,7 +84,7 @@ def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime
     published = 0
     for key in items.suspects(now=now):
         with items.mark([key]):
-            published += _publish_alone(items, key, now=now)
+            published += _publish_event(items, key, now=now)
     waiting = items.takeable(now=now).filter(account_id__gt=after_account).order_by("account_id", "id")
     batch = list(waiting.values_list("id", "account_id")[:BATCH_EVENTS])
     if not batch:
@@ -95,7 +95,7 @@ def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime
             published += _publish_batch(keys, sorted({account_id for _event_id, account_id in batch}), now=now)
         except Exception as error:  # noqa: BLE001  some event raised it
             contain(error, KIND, "batch")
-            published += sum(_publish_alone(items, key, now=now) for key in keys)
+            published += sum(_publish_event(items, key, now=now) for key in keys)
     return published, batch[-1][1]
 
 
@@ -106,7 +106,7 @@ def _publish_batch(keys: Sequence[UUID], accounts: Sequence[int], *, now: dateti
         return _publish(list(feeds.order_by("account_id")), _unpublished().filter(pk__in=keys), now=now)
 
 
-def _publish_alone(items: FailedItems[Event], key: UUID | str, *, now: datetime) -> int:
+def _publish_event(items: FailedItems[Event], key: UUID | str, *, now: datetime) -> int:
     published = 0
     with items.attempt(key, now=now), transaction.atomic():
         event = _unpublished().filter(pk=key)

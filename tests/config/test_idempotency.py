@@ -257,7 +257,7 @@ class TestTransactions:
     @pytest.mark.parametrize(("age_seconds", "runs"), [(89, False), (91, True)])
     def test_the_lease_of_an_idempotency_key_ends_after_ninety_seconds(self, user, age_seconds, runs):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
-        idempotency._take_lease(key)
+        idempotency._claim_lease(key)
         IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(seconds=age_seconds))
         calls = []
 

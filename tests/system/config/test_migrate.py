@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
-from config.core.databases import alone
+from config.core.databases import advisory_lock
 from tests.databases import own_database_url
 from tests.processes import ROOT, temporary_database
 
@@ -50,6 +50,6 @@ def test_concurrent_migrate_commands_succeed_on_postgresql(tmp_path, committed):
 @pytest.mark.django_db(transaction=True)
 def test_migrate_succeeds_after_the_release_of_its_lock():
     for _ in range(2):
-        with alone("default", purpose="migrate"):
+        with advisory_lock("default", purpose="migrate"):
             pass
     call_command("migrate", verbosity=0)

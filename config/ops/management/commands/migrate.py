@@ -9,7 +9,7 @@ from django.db.migrations.operations import SeparateDatabaseAndState
 from django.db.migrations.operations.fields import FieldOperation
 from django.db.migrations.operations.models import IndexOperation, ModelOperation
 
-from config.core.databases import alone, retry_deadlocks
+from config.core.databases import advisory_lock, retry_deadlocks
 from config.core.indexes import AddFields
 from config.ops.checks import check_installation
 from config.ops.management.commands.makemigrations import Autodetector
@@ -28,7 +28,7 @@ class Command(Migrate):
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
         # The lock also covers Django's checks, whose queries fail on SQLite during another migration.
-        with alone(options["database"], purpose="migrate"):
+        with advisory_lock(options["database"], purpose="migrate"):
             for problem in check_installation([options["database"]]):
                 if problem.is_serious():
                     raise ImproperlyConfigured(str(problem.msg))
