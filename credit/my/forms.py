@@ -234,7 +234,8 @@ class ApplicationForms:
             stored = application.application_data
             persons = list(application.applicants or PartialApplicants.of(application))
         if prefill is not None:
-            stored, persons = prefill.application_data, [*prefill.applicants] or [person]
+            stored = prefill.application_data
+            persons = [{"address": {}, **applicant} for applicant in prefill.applicants] or [person]
         first, second = [*persons, None, None][:2]
         offer = offer_to_read(offer)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())

@@ -53,6 +53,25 @@ def test_application_link_opens_the_form_with_the_prefilled_answers(offer, user)
     assert "Some answers were filled in for you." in page
 
 
+@pytest.mark.parametrize(
+    ("applicant", "name"),
+    [
+        ({"email": "ada@example.test"}, "email"),
+        ({"legal_name": "Ada"}, "legal_name"),
+        ({}, "legal_name"),
+    ],
+)
+def test_application_link_with_an_applicant_without_an_address_opens_the_form(offer, user, applicant, name):
+    path = link_to(offer, prefill={"applicants": [applicant, applicant]})
+    response = browser_of(user).get(path)
+    page = response.content.decode()
+    assert response.status_code == 200
+    for prefix in ("first", "second"):
+        field = re.search(f'<input type="text" name="{prefix}-{name}"[^>]*>', page)[0]
+        assert (f'value="{applicant.get(name)}"' in field) == bool(applicant)
+    assert page.count('<option value="US" selected>') == 2
+
+
 @pytest.mark.parametrize("text", ["x", "ü"])
 def test_application_link_accepts_1500_bytes_of_prefill_and_rejects_more(user, text):
     offer = listed(application_schema={"type": "object", "properties": {"story": {"type": "string"}}})
