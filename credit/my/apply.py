@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.contrib import messages
 from django.db import transaction
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext, override
@@ -22,6 +22,7 @@ from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import change_application, create_application, lock_own
 from credit.core import deadlines
 from credit.core import machine as states
+from credit.core.applicants import Applicants, language_of
 from credit.core.figures import money
 from credit.core.translations import active_language
 from credit.models import Application, Offer, PartialApplicants, ProviderLogo
@@ -39,6 +40,7 @@ from identity.accounts.languages import store_language
 from identity.accounts.typed_text import DISCARD, restored
 
 _CHECK, _ESTIMATE, _LANGUAGE = "check", "estimate", "language:"
+_LANGUAGE_FIELDS = ("first-language", "second-language")
 _RANGE = " \u2013 "
 _SENT_TWICE = timedelta(minutes=1)  # a younger draft with the same data comes from a double click
 
@@ -195,9 +197,10 @@ class _FormPage(MyPage):
         if do.startswith(_LANGUAGE):
             # On another page, the entered values would be lost. The language buttons precede the form's other buttons.
             # Enter presses the first button, so a hidden button precedes them.
-            language = store_language(request.user, do.removeprefix(_LANGUAGE)) or active_language()
-            with override(language):
-                return _show(request, _forms_of(request, offer, request.POST, application=application), application)
+            before, language = active_language(), store_language(request.user, do.removeprefix(_LANGUAGE))
+            fields = _with_language(request.POST, before, language) if language else request.POST
+            with override(language or before):
+                return _show(request, _forms_of(request, offer, fields, application=application), application)
         is_complete = do == _CHECK
         typed = _forms_of(request, offer, request.POST, application=application)
         if do == _ESTIMATE:
@@ -223,6 +226,15 @@ class _FormPage(MyPage):
 
 def _forms_of(request: HttpRequest, offer: Offer, typed: Any = None, **options: Any) -> ApplicationForms:
     return ApplicationForms(offer, typed, language=active_language(), areas=areas_with_data(request.user), **options)
+
+
+def _with_language(fields: QueryDict, before: str, language: str) -> QueryDict:
+    """Return the fields with the new language of the page for each applicant who has the page's language `before`."""
+    fields = fields.copy()
+    for name in _LANGUAGE_FIELDS:
+        if fields.get(name) == before:
+            fields[name] = language
+    return fields
 
 
 def _has(draft: Application, typed: ApplicationForms, changes: dict[str, Any]) -> bool:
@@ -267,6 +279,12 @@ def _store(
     return draft
 
 
+def _latest_person(latest: Applicants) -> dict[str, Any]:
+    """Return the first applicant of the latest application, with the page's language if it is another one."""
+    person, language = latest.persons[0], active_language()
+    return person if language_of(latest, otherwise=language) == language else {**person, "language": language}
+
+
 def _new_person(request: HttpRequest) -> Any:
     """Return an applicant with only the account's confirmed email address, or None without a confirmed address."""
     address = EmailAddress.objects.filter(user=request.user.pk, primary=True, verified=True).first()
@@ -281,7 +299,7 @@ class ApplyPage(_FormPage):
         if fields := restored(request):
             return _show(request, _forms_of(request, offer, fields), prefilled_from="session")
         loan = loan_from(request.GET, offer)
-        person = latest[0][0].persons[0] if latest else _new_person(request)
+        person = _latest_person(latest[0][0]) if latest else _new_person(request)
         typed = _forms_of(request, offer, person=person, loan=loan)
         return _show(request, typed, prefilled_from="application" if latest else "")
 

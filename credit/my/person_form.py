@@ -117,8 +117,9 @@ class PersonForm(DraftForm):
         self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
     ) -> None:
         values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
+        entered = {path: value for path, value in values.items() if value is not None}
         super().__init__(
-            typed, prefix=prefix, initial={"address.country": country, "language": language, **values}, label_suffix=""
+            typed, prefix=prefix, initial={"address.country": country, "language": language, **entered}, label_suffix=""
         )
         self.fields = dict(self._make_fields(values.get("language")))
         required = {*applicant_schema.DUE, "language", *requires}

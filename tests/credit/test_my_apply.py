@@ -4,6 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -128,6 +129,12 @@ def errors_in(page):
     return dict(field_errors)
 
 
+def languages_in(page, prefix):
+    """Return the selected language of an applicant."""
+    field = re.search(rf'<select name="{prefix}-language".*?</select>', page, re.DOTALL)[0]
+    return re.findall(r'<option value="([\w-]*)" selected', field)
+
+
 def newest_draft():
     """Return the state of a form that confirms another draft of the offer."""
     return "".join(str(draft.pk) for draft in Application.objects.order_by("-id")[:1])
@@ -230,6 +237,32 @@ class TestLanguageOfTheForm:
         assert re.search('value="language:es" lang="es" aria-current="true"', page)
         # Enter presses the first button of the form.
         assert re.search(r'<button form="application"[^>]*', page)[0].endswith('value="estimate" hidden')
+
+    def test_form_presets_the_applicants_language_to_the_language_of_the_page(self, committed, full_offer, user):
+        EmailAddress.objects.create(user=user, email="ada@example.test", primary=True, verified=True)
+        path, spanish_browser = f"/my/apply/{full_offer.pk}", {"Accept-Language": "es-US"}
+
+        def preset(headers=None):
+            page = browser_of(user).get(path, headers=headers).content.decode()
+            assert '<option value="US" selected>' in page
+            return [languages_in(page, prefix) for prefix in ("first", "second")]
+
+        assert preset() == [["en"], ["en"]]
+        assert preset(spanish_browser) == [["es"], ["es"]]
+        _answer, page = send(path, user, "language:es", **{"first-language": "en", "second-language": "de"})
+        assert [languages_in(page, prefix) for prefix in ("first", "second")] == [["es"], ["de"]]
+        # The latest application is in English, and the pages of the account are in Spanish.
+        send(path, user, **TYPED)
+        assert draft_of(user).applicants.persons[0]["language"] == "en"
+        assert preset() == [["es"], ["es"]]
+        user.language = ""
+        user.save()
+        assert preset(spanish_browser) == [["en"], ["en"]]
+
+    def test_form_retains_the_regional_language_tag_of_the_latest_application(self, full_offer, user):
+        applied(full_offer, consumer=user, applicants=Applicants.of([{**PERSON, "language": "es-MX"}]))
+        page = browser_of(user).get(f"/my/apply/{full_offer.pk}").content.decode()
+        assert languages_in(page, "first") == ["es-MX"]
 
 
 class TestOffers:
