@@ -1,55 +1,82 @@
 """The queue of outgoing mails.
 
-Call `queue_mail` in the transaction that causes the mail.
+Call these functions in the transaction that causes the mail. Mails that a stranger can request for an address and mails
+about an account's own records have separate hourly limits. Otherwise, a stranger could use up the limit of an
+applicant, who would get no mail about a decision.
 """
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.utils.crypto import salted_hmac
 from django.utils.translation import get_language
 
 from config.api.rate_limits import RateLimited, consume_singly
 from config.core.encryption import blind_digests
 from config.mail.addresses import comparable, mailable
-from config.mail.models import OutgoingMail
+from config.mail.models import PENDING, OutgoingMail
 
 
 def queue_mail(
-    to: str,
-    template: str,
-    context: dict[str, Any],
-    *,
-    language: str | None = None,
-    named_by: int | None = None,
-    now: datetime,
+    to: str, template: str, context: dict[str, Any], *, language: str | None = None, now: datetime
+) -> OutgoingMail:
+    """Queue a mail about the recipient's own account or application.
+
+    Above the hourly limit of the recipient, the mail is sent in a later hour. `language` is by default the language of
+    the page, or English for the API. `context` must be serializable as JSON.
+    """
+    due_at = now
+    if not _has_permit("own", to):
+        due_at += timedelta(hours=1 + _delayed(to, now) // (settings.RATE_LIMITS[_LIMIT] or 1))
+    return _queue(to, template, context, language=language, due_at=due_at, now=now)
+
+
+def queue_requested_mail(
+    to: str, template: str, context: dict[str, Any], *, named_by: int | None = None, now: datetime
 ) -> OutgoingMail | None:
-    """Queue a mail. Return None if the recipient has reached the hourly limit of mails.
+    """Queue a mail that a caller can request for any address. Return None above the hourly limit of the recipient.
 
     The API's response must be the same in both cases (account enumeration). If another user exhausts the limit, the
     links in the delivered mails still work.
 
-    `language` is by default the language of the page, or English for the API. `named_by` is the ID of the account that
-    entered the address. Raises RateLimited if this account has entered too many addresses in this hour. `context` must
-    be serializable as JSON.
+    `named_by` is the ID of the account that entered the address. Raises RateLimited if this account has entered too
+    many addresses in this hour. `context` must be serializable as JSON.
     """
     if named_by is not None:
         consume_singly("mail_account", str(named_by))
+    return _queue(to, template, context, language=None, due_at=now, now=now) if _has_permit("requested", to) else None
+
+
+_LIMIT = "mail_recipient"
+
+
+def _has_permit(kind: str, to: str) -> bool:
+    """Consume a permit of the recipient's limit for a kind of mail. Return False if no permits remain."""
+    # The name of the counter must not reveal the address.
+    digest = salted_hmac(f"config.mail.recipient.{kind}", comparable(to), algorithm="sha256").hexdigest()
     try:
-        # The name of the counter must not reveal the address.
-        consume_singly(
-            "mail_recipient", salted_hmac("config.mail.recipient", comparable(to), algorithm="sha256").hexdigest()
-        )
+        consume_singly(_LIMIT, digest)
     except RateLimited:
-        return None
+        return False
+    return True
+
+
+def _delayed(to: str, now: datetime) -> int:
+    return OutgoingMail.objects.filter(recipient_index__in=index_of(to), status=PENDING, due_at__gt=now).count()
+
+
+def _queue(
+    to: str, template: str, context: dict[str, Any], *, language: str | None, due_at: datetime, now: datetime
+) -> OutgoingMail:
     return OutgoingMail.objects.create(
         recipient=mailable(to),
         recipient_index=index_of(to)[0],
         template=template,
         context=json.dumps(context),
         language=language or (get_language() or "en")[:2],
-        due_at=now,
+        due_at=due_at,
         created_at=now,
     )
 

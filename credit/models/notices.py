@@ -107,14 +107,13 @@ class Notice(lifecycle.StatefulModel):
     hash remains.
     """
 
-    ADDRESS, CREDITOR, REASONS, MISSING, MAIL, FAULT = "address", "creditor", "reasons", "missing", "mail", "fault"
+    ADDRESS, CREDITOR, REASONS, MISSING, FAULT = "address", "creditor", "reasons", "missing", "fault"
     # The console shows these reasons for the delay of a due notice.
     WAITS_FOR = {
         ADDRESS: "neither the application nor its account has an address",
-        CREDITOR: "the lender has no name or no address: PUT /v1/providers/{id}",
+        CREDITOR: "the lender has no name or no address, which an owner of the lender can enter",
         REASONS: "the decision has no principal reasons: reopen it, and decide with reasons",
         MISSING: "no requested information is missing",
-        MAIL: "the hourly limit of mails to the address is reached",
         FAULT: "creating the notice failed: the log of issue_notices has the error",
     }
 
@@ -223,7 +222,7 @@ class Notice(lifecycle.StatefulModel):
 
     @property
     def waiting_reason(self) -> str | None:
-        return self.WAITS_FOR[self.waits_for] if self.status == DUE and self.waits_for else None
+        return self.WAITS_FOR.get(self.waits_for) if self.status == DUE and self.waits_for else None
 
     def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
         role = MACHINE.moves_from(self.status).get(to)

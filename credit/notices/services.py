@@ -106,13 +106,6 @@ def _in_turn(
 def make(notice: Notice, now: datetime) -> str:
     """Create the notice, its mail, and its ledger record. Otherwise, store why the notice waits. Return the result."""
     content = gather(notice)
-    mail = None
-    if not isinstance(content, str) and (address := _mail_address(notice)):
-        link = f"{settings.APP_URL}/my/applications/{notice.application_id}/notices/{notice.pk}"
-        with translation.override(content["language"]):
-            facts = mails.facts_of(notice.application)
-        mail = queue_mail(address, "notice", {"link": link, **facts}, language=content["language"], now=now)
-        content = content if mail is not None else Notice.MAIL
     if isinstance(content, str):
         if not notice.waits_for and _is_mailed(notice):
             # This mail replaces the mail about the notice, which can't be created yet.
@@ -120,6 +113,12 @@ def make(notice: Notice, now: datetime) -> str:
             mails.mail_event(notice.application, event, now=now)
         Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content)
         return "waiting"
+    mail = None
+    if address := _mail_address(notice):
+        link = f"{settings.APP_URL}/my/applications/{notice.application_id}/notices/{notice.pk}"
+        with translation.override(content["language"]):
+            facts = mails.facts_of(notice.application)
+        mail = queue_mail(address, "notice", {"link": link, **facts}, language=content["language"], now=now)
     html = render(content, notice.profile)
     digest = digest_of(html)
     columns: dict[str, Any] = sealed_values(notice, content=json.dumps(content, ensure_ascii=False), html=html)

@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy
 from config.core.log_in import ISSUER_SESSION
 from config.core.proxies import client_address
 from config.mail.addresses import comparable, normalize
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_mail, queue_requested_mail
 from identity.access.log_ins import login_attempt
 from identity.access.models import User
 from identity.access.second_factor import has_one
@@ -161,7 +161,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         wanted = self.request.session.get(AFTER_CONFIRMATION, "") if template == "confirm_address" else ""
         if _PLAIN_PATH.fullmatch(wanted):
             path += f"?{urlencode({'next': wanted}, safe='/')}"
-        queue_mail(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
+        # A stranger can request every mail of the table for another person's address.
+        queue = queue_requested_mail if template_prefix in _MAILS else queue_mail
+        queue(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **options: Any) -> None:
         """Show a message. The messages of log-ins and second factors are suppressed."""

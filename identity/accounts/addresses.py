@@ -14,7 +14,7 @@ from django.urls import reverse
 from config.core.errors import ValidationFailed
 from config.core.lifecycle import Actor
 from config.mail.addresses import comparable, normalize
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_mail, queue_requested_mail
 from identity.access.models import AccountHistory, User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
 
@@ -70,7 +70,7 @@ def ask_to_change(user: User, email: str, *, now: datetime) -> None:
     end_links(CHANGE, subject=str(user.pk), now=now)
     token = make_link(CHANGE, email=email, subject=str(user.pk), lasts=timedelta(days=3), now=now)
     link = f"{settings.APP_URL}{reverse('account_confirm_address', args=[token])}"
-    queue_mail(email, "confirm_address", {"link": link}, named_by=user.pk, now=now)
+    queue_requested_mail(email, "confirm_address", {"link": link}, named_by=user.pk, now=now)
 
 
 def change(user: User, token: str, *, now: datetime) -> None:

@@ -27,7 +27,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from config.core.names import clean_words
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_requested_mail
 from identity.access.models import User
 from identity.access.passwords import PASSWORD_MIN
 from identity.access.staff import may_use_password
@@ -152,7 +152,7 @@ class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
 
     def save(self, request: HttpRequest, **_options: Any) -> str:  # noqa: ARG002
         email = self.cleaned_data["email"]
-        queue_mail(email, FORGOTTEN_TEMPLATE, {}, now=timezone.now())
+        queue_requested_mail(email, FORGOTTEN_TEMPLATE, {}, now=timezone.now())
         return email
 
 

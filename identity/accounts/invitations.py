@@ -17,7 +17,7 @@ from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError, ValidationFailed
 from config.core.lifecycle import Actor, audit_actor
 from config.mail.addresses import comparable
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_requested_mail
 from config.webhooks.events import record_event
 from identity.access.models import AccountHistory, User
 from identity.access.second_factor import require_second_factor
@@ -63,7 +63,7 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
         token = make_link(PURPOSE, email=email, subject=str(invitation.pk), lasts=Invitation.VALID_FOR, now=now)
         address = f"{settings.APP_URL}{reverse('account_invitation', args=[token])}"
         context = {"link": address, **words_of(invitation)}
-        queue_mail(email, "invitation", context, named_by=None if actor.is_system else actor.user.pk, now=now)
+        queue_requested_mail(email, "invitation", context, named_by=None if actor.is_system else actor.user.pk, now=now)
         _note("created", invitation, actor, now)
     return invitation
 

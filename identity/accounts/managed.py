@@ -19,7 +19,7 @@ from config.core.ids import first_or, parse_positive_int64, uuid7
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared
 from config.mail.addresses import comparable
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_requested_mail
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
@@ -227,7 +227,7 @@ def _send_claim_link(account: ManagedAccount, *, email: str, now: datetime) -> N
         ManagedAccount.objects.filter(pk=account.pk).update(**sealed_values(account, email=email))
         token = make_link(CLAIM_PURPOSE, email=email, subject=str(account.pk), lasts=timedelta(days=7), now=now)
         address = f"{settings.APP_URL}{reverse('account_claim', args=[token])}"
-        queue_mail(email, "claim", {"link": address}, named_by=account.partner_id, now=now)
+        queue_requested_mail(email, "claim", {"link": address}, named_by=account.partner_id, now=now)
 
 
 def _end_claim_links(account: ManagedAccount, *, now: datetime) -> None:

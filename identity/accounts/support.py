@@ -7,7 +7,7 @@ from django.contrib.sessions.models import Session
 from django.db import transaction
 
 from config.core.lifecycle import Actor
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_requested_mail
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.accounts.forms import FORGOTTEN_TEMPLATE
 
@@ -28,7 +28,7 @@ def mail_reset(user: User, *, by: Actor, reason: str, now: datetime) -> bool:
     mails.
     """
     with transaction.atomic():
-        sent = queue_mail(user.email, FORGOTTEN_TEMPLATE, {}, named_by=by.user.pk, now=now)
+        sent = queue_requested_mail(user.email, FORGOTTEN_TEMPLATE, {}, named_by=by.user.pk, now=now)
         if sent is not None:
             AccountHistory.note("account.reset_mailed", by, account_id=user.pk, details={"reason": reason}, now=now)
     return sent is not None

@@ -7,7 +7,7 @@ from django.utils import timezone
 from config.core.lifecycle import Actor
 from config.core.names import name_key
 from config.mail.models import OutgoingMail
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_requested_mail
 from credit.core.eu_credit import LENDER_FIELDS
 from credit.models import Provider, ProviderMember
 from identity.accounts.invitations import invite
@@ -55,7 +55,7 @@ def test_owner_can_invite_a_lender_member_by_mail(lender):
 def test_invitation_above_the_mail_limit_of_the_address_sends_no_mail(lender, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     owner = console_client(lender.people["owner"])
-    queue_mail("new@example.test", "has_no_account", {}, now=timezone.now())
+    queue_requested_mail("new@example.test", "has_no_account", {}, now=timezone.now())
     answer = confirm(owner, invite_of(lender), email="new@example.test", role="reviewer")
     assert "The invitation is stored. The link is mailed, unless" in text_of(answer)
     assert (Invitation.objects.count(), OutgoingMail.objects.count()) == (1, 1)

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from config.mail.addresses import normalize
 from config.mail.models import OutgoingMail
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_requested_mail
 from identity.accounts.addresses import is_named, owns
 from identity.accounts.invitations import accept
 from identity.accounts.links import LinkEnded, make_link, use_link
@@ -83,7 +83,7 @@ def test_customer_is_not_mailed_again_for_another_unicode_form_of_the_address(sh
 
 def test_mail_limit_counts_all_spellings_of_an_address_together(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
-    sent = [queue_mail(address, "claim", {}, now=timezone.now()) for address in (UNICODE, ASCII, OTHER)]
+    sent = [queue_requested_mail(address, "claim", {}, now=timezone.now()) for address in (UNICODE, ASCII, OTHER)]
     assert [mail is not None for mail in sent] == [True, False, True]
 
 

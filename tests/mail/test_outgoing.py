@@ -17,7 +17,7 @@ from django.utils import timezone
 from config.mail.delivery import message_of
 from config.mail.environment import email_backend
 from config.mail.models import FAILED, PENDING, SENT, OutgoingMail
-from config.mail.outbox import queue_mail
+from config.mail.outbox import queue_mail, queue_requested_mail
 from config.ops.pruning import prune
 from tests.config.test_doctor import why
 
@@ -161,13 +161,27 @@ def test_mail_worker_resuming_after_its_lease_changes_nothing(answering):
     assert OutgoingMail.objects.get().claim == row.pk
 
 
-def test_recipient_in_any_spelling_is_limited_to_10_mails_an_hour():
-    created = [queue("Jane@example.org" if number % 2 else " jane@EXAMPLE.org") for number in range(12)]
+def test_recipient_in_any_spelling_is_limited_to_10_requested_mails_an_hour():
+    spellings = ["Jane@example.org" if number % 2 else " jane@EXAMPLE.org" for number in range(12)]
+    created = [queue_requested_mail(to, "invitation", {"link": LINK}, now=timezone.now()) for to in spellings]
     assert [item is not None for item in created] == [True] * 10 + [False] * 2
-    assert queue("other@example.org")
+    assert queue_requested_mail("other@example.org", "invitation", {"link": LINK}, now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("SELECT bucket FROM api_ratecounter")
         assert "jane" not in str(cursor.fetchall())
+
+
+def test_requested_mails_of_a_stranger_do_not_delay_mails_about_the_recipients_own_records():
+    now = timezone.now()
+    for _ in range(12):
+        queue_requested_mail(TO, "password_reset", {"link": LINK}, now=now)
+    assert queue(now=now).due_at == now
+
+
+def test_mails_about_own_records_above_the_limit_are_sent_10_in_each_later_hour():
+    now = timezone.now()
+    hours = [(queue(now=now).due_at - now) / timedelta(hours=1) for _ in range(23)]
+    assert hours == [0] * 10 + [1] * 10 + [2] * 3
 
 
 def test_finished_mails_are_deleted_after_a_month():

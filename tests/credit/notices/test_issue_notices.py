@@ -56,7 +56,7 @@ def test_notice_remains_due_with_a_reason_if_the_creditor_or_its_address_is_miss
     world.offer.provider.address = ""
     world.offer.provider.save()
     world.issue(6)
-    assert "PUT /v1/providers" in world.notice.waiting_reason
+    assert "an owner of the lender can enter" in world.notice.waiting_reason
     other = World(world.offer)
     other.submit(0)
     world.offer.provider.created_at = world.at(1)  # A lender created after the submission is not the creditor.
