@@ -142,13 +142,13 @@ def _nothing_remembered():
     """Empty the caches of credentials, rate-limit permits, and requests before each test, because user ids repeat."""
     request_log.LOG.reset()
     authentication.forget_credentials()
-    rate_limits.forget_lots()
+    rate_limits._lots.clear()
     # The value is cached, so that no test counts the statement that reads it.
     encryption.mode.word, encryption.mode.until = encryption.UNBOUND, math.inf
     yield
     erasure_log.path().unlink(missing_ok=True)  # The cache lists accounts of databases that were rolled back.
     authentication.forget_credentials()
-    rate_limits.forget_lots()
+    rate_limits._lots.clear()
 
 
 # Migrations write these rows, and tests do not change the rows.

@@ -63,12 +63,6 @@ _lots: dict[tuple[str, str], _Lot] = {}
 _lock = threading.Lock()
 
 
-def forget_lots() -> None:
-    """Discard this process's permits. Tests call this function."""
-    with _lock:
-        _lots.clear()
-
-
 def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None = None) -> None:
     """Consume permits of a limit per minute (a key of `settings.RATE_LIMITS`). Raises RateLimited.
 

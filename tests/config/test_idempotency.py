@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from config.api import idempotency
 from config.api.models import IdempotencyRecord
-from config.api.rate_limits import forget_lots
+from config.api.rate_limits import _lots
 from config.core.errors import NotFound, Unavailable
 from config.core.idempotency_keys import RequestInProgress
 from credit.applications import services as applications
@@ -170,7 +170,7 @@ class TestResponsesThatAreNotStored:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send(PATH, body, key=KEY), 429, "E6001")
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 100}
-        forget_lots()
+        _lots.clear()
         assert api.send(PATH, body, key=KEY).status_code == 201
 
     def test_idempotency_key_can_be_reused_after_a_decision_without_permission(self, api, user, settings):

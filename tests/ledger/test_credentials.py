@@ -79,7 +79,7 @@ def production(settings, service_a, monkeypatch):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 6_000, "ledger_token": 60}
     monkeypatch.setattr(service_a_client, "published_keys", service_a_client.PublishedKeys())
     monkeypatch.setattr(service_a_client, "introspection", service_a_client.Introspection())
-    rate_limits.forget_lots()
+    rate_limits._lots.clear()
     ME_STATUS[0], ME_CODE[0] = 200, "E1009"
 
 
