@@ -77,7 +77,7 @@ def test_review_queue_lists_the_oldest_waiting_application_first(reviewers_clien
     assert [row.pk for row in rows] == [order[0].pk, order[2].pk, order[1].pk]
 
 
-def test_search_finds_applications_by_exact_id_or_account(reviewers_client):
+def test_application_search_finds_applications_by_exact_id_or_account(reviewers_client):
     application = make(offer_id=4711)
     make(offer_id=4712)
     person = application.consumer
@@ -90,7 +90,7 @@ def test_search_finds_applications_by_exact_id_or_account(reviewers_client):
         assert "\x00" in term or response.context["cl"].result_list == [], term
 
 
-def test_search_finds_an_application_by_its_reference_or_ten_characters_of_its_id(reviewers_client):
+def test_application_search_finds_an_application_by_reference_or_ten_characters_of_the_id(reviewers_client):
     application, _other = make(), make()
     reference = f"A-{application.pk.hex[-8:].upper()}"
     assert reference in reviewers_client.get(LIST).content.decode()
@@ -106,7 +106,7 @@ def test_search_finds_an_application_by_its_reference_or_ten_characters_of_its_i
     assert reviewers_client.get(LIST, {"q": shown, "queue": "documents"}).context["cl"].result_list == []
 
 
-def test_search_finds_the_applications_to_an_offer(reviewers_client):
+def test_application_search_finds_the_applications_to_an_offer(reviewers_client):
     applications = [make(offer_id=17), make("submitted", offer_id=17)]
     make(offer_id=170)
     assert set(reviewers_client.get(LIST, {"q": "offer:17"}).context["cl"].result_list) == set(applications)

@@ -151,7 +151,9 @@ class TestNames:
         with django_assert_max_num_queries(len(few)):
             assert text_of(reviewers_client.get(address)).count(self.NAMES) == 6
 
-    def test_pages_show_the_account_if_the_legal_name_is_undecryptable(self, reviewers_client, case, settings):
+    def test_back_office_pages_show_the_account_if_the_legal_name_is_undecryptable(
+        self, reviewers_client, case, settings
+    ):
         kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
         case.save(update_fields=["applicants"])
         settings.FIELD_ENCRYPTION_KEYS = kept

@@ -113,7 +113,7 @@ def text_and_count(response):
     return content.decode(errors="replace").lower(), shown and shown.result_count
 
 
-def test_member_cannot_open_records_of_another_lender(own_lender, other_lender, clients):
+def test_lender_member_cannot_open_records_of_another_lender(own_lender, other_lender, clients):
     probes_tried = [
         item
         for item in itertools.product(probes(own_lender, other_lender), ROLES)
@@ -179,7 +179,7 @@ def test_staff_can_view_records_of_all_lenders_and_ordinary_accounts_of_no_lende
 
 
 @pytest.mark.parametrize("role", LENDERS)
-def test_members_can_view_every_kind_of_record_and_follow_every_link(own_lender, other_lender, clients, role):
+def test_lender_members_can_view_every_kind_of_record_and_follow_every_link(own_lender, other_lender, clients, role):
     opened, links = set(), {}
     for label, record in own_lender.records.items():
         if not has_rule(type(record)):
@@ -382,7 +382,7 @@ def test_landing_page_of_a_lender_counts_only_its_records(own_lender, other_lend
     assert "zircon" not in clients["A owner"].get("/admin/").content.decode()
 
 
-def test_owner_cannot_add_accounts_as_members(own_lender, other_lender, clients):
+def test_lender_owner_cannot_add_accounts_as_members(own_lender, other_lender, clients):
     provider = own_lender.records["credit.provider"]
     place = reverse("admin:credit_provider_do", args=[provider.pk, "add-member"])
     fields = {"seen": provider.pk, "username": other_lender.people["owner"].username, "role": "owner"}

@@ -124,7 +124,7 @@ def test_offer_form_does_not_add_terms_to_a_line_of_credit(owner, lender):
     assert (line.term_options_months, line.apr_max_percent) == (None, 16.0)
 
 
-def test_owner_can_deactivate_an_offer_in_the_console(owner, offer):
+def test_lender_owner_can_deactivate_an_offer_in_the_console(owner, offer):
     send_form(owner, action_of(offer, "deactivate"))
     offer.refresh_from_db()
     assert not offer.is_active
@@ -206,7 +206,7 @@ def eu_owner(lender):
     return console_client(lender.people["owner"])
 
 
-def test_owner_can_create_an_eu_offer_in_the_console(eu_owner, lender):
+def test_lender_owner_can_create_an_eu_offer_in_the_console(eu_owner, lender):
     text = text_of(confirm(eu_owner, make_of(lender), **EU_FIELDS))
     offer = Offer.objects.get(name="Harbor loan")
     assert (offer.jurisdiction, offer.regime, offer.currency, offer.day_count) == ("eu", "ccd2", "EUR", "act_365")

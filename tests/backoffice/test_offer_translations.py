@@ -41,7 +41,7 @@ def entered(page, texts):
     return {name: texts[html.unescape(text)] for name, text in rows if html.unescape(text) in texts}
 
 
-def test_owner_can_translate_the_texts_of_an_offer(owner, lender):
+def test_lender_owner_can_translate_the_texts_of_an_offer(owner, lender):
     offer = offer_of(lender, translations=None)
     page = owner.get(action_of(offer, "es")).content.decode()
     assert 'lang="es"' in page

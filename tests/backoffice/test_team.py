@@ -32,7 +32,7 @@ def invite_of(lender):
     return reverse("admin:credit_provider_do", args=[str(lender.number), "invite"])
 
 
-def test_owner_can_invite_a_lender_member_by_mail(lender):
+def test_lender_owner_can_invite_a_member_by_mail(lender):
     owner = console_client(lender.people["owner"])
     page = owner.get(page_of(lender))
     assert "Invite a member" in text_of(page)
@@ -131,7 +131,7 @@ def revoke_of(lender, invitation):
     return reverse("admin:credit_provider_revoke", args=[str(lender.number), invitation.pk])
 
 
-def test_owner_can_revoke_only_invitations_of_their_lender(lender):
+def test_lender_owner_can_revoke_only_invitations_of_their_lender(lender):
     owner, other = console_client(lender.people["owner"]), lender_of("zircon", 702)
     send_form(owner, invite_of(lender), email="new@example.test", role="reviewer")
     send_form(console_client(other.people["owner"]), invite_of(other), email="far@example.test", role="reviewer")
@@ -166,7 +166,7 @@ class TestMembers:
         assert "ada@example.test" not in readers_text
         assert "Second factor" not in readers_text
 
-    def test_owner_can_change_a_members_role_except_of_the_creator_or_after_a_change(self, lender):
+    def test_lender_owner_can_change_a_role_except_of_the_creator_or_after_a_concurrent_change(self, lender):
         owner = console_client(lender.people["owner"])
         for verb, fields in (("change", {"role": "reader"}), ("remove", {})):
             text = text_of(confirm(owner, self.address_of(lender, "owner", verb), **fields))
@@ -211,7 +211,7 @@ class TestLenderData:
     def address_of(lender):
         return reverse("admin:credit_provider_do", args=[str(lender.number), "lender"])
 
-    def test_owner_can_change_the_lenders_data_in_the_console(self, lender):
+    def test_lender_owner_can_change_the_lenders_data_in_the_console(self, lender):
         owner, place = console_client(lender.people["owner"]), self.address_of(lender)
         fields = {
             "name": "Quartz Lending", "address": " 1  Bank Street \r\n\r\nSpringfield", "phone": "+1 515 555 0100",

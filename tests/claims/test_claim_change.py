@@ -44,7 +44,7 @@ def test_claim_update_without_a_change_emits_no_event(api, user, claim):
     assert events_of(user) == ([], None)
 
 
-def test_owner_can_resend_but_not_set_a_reviewed_verification_level(api, claim):
+def test_claim_owner_can_resend_but_not_set_a_reviewed_verification_level(api, claim):
     assert_error(api.replace(f"/claims/{claim.pk}", {"verification_level": "source_verified"}), 400, "E1001")
     type(claim).objects.filter(pk=claim.pk).update(verification_level="source_verified")
     body = api.replace(f"/claims/{claim.pk}", {"verification_level": "source_verified", "notes": "new"}).json()
@@ -146,9 +146,7 @@ def test_claim_with_an_evidence_url_that_is_not_http_or_https_is_rejected(api, b
 
 
 @pytest.mark.parametrize("level", ["source_verified", "institution_verified"])
-def test_owner_can_set_a_reviewed_verification_level_on_their_claim_only_as_a_reviewer(
-    api, reviewer, reviewer_api, body, level
-):
+def test_claim_owner_can_set_a_reviewed_verification_level_only_as_a_reviewer(api, reviewer, reviewer_api, body, level):
     error = assert_error(api.send("/claims", {**body, "verification_level": level}), 400, "E1001")
     assert error["details"][0]["field"] == "verification_level"
     own = {**body, "user_id": str(reviewer.pk)}

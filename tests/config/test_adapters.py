@@ -9,7 +9,7 @@ from identity.providers.choice import open_banking
 from identity.providers.sandbox import Sandbox
 
 
-def test_adapter_setting_without_the_form_package_module_class_is_rejected(monkeypatch):
+def test_adapter_setting_that_is_not_a_module_and_class_path_is_rejected(monkeypatch):
     for place in ["os", "os:", "os.path", "a b:C", "../x:C", "os:path.join"]:
         monkeypatch.setenv("REPORTS", place)
         with pytest.raises(ImproperlyConfigured, match=r"package\.module:Class"):

@@ -38,7 +38,7 @@ class TestOpen:
             else:
                 assert refusal is None, (start, to)
 
-    def test_every_allowed_transition_is_stored_with_history(self, user):
+    def test_every_allowed_status_transition_is_stored_with_history(self, user):
         for start, to in TABLE:
             application = ApplicationFactory(consumer=user, status=start)
             actor = Actor.system("test") if TABLE[start, to] is Role.SYSTEM else Actor(user=user, credential="jwt:x")
@@ -49,7 +49,7 @@ class TestOpen:
             assert (stored.status, stored.moves) == (row.status, row.position) == (to, 1)
             assert (row.previous_status, Event.objects.order_by("-id")[0].type) == (start, f"application.{to}")
 
-    def test_transition_is_rejected_if_the_status_changed_and_returned_after_loading(self, user):
+    def test_status_transition_is_rejected_if_the_status_changed_and_returned_after_loading(self, user):
         application, actor, now = (
             ApplicationFactory(status="under_review"), Actor(user=user, credential="x"), timezone.now(),
         )  # fmt: skip
@@ -62,7 +62,7 @@ class TestOpen:
         application.refresh_from_db()
         assert (application.status, application.moves, application.history.count()) == ("under_review", 2, 2)
 
-    def test_transition_missing_from_the_status_table_is_rejected(self, api, user):
+    def test_status_transition_missing_from_the_status_table_is_rejected(self, api, user):
         application = ApplicationFactory(consumer=user, status="draft")
         body = assert_error(move(api, application, "approved"), 400, "E3001")
         assert set(body["details"]["allowed"]) == requestable("draft")
@@ -91,7 +91,7 @@ class TestReviewed:
             else:
                 assert isinstance(refusal, ReviewerRequired), (start, to)
 
-    def test_transition_of_another_role_is_rejected_and_changes_nothing(self, user, reviewer, member):
+    def test_status_transition_of_another_role_is_rejected_and_changes_nothing(self, user, reviewer, member):
         application = ApplicationFactory(consumer=user, status="under_review", data_changed_by=user)
         for caller, to in ((user, "approved"), (reviewer, "withdrawn"), (member, "withdrawn")):
             assert_error(move(client_of(caller), application, to, metadata=BECAUSE), 403, "E2010")
@@ -158,7 +158,9 @@ class TestFieldsOfATransition:
         for to in ("pending_documents", "under_review", "approved"):
             assert move(api, application, to).json()["submitted_at"] == shown["submitted_at"]
 
-    def test_transition_is_stored_with_its_account_and_emits_an_event_to_the_applicant(self, user, stranger, reviewer):
+    def test_status_transition_is_stored_with_its_account_and_emits_an_event_to_the_applicant(
+        self, user, stranger, reviewer
+    ):
         issued = issue(user)
         application = ApplicationFactory(consumer=user)
         api = ApiClient(api_key=issued.key)

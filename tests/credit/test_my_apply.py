@@ -220,7 +220,7 @@ class TestPartialApplicants:
 
 
 class TestLanguageOfTheForm:
-    def test_language_buttons_retain_the_entered_values(self, full_offer, user):
+    def test_language_buttons_of_the_application_form_retain_the_entered_values(self, full_offer, user):
         path = f"/my/apply/{full_offer.pk}"
         assert 'form="application" name="do" value="language:es"' in browser_of(user).get(path).content.decode()
         answer, page = send(path, user, "language:es", **{"first-legal_name": "Ada Example", "data-story": "Moving."})
@@ -313,7 +313,7 @@ class TestForm:
         assert "Wish" in page
 
     @pytest.mark.parametrize(("do", "terms", "amount", "hint", "error"), LIMITS)
-    def test_form_amount_is_limited_by_the_stricter_limit_of_the_offer_and_its_schema(
+    def test_application_form_limits_the_amount_by_the_stricter_limit_of_offer_and_schema(
         self, user, do, terms, amount, hint, error
     ):
         offer = listed(**terms)
@@ -324,14 +324,14 @@ class TestForm:
         assert errors_in(page) == {"data-amount_cents": error}
         assert f"Amount</a>: {error}" in page
 
-    def test_form_term_is_limited_by_the_offer_and_its_schema(self, user):
+    def test_application_form_limits_the_term_by_the_offer_and_its_schema(self, user):
         term = {"term_months": {"type": "integer", "title": "Months", "minimum": 24, "maximum": 48}}
         offer = listed(application_schema={"type": "object", "properties": term})
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         field = re.search(r'<select name="data-term_months".*?</select>', page, re.DOTALL)[0]
         assert re.findall(r'value="(\d*)"', field) == ["", "24", "36"]
 
-    def test_form_rejects_an_address_in_a_state_without_the_offer(self, user):
+    def test_application_form_rejects_an_address_in_a_state_without_the_offer(self, user):
         offer, everywhere = listed(nationwide=None), {"included_states": None, "excluded_states": None}
         included, excluded = {"included_states": ["IA", "KS"]}, {"excluded_states": ["OR", "WA"]}
         for terms, region, words in (
@@ -569,7 +569,7 @@ class TestOutdatedForms:
         ("do", "words"),
         [("send", "The application was already sent."), ("close", "The draft can no longer be changed")],
     )
-    def test_form_of_a_submitted_or_closed_draft_states_that_nothing_was_saved(self, user, do, words):
+    def test_application_form_of_a_submitted_or_closed_draft_states_that_nothing_was_saved(self, user, do, words):
         path, values, state = self.form_of(user, is_partial=False)
         press_button(draft_of(user), do, user)
         answer = browser_of(user).post(path, {**values, "state": state, "do": "save"}, follow=True)

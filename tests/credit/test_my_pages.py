@@ -186,7 +186,7 @@ class TestDocuments:
         assert 0 < page.index("Check the terms and decide") < page.index("Payslip")
         assert "Message from the lender" not in page
 
-    def test_page_upload_of_a_missing_large_or_unsupported_file_is_rejected_with_a_message(self, settings):
+    def test_document_upload_page_rejects_a_missing_large_or_unsupported_file_with_a_message(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
         application = with_documents(UserFactory())
         assert "must be a PDF, JPEG, or PNG" in upload_file(application, b"MZ")
@@ -213,7 +213,7 @@ class TestDocuments:
             assert f'aria-describedby="{field}-hint {field}-error"' in attributes
             assert ('aria-invalid="true"' in attributes) is is_wrong
 
-    def test_page_upload_to_an_accepted_document_is_rejected(self):
+    def test_document_upload_page_rejects_a_file_for_an_accepted_document(self):
         application = with_documents(UserFactory())
         upload_file(application)
         document = application.requested_documents.get()
@@ -221,7 +221,7 @@ class TestDocuments:
         assert "It was accepted." in page_of(application)
         assert "accepts no more files" in upload_file(application)
 
-    def test_page_upload_by_another_account_or_without_csrf_token_is_rejected(self):
+    def test_document_upload_page_rejects_another_account_or_a_missing_csrf_token(self):
         application = with_documents(UserFactory())
         without_token = browser_of(application.consumer, enforce_csrf_checks=True)
         for browser in (browser_of(UserFactory()), without_token, Client()):

@@ -191,7 +191,7 @@ class TestAcceptance:
         assert approved.accepted_at is None
         assert "You accepted this loan." in decide(approved, "accept", **fields)
 
-    def test_terms_decisions_use_the_write_rate_limit(self, committed, approved, settings):
+    def test_accepting_and_declining_terms_use_the_write_rate_limit(self, committed, approved, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         decide(approved, "accept", terms_sha256="0" * 64)
         assert "You sent too many requests." in decide(approved, "decline")

@@ -91,7 +91,9 @@ class TestExportOfDecisions:
         monkeypatch.setattr(decisions, "ROWS_MAX", 1)
         assert_error(api.read(PATH), 400, "E1001")
 
-    def test_members_of_every_role_can_export_decisions_and_strangers_cannot(self, user, provider, stranger_api):
+    def test_lender_members_of_every_role_but_no_other_accounts_can_export_decisions(
+        self, user, provider, stranger_api
+    ):
         decided(user)
         for role in ProviderMember.ROLES:
             assert client_of(member_of(provider, role)).read(PATH).status_code == 200

@@ -76,7 +76,7 @@ class TestInbox:
         body = {"status": "approved", "updated_by": "x"}
         assert_error(api.replace(f"/applications/{before.pk}/status", body), 404, "E4002")
 
-    def test_key_with_the_scope_applications_read_can_read_the_inbox_but_not_decide(self, user, provider):
+    def test_api_key_with_the_scope_applications_read_can_read_the_inbox_but_not_decide(self, user, provider):
         application = submitted()
         keys = {
             scope: ApiClient(api_key=create_api_key(owner=user, name=scope, scopes=[scope], now=timezone.now()).key)

@@ -112,7 +112,7 @@ class TestRotation:
         assert announcement["signature"]["key"] == first["id"] == json.loads(announcement["record"])["replaces"]
         verify_signature(keys, "record_key", announcement["record"], announcement["signature"])
 
-    def test_record_is_signed_by_the_key_valid_at_its_creation(self, api, user):
+    def test_decision_record_is_signed_by_the_key_valid_at_its_creation(self, api, user):
         before = approve(api, user)
         fresh = rotate()
         assert approve(api, user).signed_by_id == before.signed_by_id  # The new key is not yet valid.

@@ -87,7 +87,7 @@ def test_link_token_for_an_item_or_a_required_bank_log_in_is_in_update_mode(judg
     assert judged_plaid.requests_at("/link/token/create")[-1]["access_token"] == stored.access_token
 
 
-def test_error_for_an_item_unknown_to_plaid_contains_a_new_link_token(plaid, api, user):
+def test_error_for_a_bank_item_unknown_to_plaid_contains_a_new_link_token(plaid, api, user):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     plaid.items.clear()

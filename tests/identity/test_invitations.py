@@ -171,7 +171,7 @@ def test_joining_a_lender_ends_the_other_invitations_of_the_members_address(api,
     assert ProviderMember.objects.get(user=jane).role == "reader"
 
 
-def test_fields_that_a_role_does_not_use_are_rejected(api, user):
+def test_invitation_fields_that_a_role_does_not_use_are_rejected(api, user):
     ProviderFactory(id="700", owner=user)
     superuser = client_of(UserFactory(is_staff=True, is_superuser=True))
     for role in ("developer", "partner", "lender"):
@@ -266,7 +266,7 @@ def test_one_time_link_works_only_for_its_purpose_address_and_time(db):
     assert use_link(token, "invitation", email=EMAIL, now=timezone.now())
 
 
-def test_link_table_contains_neither_plaintext_token_nor_address(db):
+def test_table_of_one_time_links_contains_neither_plaintext_tokens_nor_addresses(db):
     token = made_link()
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM identity_onetimelink")

@@ -54,7 +54,7 @@ def test_an_unrestricted_key_cannot_create_or_list_keys(user):
     assert ApiKey.objects.count() == 1
 
 
-def test_key_rotated_by_api_works_during_its_grace_period(api, user):
+def test_api_key_rotated_over_the_api_works_during_its_grace_period(api, user):
     old = create_api_key(api, scopes=["offers:read"])
     answer = api.send(f"{PATH}/{old['id']}/rotate", {"grace_days": 1}).json()
     assert (answer["replaces"], answer["scopes"], answer["name"]) == (old["id"], ["offers:read"], "shop")

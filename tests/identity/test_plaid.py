@@ -197,7 +197,7 @@ def test_plaid_logs_and_errors_contain_no_secret(plaid, caplog):
     assert SECRET not in text
 
 
-def test_a_verification_is_read_from_plaid(plaid, judge):
+def test_identity_verification_is_read_from_plaid(plaid, judge):
     state = begin()
     assert state.hosted_url == f"https://verify.double.example/verify/{state.reference}"
     for status, steps, progress in (

@@ -122,7 +122,7 @@ class TestFilters:
         assert judge.complaints(judge.SEARCH, answer) == []
         assert search(api, **{**body, "context": {"currency": "usd"}}) == []
 
-    def test_search_ranks_offers_by_the_number_of_matching_words(self, api):
+    def test_catalog_search_ranks_offers_by_the_number_of_matching_words(self, api):
         gold = OfferFactory(name="Gold card", product_type="credit_card", description="No fee for a year.")
         loan = OfferFactory(name="Bridge loan", description="Between two homes.")
         both = OfferFactory(name="Gold loan", product_type="home_improvement")
@@ -152,14 +152,14 @@ class TestFilters:
         )
         assert search(api, query="renovation") == [offer.pk]
 
-    def test_search_returns_only_products_that_match_all_filters(self, api):
+    def test_catalog_search_returns_only_products_that_match_all_filters(self, api):
         offer = OfferFactory(**LOAN)
         OfferFactory(**LOAN, product_type="credit_card")
         OfferFactory(name="Boat")
         filters = {"categories": ["personal_loan"], "price": {"max": 200_000}}
         assert search(api, query="everyday", filters=filters) == [offer.pk]
 
-    def test_search_excludes_offers_that_do_not_lend_in_the_state(self, api):
+    def test_catalog_search_excludes_offers_that_do_not_lend_in_the_state(self, api):
         OfferFactory(included_states=["IA"])
         OfferFactory(nationwide=True)
         for context, found in (
@@ -218,14 +218,14 @@ class TestPages:
         assert answer["products"][0]["id"] == str(second.pk)
         assert search(api, pagination={"limit": 1, "cursor": answer["pagination"]["cursor"]}) == [first.pk]
 
-    def test_search_page_has_10_products_by_default_and_at_most_50(self, api):
+    def test_catalog_search_page_has_10_products_by_default_and_at_most_50(self, api):
         provider = ProviderFactory()
         for _ in range(52):
             OfferFactory(provider=provider)
         assert len(search(api)) == 10
         assert len(search(api, pagination={"limit": 2**53})) == 50
 
-    def test_search_with_an_invalid_cursor_is_rejected(self, api):
+    def test_catalog_search_with_an_invalid_cursor_is_rejected(self, api):
         encoded = [urlsafe_b64encode(text).decode() for text in (b"0.0", b"-1.5")]
         for cursor in ("", "x", "ü", "AAAA", "====", *encoded):
             (message,) = assert_refused(api.send(PATH, {"pagination": {"cursor": cursor}}), 400, "E1001")
@@ -268,7 +268,7 @@ class TestRefusals:
             (message,) = assert_refused(api.send(PATH, body), 400, "E1001")
             assert message.get("path") == (path and f"$.{path}"), body
 
-    def test_search_rejects_requests_that_violate_the_ucp_schema(self, api):
+    def test_catalog_search_rejects_requests_that_violate_the_ucp_schema(self, api):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         for body in (

@@ -139,7 +139,7 @@ class TestReadNotices:
         assert key_of(world.consumer.user, "applications:read").read(notice_path(world)).status_code == 200
         assert world.notice.status == "ready"
 
-    def test_key_without_score_read_cannot_read_a_notice_with_a_bureau_score(self):
+    def test_api_key_without_the_scope_score_read_cannot_read_a_notice_with_a_bureau_score(self):
         world = _recent()
         world.reject(5, consumer_report=REPORT | SCORE)
         world.issue(6)

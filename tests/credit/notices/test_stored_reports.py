@@ -123,7 +123,7 @@ def test_second_score_uses_the_received_report_and_the_notice_cites_the_report(a
     ("sandbox", {"report_ids": ["01900000-0000-7000-8000-000000000999"]}, "report_ids[0]"),
     ("off", {"consumer_report": [{}]}, "consumer_report[0].agency"),
 ])  # fmt: skip
-def test_error_for_an_invalid_counteroffer_report_contains_the_field(
+def test_error_for_an_invalid_report_of_a_counteroffer_contains_the_field(
     reviewers_api, application, settings, vendor, members, field
 ):
     settings.REPORTS = vendor

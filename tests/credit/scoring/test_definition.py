@@ -123,6 +123,6 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("edits", "pointer", "message"), REFUSED)
-def test_error_for_an_invalid_definition_contains_the_json_pointer(edits, pointer, message):
+def test_error_for_an_invalid_scorecard_definition_contains_the_json_pointer(edits, pointer, message):
     result = refusals(changed(*edits) if edits else [])
     assert any(at == pointer and message in text for at, text in result), result

@@ -143,7 +143,7 @@ class TestValidBundles:
         result = states({**recorded(valid_bundle, record_version=4, facts_sha256=digest), "facts": facts})
         assert (result["facts"], FAIL in result.values()) == (OK, False)
 
-    def test_version_1_record_is_verified_byte_for_byte(self):
+    def test_decision_record_of_version_1_is_verified_byte_for_byte(self):
         # This record was anchored before records had versions.
         record = (
             '{"application_data_sha256":"74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b",'

@@ -51,7 +51,7 @@ def test_ratios_of_a_scorecard_are_described_as_percentages(value, said):
     assert writers["x"](value) == said
 
 
-def test_values_of_a_scorecard_have_a_unit_in_the_singular():
+def test_scorecard_value_of_1_is_described_with_a_singular_unit():
     assert words.writers_of({"inputs": [{"name": "x", "from": "account.age_days"}]})["x"](1) == "1 day"
 
 
@@ -136,7 +136,7 @@ class TestDifferences:
     def test_identical_scorecard_versions_have_no_differences(self):
         assert self.differences() == []
 
-    def test_version_difference_marks_only_changed_bins(self):
+    def test_scorecard_version_difference_marks_only_changed_bins(self):
         after = definition()
         after["characteristics"][0]["bins"][1]["points"] = 25
         (difference,) = words.differences(definition(), after)
@@ -154,7 +154,7 @@ class TestDifferences:
         assert (gone.kind, gone.after) == (words.REMOVED, ())
         assert removed["name"] == "housing"
 
-    def test_version_differences_list_changed_knockouts_outcomes_segments_base_and_range(self):
+    def test_scorecard_version_differences_list_changed_knockouts_outcomes_segments_base_and_range(self):
         differences = self.differences(
             knockouts=[], base_points=1, range=[0, 1], segments=[],
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
@@ -165,13 +165,13 @@ class TestDifferences:
         ]  # fmt: skip
         assert [line.text for line in differences[3].after] == ["approve: from 650", "reject: below 650"]
 
-    def test_version_differences_list_a_changed_input(self):
+    def test_scorecard_version_differences_list_a_changed_input(self):
         after = definition()
         after["inputs"][2]["mutable"] = True
         (difference,) = words.differences(definition(), after)
         assert difference.member == "Input “housing”"
 
-    def test_version_differences_include_characteristic_order_and_ignore_input_order(self):
+    def test_scorecard_version_differences_include_characteristic_order_and_ignore_input_order(self):
         after = definition()
         after["inputs"].reverse()
         assert words.differences(definition(), after) == []
@@ -182,7 +182,7 @@ class TestDifferences:
             ("debt to income", True), ("income", True), ("housing", False),
         ]  # fmt: skip
 
-    def test_version_differences_include_the_order_of_knockouts_and_bins(self):
+    def test_scorecard_version_differences_include_the_order_of_knockouts_and_bins(self):
         two = [
             {"input": "identity_verified", "equals": False, "outcome": "refer", "reason": "identity_unverifiable"},
             {"input": "income", "below": 5, "outcome": "decline", "reason": "income_insufficient"},

@@ -256,7 +256,7 @@ class TestAcceptance:
         application.refresh_from_db()
         assert application.loan_terms == kept
 
-    def test_terms_cannot_be_accepted_after_the_first_payment_date(self, offer):
+    def test_approved_terms_cannot_be_accepted_after_the_first_payment_date(self, offer):
         application = applied(offer)
         first = (timezone.now() + timedelta(days=3)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})

@@ -248,7 +248,7 @@ class TestEndedCounteroffers:
             assert accept_terms(consumer, application, sha).status_code == 400
         assert expire() == 0
 
-    def test_transition_of_a_stale_application_fails_after_a_counteroffer(self, application, lender):
+    def test_status_transition_of_a_stale_application_fails_after_a_counteroffer(self, application, lender):
         stale = Application.objects.get(pk=application.pk)
         counter(lender, application)
         actor = Actor(user=application.consumer, credential="test")

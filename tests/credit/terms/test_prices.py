@@ -64,7 +64,7 @@ class TestDeclaredPrices:
         with pytest.raises(ValidationFailed):
             check(card)
 
-    def test_version_differences_list_changed_prices(self):
+    def test_scorecard_version_differences_list_changed_prices(self):
         assert "Prices" in [difference.member for difference in differences(definition(), priced(PRICES))]
 
 
