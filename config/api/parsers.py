@@ -18,6 +18,6 @@ class StrictJSONParser(BaseParser):
         encoding = request.META.get("HTTP_CONTENT_ENCODING", "").strip().lower()
         charset = request.content_params.get("charset", "utf-8").lower()
         is_utf8 = charset in {"utf-8", "utf8"} and encoding in {"", "identity"}
-        if not is_utf8 or request._request.content_type != self.media_type:
+        if not is_utf8 or request.content_type.partition(";")[0].strip().lower() != self.media_type:
             raise UnsupportedMediaType
         return parse_json(read_body(request, limit=self.max_bytes), members_max=self.members_max)
