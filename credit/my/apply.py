@@ -30,8 +30,7 @@ from credit.my.comparison import ComparisonForm, compare, installments_of, loan_
 from credit.my.content import Row, offer_to_edit, offer_to_read
 from credit.my.forms import ApplicationForms
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, is_as_shown, latest_applicants, own_applications
-from credit.my.person_form import areas_with_data
-from credit.my.steps import groups_of
+from credit.my.person_form import areas_with_data, groups_of
 from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link

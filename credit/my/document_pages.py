@@ -1,9 +1,11 @@
-"""The upload of files for the requested documents of an application."""
+"""The upload of requested documents, and the page of the inclusion proofs of decisions and acceptances."""
+
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -12,9 +14,14 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.generic import View
 
 from config.core.errors import ApiError, ValidationFailed
+from config.core.ids import get_by_uuid
 from credit.api.documents.parsers import take_one_file
+from credit.core import deadlines
+from credit.core.figures import reference_of
+from credit.core.standing import of_status
 from credit.documents.services import add_file, receive_file
-from credit.my.pages import actor_on, localized, refuse, run_action
+from credit.models import Application, DecisionAnchor
+from credit.my.pages import MyPage, actor_on, localized, own_applications, refuse, run_action
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -48,3 +55,60 @@ class UploadPage(View):
             return gettext("The file was uploaded.")
 
         return run_action(request, "upload", upload, to, field=field)
+
+
+RECORD, PROOF = "record", "proof"
+
+
+def anchors_of(application: Application) -> Any:
+    """Return the ledger records of decisions and acceptances, oldest first. Other records have their own pages."""
+    anchors = application.anchors.filter(notice=None, withdrawal=None)
+    return anchors.select_related("history", "acceptance").order_by("id")
+
+
+class ProofPage(MyPage):
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        anchors = list(anchors_of(application))
+        if not anchors:
+            raise Http404
+        zone = timezone.get_current_timezone_name()
+        context = {
+            "application": application,
+            "reference": reference_of(application.pk),
+            "proofs": [_described(anchor, zone) for anchor in anchors],
+            "ledger": settings.CHAIN_URL,
+        }
+        return render(request, "credit/my/proof.html", context)
+
+
+def _described(anchor: DecisionAnchor, zone: str) -> dict[str, Any]:
+    event: Any = anchor.acceptance if anchor.history is None else anchor.history
+    title = gettext("Approved and accepted") if anchor.history is None else str(of_status(event.status).words)
+    at = event.accepted_at if anchor.history is None else event.changed_at
+    return {
+        "id": anchor.pk,
+        "title": title,
+        "at": deadlines.in_words(at, zone),
+        "sha256": anchor.record_sha256,
+        "anchored_at": anchor.anchored_at and deadlines.in_words(anchor.anchored_at, zone),
+        "has_proof": bool(anchor.proof_file),
+    }
+
+
+class ProofFile(MyPage):
+    """Download the record of a decision, or its proof file.
+
+    The bytes are exactly those that the ledger's hash covers.
+    """
+
+    def get(self, request: HttpRequest, application_id: str, anchor_id: str, kind: str) -> HttpResponse:
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        anchor = get_by_uuid(anchors_of(application), anchor_id, Http404)
+        text = anchor.record if kind == RECORD else anchor.proof_file
+        if not text:
+            raise Http404
+        name = f"{anchor.record_sha256}.{'json' if kind == RECORD else 'tlog-proof'}"
+        media_type = "application/json" if kind == RECORD else "text/plain; charset=utf-8"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+        return HttpResponse(text, content_type=media_type, headers=headers)

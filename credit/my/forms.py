@@ -21,8 +21,7 @@ from credit.core.translations import marked, other_language
 from credit.models import Offer, PartialApplicants
 from credit.models.partial_applicants import Persons
 from credit.my.content import choice_in_words, offer_to_read, title_of, value_in_words
-from credit.my.person_form import DraftForm, PersonForm, ShareForm
-from credit.my.steps import OPTIONAL, WRONG, Step, number_steps, state_of
+from credit.my.person_form import OPTIONAL, WRONG, DraftForm, PersonForm, ShareForm, Step, number_steps, state_of
 from credit.my.words import describe_missing, name_applicant
 from credit.offers.links import Prefill
 

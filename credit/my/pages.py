@@ -50,7 +50,7 @@ from credit.models import (
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import CANCELLED, EMAIL, PORTAL
 from credit.models.partial_applicants import Persons
-from credit.my import content, history, next_step
+from credit.my import content, history
 from credit.my.forms import missing_figures
 from credit.my.words import (
     delivery_in_words,
@@ -247,7 +247,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     return {
         "application": application,
         "heading": heading,
-        "steps": next_step.describe(application, heading["standing"], terms, pricing=pricing, page=delays, now=now),
+        "steps": history.next_step_of(application, heading["standing"], terms, pricing=pricing, page=delays, now=now),
         "due": missing_words,
         **documents,
         "edits": offer is not None,

@@ -1,8 +1,8 @@
-"""Build the forms of an applicant and of the data that the applicant shares with the lender."""
+"""Build the forms of an applicant and of shared data, and the sections of the application form with their progress."""
 
 import re
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import category, decimal, normalize
 
 from django import forms
@@ -234,3 +234,51 @@ class ShareForm(DraftForm):
         shown = {*areas, *(self["share"].value() or ())}
         self.fields["share"].widget.choices = [item for item in SHARED.items() if item[0] in shown]
         self.is_empty = not self.fields["share"].widget.choices
+
+
+# The groups of an applicant's fields.
+_PERSON = (
+    (_("Person"), ("legal_name", "date_of_birth")),
+    (_("Contact"), ("email", "phone", "language")),
+    (
+        _("Home address"),
+        ("address.line1", "address.line2", "address.city", "address.region", "address.postal_code", "address.country"),
+    ),
+)
+DONE, TO_DO, WRONG, OPTIONAL = "done", "to_do", "wrong", "optional"
+
+
+class Step(NamedTuple):
+    """A section of the form. `anchor` is its HTML ID."""
+
+    number: int
+    anchor: str
+    title: str
+    state: str
+
+
+def groups_of(person: forms.Form) -> list[tuple[str, list[forms.BoundField]]]:
+    """Return the groups of an applicant's fields, each with its title."""
+    return [(str(title), [person[name] for name in names]) for title, names in _PERSON]
+
+
+def state_of(form: forms.Form, names: Collection[str], required: Collection[str]) -> str:
+    """Return the progress of the fields `names` of a form, of which `required` must have a value."""
+    if form.is_bound and any(form[name].errors for name in names):
+        return WRONG
+    empty = [name for name in names if name in required and form[name].value() in (None, "")]
+    return TO_DO if empty else DONE
+
+
+def number_steps(states: dict[str, str]) -> list[Step]:
+    """Return the steps of the form, numbered from 1. `states` has the progress of each section with fields."""
+    titles = {
+        "loan": gettext("Loan"),
+        "answers": gettext("Your answers"),
+        "applicant": gettext("Applicant"),
+        "sharing": gettext("Data shared with the lender"),
+        "sending": gettext("Check and send"),
+    }
+    sections = {**states, "sending": TO_DO}
+    names = [name for name in titles if name in sections]
+    return [Step(number, name, titles[name], sections[name]) for number, name in enumerate(names, start=1)]

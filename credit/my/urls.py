@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from credit.my import apply, document_pages, pages, proof_page, rights_pages, terms_pages
+from credit.my import apply, document_pages, pages, rights_pages, terms_pages
 
 urlpatterns = [
     path("", pages.ApplicationsPage.as_view(), name="my"),
@@ -12,10 +12,10 @@ urlpatterns = [
     path(
         "/applications/<str:application_id>/explanation", rights_pages.ExplanationPage.as_view(), name="my_explanation"
     ),
-    path("/applications/<str:application_id>/proof", proof_page.ProofPage.as_view(), name="my_proof"),
+    path("/applications/<str:application_id>/proof", document_pages.ProofPage.as_view(), name="my_proof"),
     re_path(
         r"^/applications/(?P<application_id>[^/]+)/proof/(?P<anchor_id>[^/]+)/(?P<kind>record|proof)\Z",
-        proof_page.ProofFile.as_view(),
+        document_pages.ProofFile.as_view(),
         name="my_proof_file",
     ),
     path("/consent", pages.ConsentPage.as_view(), name="my_consent"),
