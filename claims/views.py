@@ -27,7 +27,7 @@ class ClaimViewSet(ApiViewSet):
         """List claims.
 
         Without `publication_id`, the list has your own claims. With `publication_id`, it has the claims to that
-        publication that you can read. The newest is first.
+        publication that you can read. The newest claim is first.
         """
         return services.list_claims(
             viewer=request.user, user_id=query.get("user_id", ""), publication_id=query.get("publication_id", "")

@@ -29,7 +29,7 @@ class StagingViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[StagedItem]:
         """List your items.
 
-        The newest is first. Without `status`, the list has only items with the status `staged`.
+        The newest item is first. Without `status`, the list has only items with the status `staged`.
         """
         own = StagedItem.objects.filter(user_id=request.user.pk).order_by("-id")
         return own if "status" in self.filter_values else own.filter(status=STAGED)

@@ -65,8 +65,8 @@ class WebhookEndpointViewSet(ApiViewSet):
     def partial_update(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Update a webhook endpoint.
 
-        The request changes its URL, event types, description, or status. The new event types apply to events that
-        happen from now on.
+        The request changes the endpoint's URL, event types, description, or status. The new event types apply to events
+        that happen from now on.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.change_endpoint(record, changes=body, now=timezone.now())
@@ -121,7 +121,7 @@ class WebhookDeliveryViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[Delivery]:
         """List deliveries with their attempts.
 
-        The newest is first. An app gets only the deliveries to the endpoints that it created.
+        The newest delivery is first. An app gets only the deliveries to the endpoints that it created.
         """
         return endpoints.deliveries_of(request.auth).order_by("-id")
 

@@ -81,7 +81,7 @@ class AccountConsentViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> Any:
         """List your consents.
 
-        The newest is first. A consent whose `ended_at` is null is in effect.
+        The newest consent is first. A consent whose `ended_at` is null is in effect.
         """
         return consents.consents_of(request.user)
 

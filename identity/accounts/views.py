@@ -27,7 +27,7 @@ class AccountInvitationViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> Any:
         """List sent invitations.
 
-        The newest is first.
+        The newest invitation is first.
         """
         return invitations.invitations_of(request.user)
 

@@ -36,8 +36,8 @@ class BankdataViewSet(ApiViewSet):
     def unlink(self, request: ApiRequest, item_id: str) -> None:
         """Unlink a bank.
 
-        The API removes the item at the vendor immediately. If the removal fails, the platform retries it later.
-        Approved accounts and transactions stay.
+        The API removes the item at the vendor immediately. If the removal fails, the platform retries the removal
+        later. Approved accounts and transactions stay.
         """
         services.unlink_item(actor=actor_of(request), item_id=item_id, now=timezone.now())
 

@@ -206,8 +206,8 @@ class OAuthClientViewSet(ApiViewSet):
     def partial_update(self, request: ApiRequest, client_id: str, body: dict[str, Any]) -> OAuthClient:
         """Update an OAuth client.
 
-        The request changes its name, redirect URIs, or scopes. Existing consents don't change. If the account has a
-        second factor, you must have logged in with it.
+        The request changes the client's name, redirect URIs, or scopes. Existing consents don't change. If the account
+        has a second factor, you must have logged in with it.
         """
         return clients.change_own_client(actor_of(request), client_id, changes=body, now=timezone.now())
 

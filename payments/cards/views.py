@@ -48,9 +48,9 @@ class CardPaymentViewSet(PaymentsViewSet):
         """Charge a payment method.
 
         With an Idempotency-Key, you can retry the request any number of times without a second charge. After the error
-        `E5001` (502), no amount was charged. After `E5002` (502), the outcome is not known yet. Send the same request
-        with the same key to resolve it. Don't repeat a request without a key: the API would charge a second payment.
-        Query the payment `details.payment_id` instead.
+        `E5001` (502), no amount was charged. After `E5002` (502), the outcome is not known yet. To get the outcome,
+        send the same request with the same key again. Don't repeat a request without a key: the API would charge a
+        second payment. Query the payment `details.payment_id` instead.
         """
         require_self(request, body.pop("user_id"))
         body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)

@@ -17,7 +17,7 @@ class RecordKeyViewSet(ApiViewSet):
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """List the keys that sign anchored records.
 
-        The list also has the past keys. Each key has its period. Keys are never removed.
+        The list has the past, current, and next keys. Each key has its period of validity. Keys are never removed.
 
         The API publishes a new key at least one minute before it signs a record with the key. Only the first key is an
         exception.

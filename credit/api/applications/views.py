@@ -237,7 +237,7 @@ class ApplicationViewSet(ApiViewSet):
     def acceptance(self, request: ApiRequest, application_id: str) -> Acceptable:
         """Get the terms to accept.
 
-        The response also has the deadline, and the time of the acceptance.
+        The response has the terms, the deadline, and the time of the acceptance.
 
         The `terms` of a loan contain its cost. While the loan can be accepted, its cost is computed for a start today.
         After the acceptance, it is the cost of the accepted loan.

@@ -131,7 +131,7 @@ class CounterofferViewSet(ApiViewSet):
     def decline(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> Counteroffer:
         """Decline an open counteroffer.
 
-        Only the applicant can decline it. The application stays under review.
+        Only the applicant can decline a counteroffer. The application stays under review.
         """
         return counteroffers.decline(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
 
@@ -185,7 +185,7 @@ class WithdrawalViewSet(ApiViewSet):
 
         A borrower's withdrawal ends the agreement for all borrowers. Each borrower with an email address gets a receipt
         by mail. A reviewer, with the account's own log-in or an unrestricted API key, records a declaration that the
-        lender received. `declared_at` is the time at which the borrower sent it.
+        lender received. `declared_at` is the time at which the borrower sent the declaration.
 
         Idempotent. If the declaration was sent after the period, the API returns 400 `E3019`, with the last day in
         `details`.
