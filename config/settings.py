@@ -100,7 +100,7 @@ environment.check("LEDGER_API_KEYS", LEDGER_API_KEYS, "[0-9a-f]{64}", "SHA-256 d
 # If the operator replaced a log, these are the URLs of the previous and the next log.
 LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
-# The file is in C2SP's tlog-policy format. It contains the log's witnesses and the size of their quorum.
+# This file in C2SP's tlog-policy format contains the log's witnesses and the size of their quorum.
 WITNESS_POLICY = environment.text("WITNESS_POLICY")
 
 # Allows webhooks to all addresses and ports, such as a receiver on a development machine.

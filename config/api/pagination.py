@@ -75,7 +75,7 @@ class FittingPagination(BasePagination):
 
     @property
     def is_object(self) -> bool:
-        """Check whether the response is an object with a field for the rows, or a plain array."""
+        """Return True for an object with a field for the rows, and False for a plain array."""
         return isinstance(self.answer, type)
 
     def get_paginated_response(self, data: Any) -> Response:

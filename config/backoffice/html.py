@@ -100,7 +100,7 @@ def clock(span: timedelta, *, days: int) -> SafeString:
 
 
 def document(value: Any) -> SafeString | str:
-    """Format a JSON document as HTML in the form for programs. HTML is returned unchanged."""
+    """Return a JSON document as preformatted HTML. HTML is returned unchanged."""
     if value is None or isinstance(value, SafeString):
         return NOTHING if value is None else value
     return format_html('<pre class="document" tabindex="0">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))

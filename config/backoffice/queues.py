@@ -34,7 +34,7 @@ class Queue:
     waiting_since: str  # if `ends` is True, the column contains a row's deadline
     address: str | Callable[[Any], str]
     calm: str
-    urgent_days: int | None = None  # the wait, or with `ends` the remaining time, at which the card is red
+    urgent_days: int | None = None  # the card is red after this wait, or with `ends`, below this remaining time
     rank: int = 50  # the page displays lower ranks first
     ends: bool = False
     take: str = ""  # a POST to this URL opens the oldest row

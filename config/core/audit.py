@@ -42,7 +42,6 @@ class Kind(NamedTuple):
     failed: bool = False
 
 
-# These are the kinds of the OCSF class Entity Management, by activity.
 _ENTITY_KINDS: dict[int, tuple[str, ...]] = {
     CREATE: (
         "report.requested", "back_office.added", "api_key.created", "oauth_client.created", "invitation.created",

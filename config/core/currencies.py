@@ -43,7 +43,7 @@ def currencies_in_use() -> frozenset[str]:
 
 @cache
 def with_other_places() -> dict[int, frozenset[str]]:
-    """Return the currencies whose number of decimal places is not 2, as `{places: codes}`."""
+    """Return `{decimal places: currency codes}` for all currencies without 2 decimal places."""
     places = {code: exponent_of(code) for code in (*_WITHOUT_MINOR_UNIT, *_EXPONENTS)}
     return {number: frozenset(code for code in places if places[code] == number) for number in {*places.values()}}
 

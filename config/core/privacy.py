@@ -150,7 +150,7 @@ def all_rows(model: Any) -> Any:
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select the rows of erased accounts that a law requires to retain."""
+    """Select rows of erased accounts, which a law requires the operator to retain."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()

@@ -7,7 +7,7 @@ from email.utils import parsedate_to_datetime
 # Seconds between attempts, as Standard Webhooks recommends. Their total of 75.5 hours covers an outage on a weekend.
 _SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
-# A random part of each delay, so that retries after a common failure do not arrive together.
+# Jitter spreads the retries after a common failure.
 JITTER = 0.10
 RETRY_AFTER_MAX = timedelta(hours=24)
 

@@ -17,7 +17,7 @@ _SPELLED_OUT = str.maketrans(
 )
 # Keyboards for Persian, Urdu, and Arabic produce different characters for these letters.
 _ARABIC = str.maketrans("\u06cc\u0649\u06a9\u0629\u06c1\u06be\u06d5", "\u064a\u064a\u0643\u0647\u0647\u0647\u0647")
-# Names in these scripts can contain spaces or not.
+# Names in these scripts are written with or without spaces.
 _UNSPACED = ("CJK", "HANGUL", "HIRAGANA", "KATAKANA")
 _APOSTROPHES = dict.fromkeys(map(ord, "\u00b4`\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032"), "'")
 _DROPPED = {"Mn", "Mc", "Me", "Cf"}

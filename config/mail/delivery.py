@@ -93,7 +93,7 @@ def message_of(
     """
     with translation.override(language):
         facts = {"provider_name": settings.PROVIDER_NAME, **context}
-        # Only the HTML is escaped, which is generated from the text.
+        # The HTML is generated from this text, and escaped later.
         content = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
         subject, _, text = content.strip().partition("\n")
         text = text.strip() + "\n"

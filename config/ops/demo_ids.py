@@ -29,7 +29,6 @@ EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_R
 SCORED = _known(110)
 DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121), _known(122)
 REPORT = _known(123)
-# The offer of the applications in the examples, and the offer's lender.
 OFFER, PROVIDER = 1, 1001
 OWN_PROVIDER = 1003
 INVITATION = _known(130)

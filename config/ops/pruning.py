@@ -68,7 +68,7 @@ def prune(*, now: datetime) -> dict[str, int]:
 
 
 def run_tasks(*, now: datetime) -> dict[str, int]:
-    """Run every task without rules. Return the counts by name. A failed task does not stop the other tasks."""
+    """Run every task, but no pruning rule. Return the counts by name. A failed task does not stop the other tasks."""
     counts: dict[str, int] = {}
     for task in declared("prune_tasks"):
         try:

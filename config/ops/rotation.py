@@ -69,7 +69,7 @@ class Rotated:
 
 
 def rotate() -> Rotated:
-    """Encrypt every stored value with the first key for its place."""
+    """Encrypt every stored value again with the first key."""
     if mode.read() != BOUND:
         _set_mode(BINDING)
         _settle()

@@ -116,7 +116,7 @@ def _publish_event(items: FailedItems[Event], key: UUID | str, *, now: datetime)
 
 
 def _unfailed() -> "models.QuerySet[Event]":
-    """Select the events that a request may publish. Failed events could kill a server process."""
+    """Select the events that a request may publish, without failed events, which could kill a server process."""
     failed = list(FailedItem.objects.filter(kind=KIND).values_list("key", flat=True)[:ROWS_MAX])
     return _unpublished().exclude(pk__in=failed) if failed else _unpublished()
 
