@@ -40,7 +40,7 @@ def outcome_of(delivery, *, error=None, status=200):
     return Outcome(delivery, timezone.now(), status, error, 5)
 
 
-def test_leased_webhook_delivery_is_not_claimed_again_before_its_lease_ends(queued):
+def test_leased_webhook_delivery_can_be_claimed_again_only_after_its_lease_or_release(queued):
     queued(3)
     assert len(take_deliveries()) == 3
     assert take_deliveries() == []
