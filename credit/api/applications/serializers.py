@@ -10,7 +10,7 @@ from config.core.json_text import SAFE_INTEGER_MAX, canonical_json, escaped, is_
 from credit.api import shapes
 from credit.api.applications.applicant_serializers import ApplicantSerializer, ApplicantsRequestField
 from credit.api.documents.serializers import RequestedDocumentSerializer
-from credit.api.offers.quote_serializers import InstalmentSerializer
+from credit.api.offers.loan_serializers import InstalmentSerializer
 from credit.core.facts import SHAREABLE
 from credit.core.machine import DRAFT, JUDGEMENTS, MACHINE
 from credit.models import Proposal

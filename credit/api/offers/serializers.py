@@ -9,7 +9,7 @@ from config.api import serializers
 from config.core.names import skeleton
 from credit.api import shapes
 from credit.api.documents.serializers import TitleField
-from credit.api.offers.eu_serializers import (
+from credit.api.offers.loan_serializers import (
     CurrencyField,
     ExampleSerializer,
     JurisdictionRequestSerializer,

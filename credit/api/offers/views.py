@@ -16,7 +16,7 @@ from config.core.errors import NotAcceptable, NotFound, ValidationFailed
 from config.core.lifecycle import SecondFactorRequired, actor_of
 from config.core.media_types import quality_of
 from credit.api.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
-from credit.api.offers import provider_serializers, quote_serializers, serializers
+from credit.api.offers import loan_serializers, provider_serializers, serializers
 from credit.core import quotes
 from credit.core.errors import AprAboveCap, OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
@@ -71,8 +71,8 @@ class OfferViewSet(ApiViewSet):
         return offers.load_offer(offer_id)
 
     @_reads_offers(
-        query=quote_serializers.QuoteQuery,
-        answer=quote_serializers.QuoteSerializer,
+        query=loan_serializers.QuoteQuery,
+        answer=loan_serializers.QuoteSerializer,
         errors=(OfferNotFound, OfferUnavailable),
     )
     def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> Response:  # noqa: ARG002

@@ -10,7 +10,7 @@ from config.core.json_text import canonical_json
 from credit.api import shapes
 from credit.api.anchoring.serializers import AnchorSerializer
 from credit.api.applications.applicant_serializers import ApplicantSerializer
-from credit.api.offers.quote_serializers import InstalmentSerializer
+from credit.api.offers.loan_serializers import InstalmentSerializer
 from credit.core.apr import TERM_MAX_MONTHS
 from credit.core.quotes import AMOUNT_MAX_CENTS
 from credit.models import Precontract
