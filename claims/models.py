@@ -70,8 +70,8 @@ class Claim(StatefulModel):
         max_length=16,
         choices=[(choice, choice) for choice in VISIBILITIES],
         default=PRIVATE,
-        help_text="Who can read the claim with the API. `private`: only the owner. `conditional`: also reviewers. "
-        "`shared`: every account.",
+        help_text="The accounts that can read the claim with the API. `private`: only the owner. `conditional`: also "
+        "reviewers. `shared`: every account.",
     )
     evidence = JsonTextField(help_text="URLs or documents. The API never fetches them.")
     notes = models.TextField(null=True, help_text="Human-readable notes. Null if there are none.")  # noqa: DJ001  null and "" differ in the API

@@ -100,17 +100,17 @@ class ClaimPayload(ClaimRequestSerializer):
 
 
 class ClaimChangeRequestSerializer(serializers.RequestSerializer):
-    """Changes of a claim: only the fields that are present and not null."""
+    """Changes of a claim. Fields that are absent or null stay unchanged."""
 
     evidence = _evidence()
     notes = serializers.TextField(
         allow_null=True, required=False, help_text="Human-readable notes. Null changes nothing."
     )
     verification_level = serializers.OneOfField(
-        LEVELS, allow_null=True, required=False, help_text="Null changes nothing."
+        LEVELS, allow_null=True, required=False, help_text="How the claim is verified. Null changes nothing."
     )
     visibility = serializers.OneOfField(
-        VISIBILITIES, allow_null=True, required=False, help_text="Null changes nothing."
+        VISIBILITIES, allow_null=True, required=False, help_text="The visibility of the claim. Null changes nothing."
     )
 
 

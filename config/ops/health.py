@@ -141,7 +141,8 @@ class HealthSerializer(ResponseSerializer):
     """The health of the service."""
 
     status = TextField(
-        help_text="`healthy`, or `unhealthy` when the database or the disk can't be used, or migrations are pending."
+        help_text="The status of the service: `healthy`, or `unhealthy` when the database or the disk can't be used, "
+        "or migrations are pending."
     )
     timestamp = serializers.DateTimeField(help_text="When the service responded (UTC).")
     version = TextField(help_text="The version of the API.")

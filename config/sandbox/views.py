@@ -24,7 +24,7 @@ def _count(records: str) -> Any:
 
 
 class ClockDone(serializers.ResponseSerializer):
-    """Counts of the workers' results, by kind. The workers process what is due on this server, for all accounts."""
+    """Counts of the workers' results, by kind. The workers process all due records on this server, for all accounts."""
 
     counteroffers_expired = _count("applications that were rejected because a counteroffer expired.")
     applications_expired = _count("idle applications that expired.")

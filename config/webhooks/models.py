@@ -104,7 +104,7 @@ class Endpoint(models.Model):
         max_length=16,
         default=ENABLED,
         choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)],
-        help_text="`enabled`: the endpoint receives events. `disabled`: it does not.",
+        help_text="The status of the endpoint. `enabled`: the endpoint receives events. `disabled`: it does not.",
     )
     disabled_reason = models.CharField(  # noqa: DJ001  null is an answer
         max_length=32, null=True, blank=True, help_text="Why the endpoint is disabled; null while it is enabled."
@@ -206,7 +206,8 @@ class Delivery(models.Model):
         max_length=16,
         default=PENDING,
         choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)],
-        help_text="`pending` until an attempt succeeds (`delivered`) or the API makes no further attempt (`failed`).",
+        help_text="The status of the delivery: `pending` until an attempt succeeds (`delivered`) or the API makes no "
+        "further attempt (`failed`).",
     )
     attempts: Any = JsonTextField(default=list)
     due_at = models.DateTimeField(null=True, blank=True, help_text="When the next attempt is due (UTC); null if none.")

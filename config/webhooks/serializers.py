@@ -32,7 +32,7 @@ class EndpointRequestSerializer(serializers.RequestSerializer):
 
 
 class EndpointChangeRequestSerializer(serializers.RequestSerializer):
-    """Changes of an endpoint. Fields that are not present stay unchanged."""
+    """Changes of an endpoint. Absent fields stay unchanged."""
 
     refuses_unknown = True
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)

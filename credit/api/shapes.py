@@ -128,7 +128,7 @@ COMPONENTS: dict[str, Schema] = {
         "counteroffer has only the fields from `amount_cents` to `first_payment_on`.",
         properties={
             "application_id": typed("string", "The application's id.", format="uuid"),
-            "kind": typed("string", "`approval` or `counteroffer`."),
+            "kind": typed("string", "The kind of the terms: `approval` or `counteroffer`."),
             **_LOAN,
             "payment_cents": typed(_INTEGER, f"Each monthly payment except for the last. {_NOT_OF_LINE}"),
             "final_payment_cents": typed(_INTEGER, f"The last payment. {_NOT_OF_LINE}"),

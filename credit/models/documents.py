@@ -28,7 +28,11 @@ class RequestedDocument(models.Model):
         "credit.Application", on_delete=models.PROTECT, related_name="requested_documents", db_index=False
     )
     name = models.CharField(max_length=255, help_text="The name of the requested document.")
-    status = models.CharField(max_length=16, default=REQUESTED, help_text="`requested`, `received`, or `accepted`.")
+    status = models.CharField(
+        max_length=16,
+        default=REQUESTED,
+        help_text="The status of the document: `requested`, `received`, or `accepted`.",
+    )
     reason = models.TextField(
         blank=True,
         default="",
@@ -110,7 +114,8 @@ class DocumentFile(models.Model):
     stored = models.OneToOneField(StoredFile, null=True, on_delete=models.PROTECT, related_name="file")
     name = models.CharField(max_length=255, help_text="The name of the uploaded file, without folders.")
     content_type = models.CharField(
-        max_length=32, help_text="`application/pdf`, `image/jpeg`, or `image/png`, detected from the content."
+        max_length=32,
+        help_text="The type of the file, detected from the content: `application/pdf`, `image/jpeg`, or `image/png`.",
     )
     size_bytes = models.PositiveIntegerField(help_text="The size of the file, in bytes.")
     sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the file, in hex.")

@@ -318,7 +318,7 @@ class Delivery(models.Model):
     channel = models.CharField(
         max_length=16,
         choices=[(channel, channel) for channel in CHANNELS],
-        help_text="`portal`, `email`, `post`, or `provider`.",
+        help_text="The channel of the delivery: `portal`, `email`, `post`, or `provider`.",
     )
     at = models.DateTimeField(help_text="When the notice was delivered (UTC).")
     evidence = JsonTextField(

@@ -47,7 +47,11 @@ class Report(models.Model):
     applicant = models.PositiveSmallIntegerField(
         help_text="The number of the applicant whom the report is about: 1 or 2."
     )
-    kind = models.CharField(max_length=16, choices=[(kind, kind) for kind in KINDS], help_text="`credit` or `income`.")
+    kind = models.CharField(
+        max_length=16,
+        choices=[(kind, kind) for kind in KINDS],
+        help_text="The kind of the report: `credit` or `income`.",
+    )
     vendor = models.CharField(max_length=64, help_text="The name of the vendor.")
     purpose = models.CharField(
         max_length=32, choices=[(purpose, purpose) for purpose in PURPOSES],
@@ -56,7 +60,7 @@ class Report(models.Model):
     )  # fmt: skip
     status = models.CharField(
         max_length=16, choices=[(status, status) for status in STATUSES], default=REQUESTED,
-        help_text="`requested`, `received`, `no_file`, `frozen`, or `failed`.",
+        help_text="The status of the report: `requested`, `received`, `no_file`, `frozen`, or `failed`.",
     )  # fmt: skip
     # This is a keyed hash of the applicant's name, birth date, and address.
     person = models.CharField(max_length=64)

@@ -72,13 +72,14 @@ class ModelVersion(lifecycle.StatefulModel):
         max_length=16,
         choices=[(status, status) for status in MACHINE.statuses],
         default=DRAFT,
-        help_text="`draft`, `published`, or `retired`.",
+        help_text="The status of the version: `draft`, `published`, or `retired`.",
     )
     role = models.CharField(
         max_length=16,
         blank=True,
         default="",
-        help_text="`champion` or `challenger` while the version is published. Otherwise empty.",
+        help_text="The role of the version: `champion` or `challenger` while the version is published. Otherwise "
+        "empty.",
     )
     note = models.TextField(blank=True, default="", help_text="The author's note about the version. Empty for none.")
     about: Any = JsonTextField(

@@ -42,8 +42,9 @@ class Consent(models.Model):
     )
     kind = models.CharField(
         max_length=32,
-        help_text="`bank_link`: a linked bank. `app`: an authorized app. `electronic_notices`: electronic notices. "
-        "`lender_sharing`: data shared with a lender. `credit_report`: a report about the person.",
+        help_text="The kind of the consent. `bank_link`: a linked bank. `app`: an authorized app. "
+        "`electronic_notices`: electronic notices. `lender_sharing`: data shared with a lender. `credit_report`: a "
+        "report about the person.",
     )
     reference = models.UUIDField(db_index=True, editable=False)
     scope = models.TextField(help_text="The content of the consent, such as the name and scopes of an app.")

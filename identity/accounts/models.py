@@ -176,8 +176,8 @@ class Export(models.Model):
         max_length=16,
         choices=[(status, status) for status in STATUSES],
         default=PREPARING,
-        help_text="`preparing`: a worker writes the zip. `ready`: it can be downloaded. `expired`: it is deleted. "
-        "`failed`: request it again.",
+        help_text="The status of the export. `preparing`: a worker writes the zip. `ready`: it can be downloaded. "
+        "`expired`: it is deleted. `failed`: request it again.",
     )
     key = EncryptedTextField(default="", editable=False)
     name = models.CharField(max_length=100, null=True, editable=False)  # noqa: DJ001  null until a worker claims the row

@@ -192,9 +192,9 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     id = serializers.UuidTextField(allow_null=True, help_text="The erasure's id; null if there is no erasure.")
     status = serializers.OneOfField(
         (Erasure.NONE, *Erasure.STATUSES),
-        help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: some records are "
-        "retained until their ground ends, such as a law or an in-flight payment. `done`: only permanent records "
-        "remain.",
+        help_text="The status of the erasure. `none`: no erasure is requested. `requested`: it starts after 14 days. "
+        "`waiting`: some records are retained until their ground ends, such as a law or an in-flight payment. `done`: "
+        "only permanent records remain.",
     )
     requested_at = serializers.DateTimeField(
         allow_null=True, help_text="When the erasure was requested (UTC); null if there is no erasure."

@@ -130,7 +130,8 @@ class ItemErrorSerializer(serializers.JsonPartSerializer):
     """The reason why the item can't be read."""
 
     code = serializers.TextField(
-        help_text="`E5004` if the owner must link the bank or log in to it again, and `E5003` otherwise."
+        help_text="The code of the error. `E5004` if the owner must link the bank again, or log in to the bank again. "
+        "Otherwise `E5003`."
     )
     message = serializers.TextField()
 
@@ -145,7 +146,7 @@ class ItemStateSerializer(serializers.JsonPartSerializer):
         "item. `gone`: link the bank again. `bank_down`: retry later. `internal`: the platform can't read the item. "
         "Link the bank again if `error.code` is `E5004`, otherwise contact the operator.",
     )
-    error = ItemErrorSerializer(allow_null=True, help_text="Null if the status is `ok`.")
+    error = ItemErrorSerializer(allow_null=True, help_text="The error of the item. Null if the status is `ok`.")
 
 
 class BankAccountsSerializer(serializers.ResponseSerializer):

@@ -36,7 +36,7 @@ class OAuthClientRequestSerializer(serializers.RequestSerializer):
 
 
 class OAuthClientChangeRequestSerializer(OAuthClientRequestSerializer):
-    """Changes of an OAuth client: only the fields that are present."""
+    """Changes of an OAuth client. Absent fields stay unchanged."""
 
     public = None  # type: ignore[assignment]  # None removes an inherited field
 
@@ -104,8 +104,8 @@ class GrantRequestSerializer(serializers.RequestSerializer):
     scope = serializers.TextField(
         max_length=1024,
         required=False,
-        help_text="With `refresh_token`: the scopes of the new access token, a subset of the granted scopes, separated "
-        "by spaces. Default: all granted scopes.",
+        help_text="The scopes of the new access token, separated by spaces, for the grant `refresh_token`. They must "
+        "be a subset of the granted scopes. Default: all granted scopes.",
     )
     client_id = serializers.TextField(max_length=255, required=False)
     client_secret = serializers.TextField(max_length=512, required=False)

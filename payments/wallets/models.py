@@ -60,7 +60,8 @@ class Wallet(models.Model):
     kind = models.CharField(
         max_length=16,
         choices=[(CIRCLE, CIRCLE), (WALLETCONNECT, WALLETCONNECT)],
-        help_text="`circle`: a vendor holds the keys. `walletconnect`: the account's owner holds the keys.",
+        help_text="The kind of the wallet. `circle`: a vendor holds the keys. `walletconnect`: the account's owner "
+        "holds the keys.",
     )
     network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
     address = models.CharField(max_length=42, help_text="The address in its EIP-55 spelling: 0x and 40 hex digits.")
@@ -70,7 +71,8 @@ class Wallet(models.Model):
         max_length=16,
         choices=[(CONNECTED, CONNECTED), (DISCONNECTED, DISCONNECTED)],
         default=CONNECTED,
-        help_text="`connected` or `disconnected`. The API returns 404 for a disconnected wallet.",
+        help_text="The status of the wallet: `connected` or `disconnected`. The API returns 404 for a disconnected "
+        "wallet.",
     )
     is_default = models.BooleanField(default=False, help_text="Whether this is the account's default wallet.")
     connected_at = models.DateTimeField(help_text="When the wallet was connected (UTC).")

@@ -41,7 +41,9 @@ class OpeningSerializer(JsonPartSerializer):
 class AnchorSerializer(ModelResponseSerializer):
     """A record, and its state in the ledger."""
 
-    status = TextField(help_text="`anchored`, or `pending` until the ledger has anchored the record.")
+    status = TextField(
+        help_text="The state of the record: `anchored`, or `pending` until the ledger has anchored the record."
+    )
     record_sha256 = TextField()
     signature = SignatureSerializer(
         source="signature_and_key",

@@ -85,9 +85,9 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
         MACHINE.statuses,
         allow_null=True,
         default=DRAFT,
-        help_text="`draft`, or `submitted` to submit the application immediately. Null means `draft`. Under "
-        "`REVIEW_POLICY=open`, an unrestricted credential can send any status. The history does not contain this "
-        "status.",
+        help_text="The first status of the application: `draft`, or `submitted` to submit the application immediately. "
+        "Null means `draft`. Under `REVIEW_POLICY=open`, an unrestricted credential can send any status. The history "
+        "does not contain this status.",
     )
 
 
@@ -297,7 +297,8 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
     status = serializers.StatusField(MACHINE.statuses)
     reason_code = serializers.TextField(
         allow_null=True,
-        help_text="`declined_by_applicant` if the applicant declined the approved terms. Otherwise null.",
+        help_text="The code of the reason: `declined_by_applicant` if the applicant declined the approved terms. "
+        "Otherwise null.",
     )
 
     class Meta:

@@ -97,13 +97,13 @@ class BuyerContextRequestSerializer(RequestSerializer):
     address_region = TextField(
         **_OPTIONAL, help_text="The US state in capitals: CA or US-CA. Ignored for other countries."
     )
-    postal_code = TextField(**_OPTIONAL, help_text="Ignored.")
+    postal_code = TextField(**_OPTIONAL, help_text="The buyer's postal code. Ignored.")
     currency = TextField(
         **_OPTIONAL,
         help_text="The currency of the price filter. Default: USD. The API ignores a price filter in another currency.",
     )
-    language = TextField(**_OPTIONAL, help_text="Ignored. The API's own texts are in English.")
-    location = TextField(**_OPTIONAL, help_text="Ignored.")
+    language = TextField(**_OPTIONAL, help_text="The buyer's language. Ignored: the API's own texts are in English.")
+    location = TextField(**_OPTIONAL, help_text="The buyer's location. Ignored.")
     intent = TextField(required=False, help_text="The buyer's intent. Ignored.")
     eligibility = ListField(
         child=TextField(max_length=255, validators=[_check_reverse_domain]),
@@ -200,7 +200,9 @@ class UcpSerializer(ResponseSerializer):
 
     version = TextField(help_text="The version of the protocol.")
     status = OneOfField(
-        ("success", "error"), help_text="`success`, or `error` if the request failed. `messages` then has the reason."
+        ("success", "error"),
+        help_text="The status of the request: `success`, or `error` if the request failed. `messages` then has the "
+        "reason.",
     )
     capabilities = FreeField(
         required=False, shape=_LISTS_BY_NAME, help_text="The capability of the response, and its version."
@@ -279,7 +281,8 @@ class InputSerializer(ResponseSerializer):
 
     id = TextField(help_text="An id of the request.")
     match = OneOfField(
-        ("exact", "featured"), help_text="`exact` for the id of a variant, or `featured` for the id of its product."
+        ("exact", "featured"),
+        help_text="The kind of the match: `exact` for the id of a variant, or `featured` for the id of its product.",
     )
 
 

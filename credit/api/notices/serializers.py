@@ -116,7 +116,9 @@ class ReviewRequestRequestSerializer(serializers.RequestSerializer):
 class ReviewRequestSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """A request for reconsideration, and its outcome."""
 
-    status = serializers.OneOfField(("open", "answered"), help_text="`open`, or `answered` once it is closed.")
+    status = serializers.OneOfField(
+        ("open", "answered"), help_text="The status of the request: `open`, or `answered` once the request is closed."
+    )
     statement = serializers.TextField(allow_null=True)
 
     class Meta:
@@ -140,7 +142,9 @@ class HoldRequestSerializer(serializers.RequestSerializer):
 class GroundSerializer(serializers.ResponseSerializer):
     """A law that requires the retention of the records."""
 
-    name = serializers.TextField(source="ground.name", help_text="`regulation_b`, `regulation_z`, or `colorado`.")
+    name = serializers.TextField(
+        source="ground.name", help_text="The name of the ground: `regulation_b`, `regulation_z`, or `colorado`."
+    )
     law = serializers.TextField(source="ground.law", help_text="The citation of the law.")
     months = serializers.Int32Field(source="ground.months", help_text="The period in months, each counted as 31 days.")
     until = serializers.DateTimeField(help_text="When the period ends (UTC).")

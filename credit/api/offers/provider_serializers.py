@@ -55,7 +55,8 @@ class ProviderSerializer(serializers.ModelResponseSerializer):
     """A lender that you are a member of, or are invited to."""
 
     membership = serializers.TextField(
-        help_text="`member` or `invited`. An invitation grants no rights until `POST …/members/me` accepts it."
+        help_text="Your membership: `member` or `invited`. An invitation grants no rights until `POST …/members/me` "
+        "accepts it."
     )
     logo_url = logo_url()
 

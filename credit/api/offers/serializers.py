@@ -134,7 +134,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
-        help_text="Which credit-pricing notice applicants with a consumer report receive before they accept (12 CFR "
+        help_text="The credit-pricing notice that applicants with a consumer report receive before they accept (12 CFR "
         "1022.70 to 1022.75). `notice`: a risk-based pricing notice, unless the applicant's rate is the offer's "
         "`apr_min_percent`. `score_disclosure`: the credit score, at every rate. `not_applicable`: no notice. Null "
         "means `notice`. Offers with `jurisdiction` `eu` have no credit-pricing notices.",

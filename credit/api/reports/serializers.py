@@ -7,7 +7,7 @@ from credit.models.reports import KINDS, PURPOSES, Report
 class ReportRequestSerializer(serializers.RequestSerializer):
     """A report to request."""
 
-    kind = serializers.OneOfField(KINDS, help_text="`credit` or `income`.")
+    kind = serializers.OneOfField(KINDS, help_text="The kind of the report: `credit` or `income`.")
     purpose = serializers.OneOfField(
         PURPOSES, default=None, allow_null=True,
         help_text="The permissible purpose: `credit_transaction` (15 USC 1681b(a)(3)(A)), or `written_instructions` of "

@@ -78,7 +78,8 @@ class RequiredDocumentSerializer(serializers.ResponseSerializer):
         "is not on the application's checklist.",
     )
     status = serializers.TextField(
-        allow_null=True, help_text="`requested`, `received`, or `accepted`. Null if `document_id` is null."
+        allow_null=True,
+        help_text="The status of the document: `requested`, `received`, or `accepted`. Null if `document_id` is null.",
     )
 
 

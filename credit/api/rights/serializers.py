@@ -53,8 +53,8 @@ class AutomationSerializer(serializers.JsonPartSerializer):
     offer_id = serializers.TextField(help_text="The offer's id.")
     automated = serializers.OneOfField(
         rights.WAYS,
-        help_text="`none` (no score), `assisted` (a person decides with a score), or `alone` (a score can decide "
-        "without a person).",
+        help_text="The part of the score in decisions: `none` (no score), `assisted` (a person decides with a score), "
+        "or `alone` (a score can decide without a person).",
     )
     model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model's id. Null without a score.")
     version = serializers.Int32Field(
@@ -79,7 +79,8 @@ class ExplainedScoreSerializer(serializers.JsonPartSerializer):
     )
     range = serializers.ListField(child=serializers.Int64Field(), help_text="The lowest and the highest total.")
     outcome = serializers.TextField(
-        allow_null=True, help_text="`approve`, `refer`, or `decline`. Null if the score used `person.…` facts."
+        allow_null=True,
+        help_text="The outcome: `approve`, `refer`, or `decline`. Null if the score used `person.…` facts.",
     )
     scored_at = serializers.DateTimeField(help_text="When the score was computed (UTC).")
     model_id = serializers.Int64Field(help_text="The scoring model's id.")
@@ -136,8 +137,8 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the texts.")
     automated = serializers.OneOfField(
         rights.WAYS,
-        help_text="`none` (no score), `assisted` (a person decides with a score), or `alone` (a score decided without "
-        "a person).",
+        help_text="The part of the score in the decision: `none` (no score), `assisted` (a person decides with a "
+        "score), or `alone` (a score decided without a person).",
     )
     outcome = serializers.OneOfField(
         rights.OUTCOMES,
@@ -207,7 +208,9 @@ class CorrectionRequestSerializer(serializers.RequestSerializer):
 class CorrectionAnswerRequestSerializer(serializers.RequestSerializer):
     """The answer to a correction."""
 
-    status = serializers.StatusField((Correction.CORRECTED, Correction.REFUSED), help_text="`corrected` or `refused`.")
+    status = serializers.StatusField(
+        (Correction.CORRECTED, Correction.REFUSED), help_text="The answer: `corrected` or `refused`."
+    )
     reason = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="The reason, for the applicant.")
 
 

@@ -254,7 +254,8 @@ class FactSerializer(serializers.ResponseSerializer):
 
     name = serializers.TextField(help_text="The fact's name in a definition, such as `identity.verified`.")
     type = serializers.TextField(
-        help_text="`number`, `text`, or `boolean`. `any` for `application_data.*` and for `confirmed.*`."
+        help_text="The type of the value: `number`, `text`, or `boolean`. For `application_data.*` and `confirmed.*`, "
+        "it is `any`."
     )
     unit = serializers.TextField(allow_null=True, help_text="The unit of a number. Null if there is none.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
@@ -286,8 +287,8 @@ class ScorePageSerializer(serializers.ResponseSerializer):
 
     status = serializers.OneOfField(
         (COMPUTED, WAITING),
-        help_text="`computed`, or `waiting` for reports that the offer requests. While it is `waiting`, all other "
-        "fields except `model_id` are null or empty.",
+        help_text="The status of the score: `computed`, or `waiting` for reports that the offer requests. While it is "
+        "`waiting`, all other fields except `model_id` are null or empty.",
     )
     score = serializers.Int64Field(
         allow_null=True, help_text="The total of the score. Null for the applicant if the model reads `person.…`."
