@@ -102,7 +102,7 @@ def test_every_back_office_queue_of_the_demo_has_items_except_for_dead_letters()
 
 def test_demo_chart_shows_enough_applications_on_every_weekday_and_no_weekend_decisions():
     cache.clear()  # The database may contain decisions of another test.
-    assert sum(sum(series.values) for series in decisions_per_day(None).series) >= 20
+    assert sum(sum(series.values) for series in decisions_per_day(None)["legend"]) >= 20
     decided = ApplicationHistory.objects.filter(application__pk__gte=demo_ids.booked(1), status__in=DECIDED)
     assert not decided.filter(changed_at__iso_week_day__gte=6).exists()
     for days in range(7):

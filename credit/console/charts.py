@@ -4,10 +4,9 @@ The server draws charts as SVG, without scripts or image libraries, and adds a t
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, cast
+from functools import partial
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.core.cache import cache
@@ -26,8 +25,7 @@ DAYS = 30
 _WIDTH, _HEIGHT, _TOP, _LEFT, _BOTTOM = 640, 180, 12, 48, 22
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(NamedTuple):
     """A number per day. `tone` is a status tone of the style sheet."""
 
     name: str
@@ -35,66 +33,56 @@ class Series:
     values: Sequence[float]
 
 
-@dataclass(frozen=True)
-class Numbers:
-    days: Sequence[date]
-    series: Sequence[Series]
-    facts: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True)
-class Chart:
+class Chart(NamedTuple):
     name: str
     title: str
     permission: str
-    numbers: Callable[[Console | None], Numbers]
+    draw: Callable[[Console | None], dict[str, Any]]
     calm: str
 
     def drawn(self, console: Console | None) -> dict[str, Any]:
         """Return the template context for all records, or for the records of a lender console."""
-        return {**draw(self.title, self.numbers(console)), "chart": self}
+        return {**self.draw(console), "title": self.title, "chart": self}
 
 
-def draw(title: str, numbers: Numbers) -> dict[str, Any]:
+def draw(days: Sequence[date], series: Sequence[Series], facts: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """Return the context of `backoffice/chart.html`: positions of bars and ticks, and a table of the numbers.
 
     The series of a day are stacked. The table lists only days with a value.
     """
-    stacks = [[series.values[at] for series in numbers.series] for at in range(len(numbers.days))]
+    stacks = [[line.values[at] for line in series] for at in range(len(days))]
     highest = max(1, *map(sum, stacks))
-    floor, step = _HEIGHT - _BOTTOM, (_WIDTH - _LEFT) / len(numbers.days)
+    floor, step = _HEIGHT - _BOTTOM, (_WIDTH - _LEFT) / len(days)
     scale = (floor - _TOP) / highest
     bars = [
         {
-            "tone": series.tone,
+            "tone": line.tone,
             "x": f"{_LEFT + at * step + 1:.1f}",
             "y": f"{floor - sum(stack[: level + 1]) * scale:.1f}",
             "width": f"{step - 2:.1f}",
             "height": f"{value * scale:.1f}",
-            "title": f"{day_in_words(day)}: {value:g} {series.name}",
+            "title": f"{day_in_words(day)}: {value:g} {line.name}",
         }
-        for at, (day, stack) in enumerate(zip(numbers.days, stacks, strict=True))
-        for level, (series, value) in enumerate(zip(numbers.series, stack, strict=True))
+        for at, (day, stack) in enumerate(zip(days, stacks, strict=True))
+        for level, (line, value) in enumerate(zip(series, stack, strict=True))
         if value
     ]
     return {
-        "title": title,
         "is_empty": not bars,
-        "summary": ", ".join(f"{sum(series.values):g} {series.name}" for series in numbers.series),
+        "summary": ", ".join(f"{sum(line.values):g} {line.name}" for line in series),
         "size": {"width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "edge": _LEFT - 6, "floor": floor, "top": _TOP + 8},
         "highest": f"{highest:g}",
         "bars": bars,
         "ticks": [
-            (f"{_LEFT + (at + 0.5) * step:.1f}", f"{numbers.days[at]:%b} {numbers.days[at].day}")
-            for at in range(0, len(numbers.days), 7)
+            (f"{_LEFT + (at + 0.5) * step:.1f}", f"{days[at]:%b} {days[at].day}") for at in range(0, len(days), 7)
         ],
-        "legend": numbers.series,
+        "legend": series,
         "rows": [
             (day_in_words(day), [f"{value:g}" for value in stack])
-            for day, stack in zip(numbers.days, stacks, strict=True)
+            for day, stack in zip(days, stacks, strict=True)
             if any(stack)
         ],
-        "facts": numbers.facts,
+        "facts": facts,
     }
 
 
@@ -106,14 +94,9 @@ def _decided_by_day(console: Console | None) -> _Decided:
     scope = "everybody" if console is None else digest_of(repr(sorted(console.providers)))
     key = f"backoffice.decided.{scope}"
     try:
-        cached = cache.get(key)
+        return cast("_Decided", cache.get_or_set(key, partial(_count, console), CACHE_SECONDS))
     except Exception:  # noqa: BLE001  each cache raises its own errors, and the page does not need the cache
         return _count(console)
-    if cached is None:
-        cached = _count(console)
-        with suppress(Exception):
-            cache.set(key, cached, CACHE_SECONDS)
-    return cast("_Decided", cached)
 
 
 def _count(console: Console | None) -> _Decided:
@@ -130,22 +113,22 @@ def _count(console: Console | None) -> _Decided:
     return days, {(row["day"], row["status"]): (row["decided"], row["took"] or timedelta()) for row in rows}
 
 
-def decisions_per_day(console: Console | None) -> Numbers:
+def decisions_per_day(console: Console | None) -> dict[str, Any]:
     days, decided = _decided_by_day(console)
     approved, rejected = ([decided.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
     mean = _mean(decided.values())
-    return Numbers(
+    return draw(
         days,
         (Series("approved", "good", approved), Series("rejected", "bad", rejected)),
-        facts=(("Mean time from submission to decision:", duration(mean)),) if mean is not None else (),
+        (("Mean time from submission to decision:", duration(mean)),) if mean is not None else (),
     )
 
 
-def days_to_decision(console: Console | None) -> Numbers:
+def days_to_decision(console: Console | None) -> dict[str, Any]:
     days, decisions = _decided_by_day(console)
     means = [_mean(entry for (decided, _), entry in decisions.items() if decided == day) for day in days]
     values = [round(mean / timedelta(days=1), 1) if mean is not None else 0 for mean in means]
-    return Numbers(days, (Series("days, on average", "wait", values),))
+    return draw(days, (Series("days, on average", "wait", values),))
 
 
 def _mean(entries: Iterable[tuple[int, timedelta]]) -> timedelta | None:
@@ -160,14 +143,14 @@ CHARTS = (
         name="decisions",
         title=f"Decisions per day, last {DAYS} days",
         permission="credit.view_application",
-        numbers=decisions_per_day,
+        draw=decisions_per_day,
         calm="No decisions in this period. This chart displays approvals and rejections.",
     ),
     Chart(
         name="time-to-decision",
         title=f"Days from submission to decision, last {DAYS} days",
         permission="credit.view_application",
-        numbers=days_to_decision,
+        draw=days_to_decision,
         calm="No decisions in this period. This chart displays the time to each decision.",
     ),
 )

@@ -1,8 +1,7 @@
 """Display scores to reviewers: bars that compare points with baselines, and reasons and changes as text."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef
@@ -17,8 +16,7 @@ from credit.models.scoring import ModelVersion, Score, ScoreFacts
 from credit.scoring.evaluator import Evaluation
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """The range of points that all bars of a table share. It includes zero."""
 
     lowest: float
@@ -44,8 +42,7 @@ class Scale:
         }
 
 
-@dataclass(frozen=True)
-class PointRow:
+class PointRow(NamedTuple):
     """The points of a characteristic. `against` is the signed difference from the baseline."""
 
     name: str

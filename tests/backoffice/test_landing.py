@@ -12,7 +12,7 @@ from claims.models import Claim
 from config.backoffice import queues
 from config.backoffice.html import day_in_words
 from config.core.lifecycle import Actor
-from credit.console.charts import Numbers, Series, draw
+from credit.console.charts import Series, draw
 from credit.core.figures import reference_of
 from credit.models import Application, DecisionAnchor, Proposal
 from identity.access import keys
@@ -185,7 +185,7 @@ def test_landing_page_is_available_while_redis_is_not(reviewers_client, settings
 
 def test_chart_of_decisions_shows_days_in_the_back_office_date_format():
     days = [date(2026, 11, number) for number in range(1, 9)]
-    chart = draw("Decisions", Numbers(days, [Series("approved", "approved", [1] * 8)]))
+    chart = draw(days, [Series("approved", "approved", [1] * 8)])
     assert [text for _, text in chart["ticks"]] == ["Nov 1", "Nov 8"]
     assert next(day for day, _ in chart["rows"]) == "Nov 1, 2026"
     assert chart["bars"][0]["title"] == "Nov 1, 2026: 1 approved"
