@@ -24,6 +24,7 @@ from credit.core import machine as states
 from credit.core.applicants import language_of
 from credit.core.figures import money, reference_of
 from credit.models.notices import EMAIL, Clock, Consent, Notice
+from credit.models.terms import LoanTerms
 
 Rows = list[tuple[str, str]]
 
@@ -42,7 +43,8 @@ UNDER_REVIEW = Event(_("Your application is under review again"), standing.BY_ST
 DOCUMENTS_REQUESTED = Event(
     standing.BY_STATUS[states.PENDING_DOCUMENTS].words, standing.BY_STATUS[states.PENDING_DOCUMENTS].next
 )
-TERMS_OFFERED = Event(_DECIDED, standing.OFFERED.next)
+APPROVED = Event(_DECIDED, standing.BY_STATUS[states.APPROVED].next)
+OTHER_TERMS_OFFERED = Event(standing.OFFERED.words, standing.OFFERED.next)
 DECIDED = Event(_DECIDED, _("Log in to read the decision and its reasons."))
 ACCEPTED = Event(_("You accepted the loan"), standing.ACCEPTED.next)
 DECLINED = Event(standing.DECLINED.words, standing.DECLINED.next)
@@ -56,7 +58,7 @@ _BY_STATUS = {
     states.SUBMITTED: SENT,
     states.UNDER_REVIEW: UNDER_REVIEW,
     states.PENDING_DOCUMENTS: DOCUMENTS_REQUESTED,
-    states.APPROVED: TERMS_OFFERED,
+    states.APPROVED: APPROVED,
     states.REJECTED: DECIDED,
     states.WITHDRAWN: WITHDRAWN,
     states.EXPIRED: EXPIRED,
@@ -96,10 +98,12 @@ def mail_event(
     by: datetime | None = None,
     rows: Callable[[], Rows] = list,
     notices: QuerySet[Notice] | None = None,
+    offered: LoanTerms | None = None,
 ) -> None:
     """Mail the applicant's confirmed address about an event. `by` is the deadline of the next step.
 
     `rows` returns further (name, value) pairs in the active language. `notices` selects the notices about the event.
+    `offered` has the terms of a counteroffer.
     Applicants who consented to electronic notices get the mail about the account's notice instead, if there is one.
     """
     if (
@@ -122,18 +126,26 @@ def mail_event(
         context = {
             "link": f"{settings.APP_URL}/my/applications/{application.pk}",
             "title": str(event.title),
-            **facts_of(application, steps),
+            **facts_of(application, steps, offered=offered),
         }
     queue_mail(address, "application", context, language=language, now=now)
 
 
-def facts_of(application: Any, rows: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """Return the context of a mail that identifies the application, in the active language. `rows` are appended."""
+def facts_of(
+    application: Any, rows: Sequence[tuple[str, str]] = (), *, offered: LoanTerms | None = None
+) -> dict[str, Any]:
+    """Return the context of a mail that identifies the application, in the active language. `rows` are appended.
+
+    `offered` has the terms of a counteroffer. If its amount or the approved amount differs from the requested amount,
+    the context has both.
+    """
     lender, reference = lender_in_words(lender_of(application)), reference_of(application.pk)
-    terms = application.loan_terms
-    cents = application.amount_cents if terms is None else terms.amount_cents
-    amount = [] if cents is None else [(gettext("Amount"), money(cents, application.shown_currency))]
-    about = [(gettext("Application"), reference), (gettext("Lender"), lender), *amount, *rows]
+    terms, requested = offered or application.loan_terms, application.amount_cents
+    amounts = [(gettext("Amount"), requested if terms is None else terms.amount_cents)]
+    if requested is not None and amounts[0][1] != requested:
+        amounts.append((gettext("Requested amount"), requested))
+    named = [(name, money(cents, application.shown_currency)) for name, cents in amounts if cents is not None]
+    about = [(gettext("Application"), reference), (gettext("Lender"), lender), *named, *rows]
     return {"lender": lender, "reference": reference, "rows": about}
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -61,6 +61,7 @@ from credit.my.words import (
     read_lines,
     reason_in_words,
     standing_of,
+    texts_of_reasons,
 )
 from credit.notices import services as notices
 from credit.requirements.services import of_application, requirements_of
@@ -76,6 +77,14 @@ _COLUMNS = (
 )  # fmt: skip
 # The page of a draft shows the current name of the offer.
 _OFFER_TEXTS = ("name", "language", "translations")
+# The list has applications that wait for the applicant first, then drafts, then other open ones, then closed ones.
+_WAITING = Q(status=states.PENDING_DOCUMENTS) | Q(status=states.APPROVED, accepted_at__isnull=True) | Q(is_offered=True)
+_RANK = Case(
+    When(_WAITING, then=0),
+    When(status=states.DRAFT, then=1),
+    When(status__in=(states.REJECTED, states.WITHDRAWN, states.EXPIRED), then=3),
+    default=2,
+)
 _LATEST = 5  # this many applications determine the language and the time zone
 _BODY = re.compile(r"<body[^>]*>")
 
@@ -96,8 +105,9 @@ def is_as_shown(request: HttpRequest, application: Application) -> bool:
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
     """Annotate applications with the data that `standing_of` and `_heading` require.
 
-    The data are the lender's name, a draft's currency, and the time of the current status. They also include whether
-    the lender made a counteroffer, the applicant declined the loan, or a reconsideration is open.
+    The data are the lender's name, a draft's currency, and the time of the current status. They also include the amount
+    of the open counteroffer or of the approved terms. They also include whether the lender made a counteroffer, the
+    applicant declined the loan, or a reconsideration is open.
     """
     moved = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position").values("changed_at")
     waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
@@ -110,6 +120,7 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
             for name in _OFFER_TEXTS
         },
         is_offered=Exists(waiting),
+        terms_cents=Coalesce(Subquery(waiting.values("loan_terms__amount_cents")[:1]), "loan_terms__amount_cents"),
         is_declined=Exists(
             ApplicationHistory.objects.filter(ApplicationHistory.IS_DECLINED, application=OuterRef("pk"))
         ),
@@ -187,7 +198,8 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
     paginate_by = 20
 
     def get_queryset(self) -> QuerySet[Application]:
-        return _with_standing(own_applications(self.request), now=timezone.now()).only(*_COLUMNS).order_by("-id")
+        own = _with_standing(own_applications(self.request), now=timezone.now()).only(*_COLUMNS)
+        return own.alias(rank=_RANK).order_by("rank", "-id")
 
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         context = super().get_context_data(**options)
@@ -197,10 +209,13 @@ class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
 
 def _heading(application: Any) -> dict[str, Any]:
     terms = application.offer_snapshot or {name: getattr(application, f"offer_{name}") for name in _OFFER_TEXTS}
+    requested, cents = application.amount_cents, application.terms_cents
+    is_other = None not in {requested, cents} and cents != requested
     return {
         "reference": reference_of(application.pk),
         "lender": application.lender or gettext("Lender %s") % application.provider_id,
-        "amount": money(application.amount_cents, application.shown_currency),
+        "amount": money(requested if cents is None else cents, application.shown_currency),
+        "requested": money(requested, application.shown_currency) if is_other else "",
         "offer": in_language(terms).get("name", ""),
         "standing": standing_of(application),
         "since": application.since,
@@ -242,6 +257,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     readable = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
     notices_made, has_consented = readable.values("pk", "kind", "made_at"), Consent.is_given_by(application.consumer_id)
+    offered = counteroffers.acceptable_of(application, now=now)
     heading, asked = _heading(application), history.reconsideration_of(application, moves)
     delays = {**documents, **asked, "due": missing_words}
     return {
@@ -259,7 +275,8 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "loan": in_words(terms.terms) if is_loan else "",
         "costs": rows_of(costs, start=terms.as_of) if is_loan else [],
         "assumptions": costs.get("assumptions"),
-        "offered": counteroffers.acceptable_of(application, now=now),
+        "offered": offered,
+        "offered_because": [] if offered is None else texts_of_reasons(offered.reasons, application),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "withdrawable": is_withdrawable(application),
         "corrects": application.status != states.DRAFT and bool(correctable_facts(application)),

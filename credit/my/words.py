@@ -92,16 +92,17 @@ def reason_in_words(move: ApplicationHistory) -> str:
     if move.reason is None:
         return ""
     if move.reason == in_words(reasons):
-        return format_html("{}.", format_html_join("; ", "{}", ((marked(text),) for text in _texts_of(reasons, move))))
+        texts = texts_of_reasons(reasons, move.application, move.metadata)
+        return format_html("{}.", format_html_join("; ", "{}", ((marked(text),) for text in texts)))
     is_own = move.principal_id == move.application.consumer_id
     return move.reason if is_own else free_text(move.reason, move.application.offer_snapshot, move.metadata)
 
 
-def _texts_of(reasons: Sequence[Reason], move: ApplicationHistory) -> list[str]:
+def texts_of_reasons(reasons: Sequence[Reason], application: Any, metadata: Any = None) -> list[str]:
     """Return the principal reasons in the active language. A reason in the lender's words has its language."""
-    terms = move.application.offer_snapshot
+    terms = application.offer_snapshot
     return [
-        gettext(text_of(reason)) if isinstance(reason, str) else free_text(text_of(reason), terms, move.metadata)
+        gettext(text_of(reason)) if isinstance(reason, str) else free_text(text_of(reason), terms, metadata)
         for reason in reasons
     ]
 
@@ -109,7 +110,7 @@ def _texts_of(reasons: Sequence[Reason], move: ApplicationHistory) -> list[str]:
 def principal_reasons(move: ApplicationHistory) -> list[str]:
     """Return the reasons of a rejection in the active language, if its text is not a list of these reasons."""
     reasons = reasons_of(move.metadata)
-    return [] if move.reason == in_words(reasons) else _texts_of(reasons, move)
+    return [] if move.reason == in_words(reasons) else texts_of_reasons(reasons, move.application, move.metadata)
 
 
 def describe_missing(due: Due) -> str:

@@ -58,8 +58,8 @@ RECORDED = (POST, PROVIDER)
 REFERENCE_MAX = 255
 STATEMENT_MAX = 4_000  # the maximum number of characters in a request for reconsideration
 _EVENTS = {
-    APPROVAL: mails.TERMS_OFFERED,
-    COUNTEROFFER: mails.TERMS_OFFERED,
+    APPROVAL: mails.APPROVED,
+    COUNTEROFFER: mails.OTHER_TERMS_OFFERED,
     ADVERSE_ACTION: mails.DECIDED,
     INCOMPLETE: mails.DOCUMENTS_REQUESTED,
 }
@@ -106,18 +106,19 @@ def _in_turn(
 def make(notice: Notice, now: datetime) -> str:
     """Create the notice, its mail, and its ledger record. Otherwise, store why the notice waits. Return the result."""
     content = gather(notice)
+    offered = None if notice.counteroffer is None else notice.counteroffer.loan_terms
     if isinstance(content, str):
         if not notice.waits_for and _is_mailed(notice):
             # This mail replaces the mail about the notice, which can't be created yet.
             event = _EVENTS.get(notice.kind, mails.UPDATE)
-            mails.mail_event(notice.application, event, now=now)
+            mails.mail_event(notice.application, event, now=now, offered=offered)
         Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content)
         return "waiting"
     mail = None
     if address := _mail_address(notice):
         link = f"{settings.APP_URL}/my/applications/{notice.application_id}/notices/{notice.pk}"
         with translation.override(content["language"]):
-            facts = mails.facts_of(notice.application)
+            facts = mails.facts_of(notice.application, offered=offered)
         mail = queue_mail(address, "notice", {"link": link, **facts}, language=content["language"], now=now)
     html = render(content, notice.profile)
     digest = digest_of(html)

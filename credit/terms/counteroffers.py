@@ -111,7 +111,7 @@ def make(
     record_application_event("counteroffered", application, now=now, counteroffer_id=str(offered.pk))
     by = min(offered.expires_at, starts_by(terms) or offered.expires_at)
     notices = Notice.objects.filter(counteroffer=offered)
-    mails.mail_event(application, mails.TERMS_OFFERED, now=now, by=by, notices=notices)
+    mails.mail_event(application, mails.OTHER_TERMS_OFFERED, now=now, by=by, notices=notices, offered=terms)
     return offered
 
 

@@ -265,7 +265,7 @@ def test_four_eyes_forbids_a_decision_by_the_last_editor_of_the_data(reviewers_c
     settings.REVIEW_POLICY = "four_eyes"
     application = make(data_changed_by=reviewer)
     response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"})
-    assert "can't decide it" in text_of(response)
+    assert "can't decide the application" in text_of(response)
     application.refresh_from_db()
     assert application.status == "under_review"
 

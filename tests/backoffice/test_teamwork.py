@@ -182,9 +182,9 @@ def test_last_editor_of_the_data_cannot_propose_or_confirm_a_decision(
 ):
     application = make(data_changed_by=colleague)
     proposal = propose(reviewers_client, application)
-    assert "can't decide it" in text_of(colleagues_client.get(page_of(application)))
+    assert "can't decide the application" in text_of(colleagues_client.get(page_of(application)))
     response = confirm(colleagues_client, end_of(proposal, "confirm"))
-    assert "can't decide it" in text_of(response)
+    assert "can't decide the application" in text_of(response)
     assert not ApplicationHistory.objects.exists()
     proposal.refresh_from_db()
     assert proposal.closed_at is None

@@ -129,7 +129,7 @@ STEPS = [
     (request_documents, "The lender requests documents", "Upload the documents, then", True, "under_review"),
     (reject, "The lender decided on your application", "Log in to read the decision and its", False, "under_review"),
     (grant, "The lender decided on your application", "Accept or decline the terms.", True, "under_review"),
-    (offer_other_terms, "The lender decided on your application", "Accept or decline the", True, "under_review"),
+    (offer_other_terms, "The lender offers other terms", "Accept or decline the", True, "under_review"),
     (accept, "You accepted the loan", "The lender pays out the loan under the agreement.", False, "under_review"),
     (accept_other_terms, "You accepted the loan", "The lender pays out the loan under", False, "under_review"),
     (decline, "You declined the loan", "The application is closed.", False, "under_review"),
@@ -159,12 +159,19 @@ def test_each_status_change_sends_a_mail_with_lender_reference_amount_and_next_s
     assert not [secret for secret in SECRETS if secret in subject + text]
 
 
+def test_mail_about_a_counteroffer_has_the_offered_and_the_requested_amount(person):
+    offer_other_terms(*application_of(person))
+    assert "\nAmount: $6,000.00\nRequested amount: $10,000.00\n" in mails()[-1][1]
+
+
 @pytest.mark.parametrize("accepting", [accept, accept_other_terms])
 def test_acceptance_of_a_loan_sends_a_single_mail_with_the_first_payment(person, accepting):
     offer, application = application_of(person)
     accepting(offer, application)
     subjects = [subject.partition(":")[0] for subject, _ in mails()]
-    assert subjects == ["The lender decided on your application", "You accepted the loan"]
+    offered = accepting is accept_other_terms
+    first = "The lender offers other terms" if offered else "The lender decided on your application"
+    assert subjects == [first, "You accepted the loan"]
     application.refresh_from_db()
     assert f"monthly payments of ${application.loan_terms.payment_cents / 100:,.2f}" in mails()[-1][1]
 

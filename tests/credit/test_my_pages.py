@@ -319,3 +319,12 @@ class TestNotices:
         assert "Withdraw the consent" in browser.get("/my/consent").content.decode()
         browser.post("/my/consent", {"do": "withdraw"})
         assert not Consent.is_given_by(user.pk)
+
+
+def test_list_of_applications_begins_with_those_that_wait_for_the_applicant():
+    person, offer = UserFactory(), OfferFactory(provider=ProviderFactory())
+    order = ["rejected", "submitted", "draft", "pending_documents", "withdrawn", "approved"]
+    rows = {status: applied(offer, consumer=person, status=status) for status in order}
+    page = browser_of(person).get("/my").content.decode()
+    found = sorted(order, key=lambda status: page.index(f"/my/applications/{rows[status].pk}"))
+    assert found == ["approved", "pending_documents", "draft", "submitted", "withdrawn", "rejected"]

@@ -262,6 +262,20 @@ class TestCounteroffers:
         assert "The lender offers other terms" in events
         assert ("You declined the other terms" in events) is (do == "decline")
 
+    def test_counteroffer_and_its_acceptance_show_the_loan_amount_beside_the_requested_amount(self, offer):
+        application = applied(offer)
+        assert counter(lender_of(offer), application).status_code == 201
+        offered = page_of(application)
+        assert "$6,000.00 · requested: $10,000.00" in offered
+        assert "Why the lender offers other terms" in offered
+        decide(
+            application, "accept", **dict(re.findall(r'name="(terms_sha256)" value="([^"]+)"', terms_page(application)))
+        )
+        assert "$6,000.00 · requested: $10,000.00" in page_of(application)
+        listed = " ".join(browser_of(application.consumer).get("/my").content.decode().split())
+        assert "<span>$6,000.00</span>" in listed
+        assert "requested: $10,000.00" in listed
+
     def test_decline_of_a_closed_counteroffer_is_rejected(self, committed, offer):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
