@@ -14,8 +14,10 @@ from credit.applications.services import IDLE_DAYS
 from credit.core import deadlines, standing
 from credit.core import machine as states
 from credit.core.figures import date_in_words, money
+from credit.core.loan_words import in_words
 from credit.core.standing import LENDER, OFFERED, YOU, Standing, of_status
-from credit.models import Application, ApplicationHistory, Clock, Counteroffer, ReviewRequest
+from credit.models import Application, ApplicationHistory, Clock, Counteroffer, Notice, ReviewRequest
+from credit.models.notices import CANCELLED
 from credit.my.words import reason_in_words
 from credit.terms.acceptance import Acceptable
 from credit.terms.counteroffers import open_of
@@ -131,10 +133,39 @@ def events_of(
 def _counteroffers(application: Application) -> Iterator[tuple[datetime, str, str]]:
     if not application.counteroffer_moves:
         return
-    for offered in application.counteroffers.all():
-        yield offered.offered_at, str(OFFERED.words), ""
+    for offered in application.counteroffers.select_related("loan_terms__application"):
+        yield offered.offered_at, str(OFFERED.words), in_words(offered.terms)
         if offered.closed_at is not None and offered.outcome in _ENDED:
             yield offered.closed_at, str(_ENDED[offered.outcome]), ""
+
+
+def notices_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
+    """Return the notices that the applicant can read, oldest first. Later events end their effect, not the reading."""
+    rows = Notice.readable_by(application.consumer, application).filter(html__isnull=False).exclude(sha256="")
+    return [
+        {
+            "pk": notice.pk,
+            "kind": notice.kind,
+            "made_at": notice.made_at,
+            "is_cancelled": notice.status == CANCELLED,
+            "end": end_of_notice(notice, application, now=now),
+        }
+        for notice in rows.defer("content", "html").select_related("counteroffer", "move")
+    ]
+
+
+def end_of_notice(notice: Notice, application: Application, *, now: datetime) -> str:
+    """Return why a notice has no effect now, or "" if it has effect.
+
+    The notice of a counteroffer can contain a rejection, which remains, so only the offer has ended.
+    """
+    offered, move = notice.counteroffer, notice.move
+    if offered is None:
+        is_over = move is not None and move.position != application.moves
+        return gettext("This notice is no longer in effect.") if is_over else ""
+    is_accepted = offered.outcome == Counteroffer.ACCEPTED and application.status == states.APPROVED
+    is_open = offered.closed_at is None and offered.expires_at > now
+    return "" if is_accepted or is_open else gettext("The offer in this notice has ended.")
 
 
 def reconsideration_of(application: Application, moves: Sequence[ApplicationHistory]) -> dict[str, Any]:

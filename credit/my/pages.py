@@ -48,7 +48,7 @@ from credit.models import (
     ReviewRequest,
 )
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
-from credit.models.notices import CANCELLED, EMAIL, PORTAL
+from credit.models.notices import EMAIL, PORTAL
 from credit.models.partial_applicants import Persons
 from credit.my import content, history
 from credit.my.forms import missing_figures
@@ -253,10 +253,11 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     offer = content.offer_to_edit(application)
     missing_words = _missing_words(application, offer, due)
     is_loan, costs = False, {}
-    if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
+    if terms.as_of is not None:
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
-    readable = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
-    notices_made, has_consented = readable.values("pk", "kind", "made_at"), Consent.is_given_by(application.consumer_id)
+    notices_made = history.notices_of(application, now=now)
+    has_consented = Consent.is_given_by(application.consumer_id)
+    to_deliver = {notice["kind"] for notice in notices_made if not notice["is_cancelled"]}
     offered = counteroffers.acceptable_of(application, now=now)
     heading, asked = _heading(application), history.reconsideration_of(application, moves)
     delays = {**documents, **asked, "due": missing_words}
@@ -282,7 +283,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "corrects": application.status != states.DRAFT and bool(correctable_facts(application)),
         "has_proof": application.anchors.filter(notice=None, withdrawal=None).exists(),
         "notices": notices_made,
-        "also_delivered": delivery_in_words({notice["kind"] for notice in notices_made}, has_consented=has_consented),
+        "also_delivered": delivery_in_words(to_deliver, has_consented=has_consented),
         "offers_consent": not has_consented and {PORTAL, EMAIL} & {*settings.NOTICE_CHANNELS},
         "pricing": pricing,
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
@@ -402,12 +403,14 @@ class NoticePage(MyPage):
     """
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
+        now = timezone.now()
         get_by_uuid(own_applications(request), application_id, Http404)
         notice = notices.load_notice(application_id, notice_id, actor_on(request))
         if notice.html is None:
             raise Http404
-        notices.record_opening(notice, actor=actor_on(request), now=timezone.now())
-        back = render_to_string("credit/my/back.html", {"application_id": application_id}, request)
+        notices.record_opening(notice, actor=actor_on(request), now=now)
+        end = history.end_of_notice(notice, notice.application, now=now)
+        back = render_to_string("credit/my/back.html", {"application_id": application_id, "end": end}, request)
         return HttpResponse(_BODY.sub(lambda body: body[0] + back, notice.html, count=1))
 
 

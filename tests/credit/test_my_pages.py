@@ -243,7 +243,7 @@ def test_pricing_notice_is_not_announced_by_post_if_the_portal_is_sufficient(set
 
 
 def without_way_back(answer, application):
-    """Return the page of a notice without the link to its application; check that the link exists."""
+    """Return the page of a notice without the links above it; check the link to its application."""
     nav = re.search(r"\n  <nav .*?</nav>", answer.content.decode())[0]
     assert f'href="/my/applications/{application.pk}"' in nav
     return answer.content.decode().replace(nav, "")

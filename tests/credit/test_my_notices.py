@@ -1,0 +1,81 @@
+"""Test the section of notices on the page of an application, and the pages of notices that have no effect any more."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from identity.models import User
+from tests.credit.notices.world import World
+from tests.credit.test_my_pages import browser_of, page_of
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
+ENDED, OFFER_ENDED = "This notice is no longer in effect.", "The offer in this notice has ended."
+
+
+@pytest.fixture
+def world():
+    world = World(start=timezone.now() - timedelta(days=20))
+    world.submit(0)
+    return world
+
+
+def notices_on(page):
+    """Return (title, sentence about its end) of each notice in the section."""
+    section = re.search(r"<h2>Notices</h2>(.*?)</section>", page)
+    rows = re.findall(r"<li>(.*?)</li>", section[1]) if section else []
+    return [
+        (re.search(r">([^<]+?),? \w+ \d+, \d{4}</a>", row)[1], (re.search('"hint">([^<]+)<', row) or [""] * 2)[1])
+        for row in rows
+    ]
+
+
+class TestNoticesAfterLaterSteps:
+    def test_notice_of_missing_documents_remains_after_the_documents_are_sent(self, world):
+        world.request_documents(1)
+        world.issue(2)
+        assert notices_on(page_of(world.application)) == [("What is missing", "")]
+        world.supply(3)
+        assert notices_on(page_of(world.application)) == [("What is missing", ENDED)]
+
+    def test_notice_and_terms_of_a_declined_counteroffer_remain(self, world):
+        world.counter(1)
+        world.issue(2)
+        assert notices_on(page_of(world.application)) == [("Counteroffer", "")]
+        world.decline(3)
+        page = page_of(world.application)
+        assert notices_on(page) == [("Counteroffer", OFFER_ENDED)]
+        assert "The lender offers other terms" in page
+        assert '<bdi class="hint">$5,000.00 at 9.00% for 24 months' in page
+
+    def test_notice_of_an_accepted_counteroffer_remains_in_effect(self, world):
+        world.counter(1)
+        world.issue(2)
+        world.take_up(3)
+        assert ("Counteroffer", "") in notices_on(page_of(world.application))
+
+    def test_notice_and_terms_of_a_declined_approval_remain(self, world):
+        world.approve(1)
+        world.issue(2)
+        assert "These terms are no longer in effect." not in page_of(world.application)
+        world.withdraw(3)
+        page = page_of(world.application)
+        assert notices_on(page) == [("Approval", ENDED)]
+        assert "<h2>Approved terms</h2> <p><strong>$5,000.00 at 9.00% for 24 months</strong></p>" in page
+        assert "These terms are no longer in effect." in page
+
+    def test_adverse_action_notice_of_a_reopened_rejection_states_its_end_on_its_page(self, world):
+        world.reject(1)
+        world.issue(2)
+        notice = world.notice
+        path = f"/my/applications/{world.pk}/notices/{notice.pk}"
+        assert ENDED not in browser_of(world.application.consumer).get(path).content.decode()
+        world.reopen(3)
+        assert notices_on(page_of(world.application)) == [("Why it was declined", ENDED)]
+        page = browser_of(world.application.consumer).get(path).content.decode()
+        assert f"<strong>{ENDED}</strong>" in page
+        assert notice.html.partition("<body>")[2] in page
+        User.objects.filter(pk=world.application.consumer_id).update(language="es")
+        page = browser_of(world.application.consumer).get(path).content.decode()
+        assert "Este aviso ya no está en vigor." in page
