@@ -251,7 +251,7 @@ _REVIEWERS = {
 }
 _PROPOSES = _("The score proposes the decision on your application.")
 _DECIDES = _("The score decides on your application, or refers it to a person.")
-_HIDES = _("An offer whose score would be a rejection isn't shown to you in the catalog.")
+_HIDES = _("Apps that can read your scores don't list an offer if your last score for it was a rejection.")
 _PRICES = _("The score sets the interest rate of your loan: the price is personalized by automated processing.")
 
 

@@ -91,6 +91,10 @@ class TestVisibility:
         )
         for browser in (Client(), browser_of(UserFactory()), browser_of(user)):
             assert offer.name in names_in(list_of(browser))
+        form = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
+        words = "Apps that can read your scores don&#x27;t list an offer if your last score for it was a rejection."
+        assert words in form
+        assert "catalog" not in form
 
     @pytest.mark.parametrize("asked", [{}, ASKED])
     @pytest.mark.parametrize(("is_visitor", "statements"), [(True, 2), (False, 8)])
