@@ -32,3 +32,13 @@ _STATES = (
     "RI SC SD TN TX UT VT VA WA WV WI WY DC AS GU MP PR VI"
 )
 US_STATES = frozenset(_STATES.split())
+# The states and the armed forces (AA, AE, AP) by the first digit of a ZIP code. DC, NY, and TX have two digits.
+_STATES_BY_ZIP = (
+    "AE CT MA ME NH NJ NY PR RI VI VT", "DE NY PA", "DC MD NC SC VA WV", "AA AL FL GA MS TN", "IN KY MI OH",
+    "DC IA MN MT ND SD WI", "IL KS MO NE", "AR LA OK TX", "AZ CO ID NM NV TX UT WY", "AK AP AS CA GU HI MP OR WA",
+)  # fmt: skip
+
+
+def can_have_zip(state: str, zip_code: str) -> bool:
+    """Return whether the first digit of a ZIP code occurs in the US state with this code."""
+    return state in _STATES_BY_ZIP[int(zip_code[0])].split()

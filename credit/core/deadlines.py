@@ -13,10 +13,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from babel.core import get_global
 from django.utils import formats, timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 from holidays import country_holidays
 
 from config.core.time_zones import label_of
 from credit.core.applicants import Applicants
+from credit.core.countries import US_STATES
 from credit.core.figures import date_in_words
 
 # For each country, this maps a time zone to the regions where most residents use it. The US zones follow 49 CFR 71.
@@ -65,6 +67,11 @@ _MAIN = {
     "NZ": "Pacific/Auckland", "PF": "Pacific/Tahiti", "PG": "Pacific/Port_Moresby", "PT": "Europe/Lisbon",
     "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
 }  # fmt: skip
+# `states_of` lists the states of these countries, and the armed forces that have postal codes of the country.
+_ARMED_FORCES: dict[str, dict[str, Any]] = {
+    "US": {"AA": _("Armed Forces Americas"), "AE": _("Armed Forces Europe"), "AP": _("Armed Forces Pacific")},
+    "CA": {},
+}
 UNKNOWN = "UTC"  # applicants without a known zone get this zone
 _ZONE_OF_STATE = {
     (country, state): zone for country, zones in _ZONES.items() for zone, states in zones.items()
@@ -109,12 +116,18 @@ def _states_by_name(country: str) -> dict[str, str]:
 
 def states_in_words(codes: Iterable[str]) -> str:
     """Return the names of US states, sorted and joined by commas. An unknown code is its own name."""
-    return ", ".join(sorted(_names_of_states().get(code, code) for code in codes))
+    return ", ".join(sorted(str(states_of("US").get(code, code)) for code in codes))
 
 
 @cache
-def _names_of_states() -> dict[str, str]:
-    return {code: name for name, code in country_holidays("US").subdivisions_aliases.items()}
+def states_of(country: str) -> dict[str, Any]:
+    """Return the names of the US states or of the Canadian provinces by code, sorted by name. Others have none."""
+    if country not in _ARMED_FORCES:
+        return {}
+    # Canadian provinces have a French name after the English name.
+    names = {code: name for name, code in reversed(country_holidays(country).subdivisions_aliases.items())}
+    known = {code: names[code] for code in sorted(names, key=names.__getitem__) if country != "US" or code in US_STATES}
+    return known | _ARMED_FORCES[country]
 
 
 def _plain(region: str) -> str:

@@ -69,6 +69,7 @@ AMOUNT, MONTHS = "amount", "months"
 _RANGE = " \u2013 "
 _AMOUNT_MAX = AMOUNT_MAX_CENTS // 100
 _SHOWN = ("payment_cents", "apr_percent", "total_of_payments_cents")
+WHOLE_MONTHS = _("Enter whole months, such as 40.")
 _ENTER = {AMOUNT: _("Enter the amount that you want to borrow."), MONTHS: _("Enter the number of months.")}
 
 
@@ -81,13 +82,15 @@ class ComparisonForm(forms.Form):
         """Accept the number format of amounts in `currency`. Each offer has the amount in its own currency."""
         super().__init__(typed if {AMOUNT, MONTHS} & typed.keys() else None, label_suffix="")
         number = {"invalid": gettext("Enter a number."), "min_value": gettext("Enter at least 1.")}
+        most = gettext("Enter at most %s.")
         self.fields[AMOUNT] = AmountField(
-            currency, label=gettext("Amount"), required=False, min_value=1, max_value=_AMOUNT_MAX, max_digits=15,
-            decimal_places=2, error_messages=number,
+            currency, label=gettext("Amount"), required=False, min_value=1, max_value=_AMOUNT_MAX, decimal_places=2,
+            error_messages={**number, "max_value": most % f"{_AMOUNT_MAX:,}"},
         )  # fmt: skip
         self.fields[MONTHS] = FigureField(
             label=gettext("Number of months"), required=False, min_value=1, max_value=TERM_MAX_MONTHS,
-            decimal_places=0, error_messages=number, widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+            decimal_places=0, widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+            error_messages={**number, "max_value": most % TERM_MAX_MONTHS, "max_decimal_places": WHOLE_MONTHS},
         )  # fmt: skip
 
     def clean(self) -> None:

@@ -1,6 +1,7 @@
 """Build the forms of an application from the offer's JSON Schema, limits, and required applicant fields."""
 
 from collections.abc import Collection, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -11,23 +12,39 @@ from django.utils.translation import gettext_lazy as _
 from config.core.currencies import to_minor_units, to_units
 from config.core.figure_fields import AmountField, FigureField, as_typed
 from config.core.json_text import SAFE_INTEGER_MAX
-from credit.core import applicant_schema, profile
+from credit.core import profile
 from credit.core.countries import US_STATES
 from credit.core.deadlines import state_code, states_in_words
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
 from credit.core.profile import TEXT_MAX_LENGTH, is_same
+from credit.core.quotes import AMOUNT_MAX_CENTS
 from credit.core.translations import marked, other_language
 from credit.models import Offer, PartialApplicants
 from credit.models.partial_applicants import Persons
+from credit.my.comparison import WHOLE_MONTHS
 from credit.my.content import choice_in_words, offer_to_read, title_of, value_in_words
-from credit.my.person_form import OPTIONAL, WRONG, DraftForm, PersonForm, ShareForm, Step, number_steps, state_of
+from credit.my.person_form import (
+    OPTIONAL,
+    TEXT_ERRORS,
+    WRONG,
+    DraftForm,
+    PersonForm,
+    ShareForm,
+    Step,
+    number_steps,
+    required_paths,
+    state_of,
+)
 from credit.my.words import describe_missing, name_applicant
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
 _LONG_TEXT = 300  # the form field of a longer text has several lines
 _NUMBER = {"invalid": _("Enter a number.")}
+# The limits of numbers without a limit of the lender. They reject misplaced digits.
+_MONTHS_MAX = 1_200
+_DOLLARS_MAX_CENTS = 10_000_000_000
 _LOAN = frozenset({"amount_cents", "term_months"})
 
 
@@ -47,16 +64,34 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
     `currency` is `Conventions.shown_currency`, which is None for dollars.
     """
 
+    if maximum is None:
+        maximum = _DOLLARS_MAX_CENTS if currency is None else AMOUNT_MAX_CENTS
+
     def check(units: Any) -> None:
         amount = to_minor_units(units, currency)
-        if minimum == 1 and amount < minimum:
-            raise forms.ValidationError(gettext("Enter an amount above zero."))
         if minimum is not None and amount < minimum:
             raise forms.ValidationError(gettext("Enter at least %s.") % value_in_words(_CENTS, minimum, currency))
-        if maximum is not None and amount > maximum:
+        if amount > maximum:
             raise forms.ValidationError(gettext("Enter at most %s.") % value_in_words(_CENTS, maximum, currency))
 
-    return AmountField(currency, max_digits=15, validators=[check], error_messages=_NUMBER, **about)
+    return AmountField(currency, validators=[check], error_messages=_NUMBER, **about)
+
+
+def _number_field(name: str, member: Mapping[str, Any], currency: str | None, **about: Any) -> FigureField:
+    """Return a form field for a number that is not an amount."""
+    is_whole, is_months = member["type"] == "integer", "months" in name.split("_")
+    least = member.get("minimum", 0 if is_months else -SAFE_INTEGER_MAX)
+    most = member.get("maximum", _MONTHS_MAX if is_months else SAFE_INTEGER_MAX)
+    errors = {
+        **_NUMBER,
+        "max_decimal_places": WHOLE_MONTHS if is_months else _("Enter a whole number, such as 40."),
+        "min_value": gettext("Enter at least %s.") % value_in_words(name, least, currency),
+        "max_value": gettext("Enter at most %s.") % value_in_words(name, most, currency),
+    }
+    return FigureField(
+        currency=currency, decimal_places=0 if is_whole else None, min_value=least, max_value=most,
+        error_messages=errors, **about,
+    )  # fmt: skip
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
@@ -93,7 +128,7 @@ def _availability_of(offer: Offer) -> str:
 
 
 def _is_elsewhere(offer: Offer, where: Mapping[str, Any]) -> bool:
-    """Return whether the offer is not available in the US state of an address. Unknown states are not rejected."""
+    """Return whether the offer is not available in the US state of an address. Armed forces are in no state."""
     included = (not offer.nationwide and offer.included_states) or US_STATES
     others = (US_STATES - {*included}) | {*(offer.excluded_states or ())}
     return where["country"] == "US" and state_code("US", where["region"]) in others
@@ -115,7 +150,7 @@ def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
     """Return a field's help text as HTML. It is the lender's description, or the limits of an amount."""
     if "description" in member:
         return conditional_escape(marked(member["description"]))
-    sides = [side for side in ("minimum", "maximum") if side in member and (side, member[side]) != ("minimum", 1)]
+    sides = [side for side in ("minimum", "maximum") if member.get(side, 0) not in {0, 1}]
     limits = {side: value_in_words(name, member[side], currency) for side in sides}
     if not name.endswith(_CENTS) or not limits:
         return ""
@@ -130,7 +165,6 @@ def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.
     about: dict[str, Any] = {
         "label": marked(title_of(name, member)), "help_text": _help(name, member, currency), "required": False,
     }  # fmt: skip
-    least, most = member.get("minimum"), member.get("maximum")
     if "enum" in member:
         by_text = {str(value): value for value in member["enum"]}
         choices = [
@@ -151,15 +185,14 @@ def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.
         longest = min(member.get("maxLength", TEXT_MAX_LENGTH), TEXT_MAX_LENGTH)
         widget = forms.Textarea(attrs={"rows": 4}) if longest > _LONG_TEXT else forms.TextInput()
         shortest = member.get("minLength")
-        return forms.CharField(max_length=longest, min_length=shortest, empty_value=None, widget=widget, **about)
+        about |= {"widget": widget, "error_messages": TEXT_ERRORS}
+        return forms.CharField(max_length=longest, min_length=shortest, empty_value=None, **about)
     if _is_amount(name, member):
+        least, most = member.get("minimum"), member.get("maximum")
+        if name == "amount_cents" and least == 1:  # the lender has no minimum
+            least = int(to_minor_units(Decimal(1), currency))
         return _amount_field(least, most, currency, **about)
-    places = 0 if member["type"] == "integer" else None
-    bounds: dict[str, Any] = {
-        "min_value": -SAFE_INTEGER_MAX if least is None else least,
-        "max_value": SAFE_INTEGER_MAX if most is None else most,
-    }
-    return FigureField(currency=currency, decimal_places=places, error_messages=_NUMBER, **bounds, **about)
+    return _number_field(name, member, currency, **about)
 
 
 class DataForm(DraftForm):
@@ -245,7 +278,7 @@ class ApplicationForms:
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
         region = self.first.fields["address.region"]
-        region.help_text = f"{_availability_of(offer)} {region.help_text}".strip()
+        region.help_text = _availability_of(offer)
         self.share = ShareForm(typed, stored=() if application is None else application.share, areas=areas)
         self.has_second = second is not None or (
             typed is not None and (self.second.is_valid() is False or not self.second.is_empty)
@@ -276,8 +309,7 @@ class ApplicationForms:
         if others:
             states["answers"] = state_of(self.data, others, required)
         country = {"address": {"country": self.first["address.country"].value() or None}}
-        due = (*applicant_schema.DUE, *self.requirements.applicant)
-        first = [path for path in due if applicant_schema.is_required(country, path)]
+        first = required_paths(country, self.requirements.applicant)
         states["applicant"] = state_of(self.first, [*self.first.fields], first)
         if self.second.is_bound and self.second.errors:
             states["applicant"] = WRONG
@@ -354,7 +386,4 @@ class ApplicationForms:
                 if item.pointer.startswith("/applicants") and path not in form.errors:
                     form.add_error(path, form.missing(path) if item.why == REQUIRED else describe_missing(item))
         elif form is self.first:
-            country = {"address": {"country": form.cleaned_data.get("address.country") or None}}
-            for path in dict.fromkeys((*applicant_schema.DUE, *self.requirements.applicant)):
-                if path in form.fields and applicant_schema.is_required(country, path):
-                    form.add_missing(path)
+            form.require({"address": {"country": form.cleaned_data.get("address.country") or None}})

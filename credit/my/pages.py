@@ -31,7 +31,7 @@ from credit.applications.services import lock_own
 from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
-from credit.core.applicant_schema import DUE, is_required, title_of_member, value_at
+from credit.core.applicant_schema import title_of_member, value_at
 from credit.core.applicants import LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
@@ -52,6 +52,7 @@ from credit.models.notices import EMAIL, PORTAL
 from credit.models.partial_applicants import Persons
 from credit.my import content, history
 from credit.my.forms import missing_figures
+from credit.my.person_form import required_paths
 from credit.my.words import (
     delivery_in_words,
     describe_missing,
@@ -316,13 +317,19 @@ def refuse(request: HttpRequest, refusal: ApiError, to: str, field: str) -> Http
 def _missing_words(application: Application, offer: Offer | None, due: Sequence[Due] = ()) -> list[str]:
     """Describe the missing data of an application: what the API requires (`due`), and what the draft's form requires.
 
-    The form also requires an amount and a term, and complete applicants. The API has no partial applicants, so it would
-    report all their fields as missing.
+    The form also requires an amount and a term, complete applicants, and the state of an address in the US or Canada.
+    The API has no partial applicants, so it would report all their fields as missing.
     """
     partial = PartialApplicants.of(application)
+    persons = partial or [*(application.readable_applicants or ())] if offer is not None else partial
     due = [item for item in due if item.type != "document" and not (partial and item.pointer.startswith("/applicants"))]
     missing = [(_applicant_number(item), describe_missing(item)) for item in due]
-    titles = [(number, gettext(title_of_member(path))) for number, path in _missing_members(application, partial)]
+    pointers = {item.pointer for item in due}
+    titles = [
+        (number, gettext(title_of_member(path)))
+        for number, path in _missing_members(application, persons)
+        if f"/applicants/{number - 1}/{path.replace('.', '/')}" not in pointers
+    ]
     if offer is not None:
         named = {item.title for item in due}
         figures = missing_figures(content.offer_to_read(offer), application.application_data)
@@ -337,18 +344,17 @@ def _applicant_number(item: Due) -> int:
     return int(item.pointer.split("/")[2]) + 1 if item.pointer.startswith("/applicants/") else 0
 
 
-def _missing_members(application: Application, partial: Persons) -> Iterator[tuple[int, str]]:
-    """Yield each required field that the partial applicants lack: the applicant's number, and the field's path.
+def _missing_members(application: Application, persons: Persons) -> Iterator[tuple[int, str]]:
+    """Yield each field that the form requires and an applicant lacks: the applicant's number, and the field's path.
 
     The second applicant is optional.
     """
-    if not partial:
+    if not persons:
         return
-    required = dict.fromkeys((*DUE, *requirements_of(application).applicant))
-    persons = (partial[0] or {"address": {}}, *filter(None, partial[1:]))
-    for number, person in enumerate(persons, start=1):
-        for path in required:
-            if path != "address" and value_at(person, path) is None and is_required(person, path):
+    requires = requirements_of(application).applicant
+    for number, person in enumerate((persons[0] or {"address": {}}, *filter(None, persons[1:])), start=1):
+        for path in required_paths(person, requires):
+            if value_at(person, path) is None:
                 yield number, path
 
 

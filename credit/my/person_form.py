@@ -1,7 +1,7 @@
 """Build the forms of an applicant and of shared data, and the sections of the application form with their progress."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 from unicodedata import category, decimal, normalize
 
@@ -14,7 +14,8 @@ from credit.api.applications.applicant_serializers import ApplicantRequestSerial
 from credit.core import applicant_schema
 from credit.core.applicant_words import country_name, language_name
 from credit.core.applicants import LANGUAGES
-from credit.core.countries import COUNTRIES
+from credit.core.countries import COUNTRIES, can_have_zip
+from credit.core.deadlines import state_code, states_of
 from credit.core.translations import fill
 from credit.my.content import SHARED
 from identity.bank.models import BankAccount, BankItem
@@ -41,12 +42,12 @@ _WHY = {
     "email": _("So that the lender can write about the application."),
     "phone": _("So that the lender can call about the application."),
 }
-_IF_NONE = _("Leave it empty if the address has none.")
+_CHOOSE_STATE = _("Choose the state or province.")
 _HOW = {
     "phone": _("Outside the United States and Canada, enter it with the country code, such as +44 20 7946 0123."),
-    "address.city": _IF_NONE,
-    "address.region": _IF_NONE,
-    "address.postal_code": _IF_NONE,
+    "address.country": _(
+        "If addresses in this country have no city, no state, or no postal code, leave these fields empty."
+    ),
 }
 _WRONG = {
     "date_of_birth": _("Enter a date in the past 130 years."),
@@ -64,7 +65,18 @@ _PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")
 _TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
 # These countries have the country code 1.
 _PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])
+# In these countries, a 0 in front of a local number replaces the country code.
+_CODES = {
+    "AT": 43, "AU": 61, "BE": 32, "BG": 359, "CH": 41, "DE": 49, "FI": 358, "FR": 33, "GB": 44, "HR": 385, "IE": 353,
+    "NL": 31, "NZ": 64, "RO": 40, "SE": 46, "SI": 386, "SK": 421,
+}  # fmt: skip
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
+_WITH_STATES = ("US", "CA")
+# The errors of texts with a wrong length.
+TEXT_ERRORS = {
+    "max_length": _("Use at most %(limit_value)d characters. You entered %(show_value)d."),
+    "min_length": _("Use at least %(limit_value)d characters. You entered %(show_value)d."),
+}
 _US_POSTAL_CODE = re.compile("[0-9]{5}([- ]?[0-9]{4})?")
 
 
@@ -87,19 +99,52 @@ class DraftForm(forms.Form):
     def missing(self, name: str) -> str:
         """Return the error of an empty field."""
         field = self.fields[name]
+        if name == "address.region" and hasattr(field, "choices"):
+            return str(_CHOOSE_STATE)
         if name in _ENTER:
             return str(_ENTER[name])
         words = gettext("Choose an answer for “%s”.") if hasattr(field, "choices") else gettext("Enter “%s”.")
         return fill(words, field.label)
 
 
+class StateField(forms.ChoiceField):
+    """A US state or Canadian province as its code. The name of the state is also accepted."""
+
+    def __init__(self, country: str, **options: Any) -> None:
+        groups = [(country_name(code), [*states_of(code).items()]) for code in _WITH_STATES]
+        # An applicant can change the country after the state, so the choice contains the states of both countries.
+        super().__init__(choices=[("", ""), *groups], error_messages={"invalid_choice": _CHOOSE_STATE}, **options)
+        self.country = country
+
+    def prepare_value(self, value: Any) -> Any:
+        return self.to_python(value)
+
+    def to_python(self, value: Any) -> str:
+        return state_code(self.country, value)
+
+    def valid_value(self, value: Any) -> bool:
+        return value in states_of(self.country)
+
+
+def required_paths(person: Mapping[str, Any], requires: Collection[str]) -> list[str]:
+    """Return the paths of the fields that the form requires for a person's country. `requires` is the offer's list.
+
+    In the US and in Canada, the form requires the state, although the API does not.
+    """
+    region = ["address.region"] if person["address"].get("country") in _WITH_STATES else []
+    required = {*applicant_schema.DUE, *requires, *region}
+    return [path for path in applicant_schema.PATHS if path in required and applicant_schema.is_required(person, path)]
+
+
 def _in_e164(typed: str, country: str | None) -> str:
-    """Convert a phone number to E.164 if possible. US and Canadian numbers require no country code."""
+    """Convert a phone number to E.164 if possible. In some countries, local numbers require no country code."""
     # NFKC converts full-width characters to ASCII. The (0) is not part of the international number.
     plain = _TEL.sub("", normalize("NFKC", typed)).replace("(0)", "")
     digits = "".join(str(decimal(sign, sign)) for sign in plain if not _separates(sign))
     if digits.startswith("00"):
         return f"+{digits[2:]}"
+    if country in _CODES and digits.startswith("0"):
+        return f"+{_CODES[country]}{digits[1:]}"
     if country in _PLAN_OF_ONE and digits.startswith("011"):
         return f"+{digits[3:]}"
     return f"+1{digits[-10:]}" if country in _PLAN_OF_ONE and _NUMBER_OF_ONE.fullmatch(digits) else digits
@@ -118,17 +163,18 @@ class PersonForm(DraftForm):
     ) -> None:
         values = {path: applicant_schema.value_at(stored, path) for path in applicant_schema.PATHS} if stored else {}
         entered = {path: value for path, value in values.items() if value is not None}
-        super().__init__(
-            typed, prefix=prefix, initial={"address.country": country, "language": language, **entered}, label_suffix=""
-        )
-        self.fields = dict(self._make_fields(values.get("language")))
-        required = {*applicant_schema.DUE, "language", *requires}
+        initial = {"address.country": country, "language": language, **entered}
+        super().__init__(typed, prefix=prefix, initial=initial, label_suffix="")
+        chosen = initial["address.country"] if typed is None else typed.get(f"{prefix}-address.country")
+        self.fields = dict(self._make_fields(values.get("language"), chosen))
+        self.requires = requires
+        required = {*required_paths({"address": {"country": chosen or None}}, requires), "language"}
         self.mark_optional(required)
         for path, field in self.fields.items():
             hints = (_WHY.get(path) if path not in required else None, _HOW.get(path))
             field.help_text = " ".join(str(hint) for hint in hints if hint)
 
-    def _make_fields(self, language: str | None) -> Iterator[tuple[str, forms.Field]]:
+    def _make_fields(self, language: str | None, country: str | None) -> Iterator[tuple[str, forms.Field]]:
         for path in applicant_schema.PATHS:
             about: dict[str, Any] = {"label": gettext(applicant_schema.title_of_member(path)), "required": False}
             fill = {"autocomplete": _AUTOCOMPLETE.get(path, "off") if self.prefix == "first" else "off"}
@@ -142,6 +188,8 @@ class PersonForm(DraftForm):
                 named = [(code, country_name(code)) for code in COUNTRIES]
                 choices = [("", ""), *sorted(named, key=_without_accents)]
                 field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
+            elif path == "address.region" and country in _WITH_STATES:
+                field = StateField(country, widget=forms.Select(attrs=fill), **about)
             elif path == "language":
                 # A language tag from the API, such as es-US, remains selectable.
                 tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
@@ -149,6 +197,7 @@ class PersonForm(DraftForm):
             else:
                 text = forms.TextInput(attrs=fill)
                 longest = _PHONE_LENGTH if path == "phone" else applicant_schema.max_length_of(path)
+                about["error_messages"] = TEXT_ERRORS
                 field = forms.CharField(max_length=longest, widget=text, empty_value=None, **about)
             yield path, field
 
@@ -179,23 +228,45 @@ class PersonForm(DraftForm):
         """
         if not self.is_valid() or (person := self.entered()) is None:
             return None
-        postal_code = normalize("NFKC", person["address"]["postal_code"] or "")
-        if person["address"]["country"] == "US" and postal_code and not _US_POSTAL_CODE.fullmatch(postal_code):
-            self.add_error("address.postal_code", _("Enter a postal code such as 97201 or 97201-1234."))
+        if person["address"]["country"] == "US":
+            self._check_postal_code(person["address"])
         try:
             checked = ApplicantRequestSerializer.shared().run_validation(person)
         except ValidationError as error:
             for path in _paths(error.detail):
                 if applicant_schema.value_at(person, path) is not None:
-                    self.add_error(path, _WRONG.get(path, _("Check this value.")))
+                    self.add_error(path, self._fault(path, applicant_schema.value_at(person, path)))
                 elif is_complete:
                     self.add_error(path, self.missing(path))
-            # The serializer checks country-dependent fields only if all other fields are valid.
-            for path in applicant_schema.DUE:
-                if is_complete and applicant_schema.is_required(person, path):
-                    self.add_missing(path)
-            return None
-        return {**checked, "address": dict(checked["address"])}
+            checked = None
+        # The serializer checks country-dependent fields only if all other fields are valid.
+        if is_complete:
+            self.require(person)
+        return checked and {**checked, "address": dict(checked["address"])}
+
+    def require(self, person: Mapping[str, Any]) -> None:
+        """Add errors to the empty fields that the form requires of a person."""
+        for path in required_paths(person, self.requires):
+            self.add_missing(path)
+
+    def _check_postal_code(self, where: Mapping[str, Any]) -> None:
+        """Add an error to a US postal code that is not a ZIP code or not in the state."""
+        postal_code, state = normalize("NFKC", where["postal_code"] or ""), where["region"]
+        if postal_code and not _US_POSTAL_CODE.fullmatch(postal_code):
+            self.add_error("address.postal_code", _("Enter a postal code such as 97201 or 97201-1234."))
+        elif postal_code and state and not can_have_zip(state, postal_code):
+            words = gettext("This ZIP code isn't in %s. Correct the ZIP code or the state.")
+            self.add_error("address.postal_code", words % states_of("US")[state])
+
+    def _fault(self, path: str, typed: str) -> Any:
+        """Return the error of an invalid value."""
+        if not typed.isprintable():
+            return _("This text has an invisible character. Delete the text, and type it again.")
+        if path == "email" and not typed.rpartition("@")[0].isascii():
+            return _("Enter an email address without letters such as ö or é before the @.")
+        if path == "phone" and self.cleaned_data.get("address.country") not in _PLAN_OF_ONE:
+            return _("Enter the phone number with its country code, such as +44 20 7946 0123.")
+        return _WRONG.get(path, _("Check this value."))
 
 
 def _without_accents(choice: tuple[str, str]) -> str:

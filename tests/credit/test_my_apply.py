@@ -64,8 +64,8 @@ WRONG = [
         "data-employed_since": ("yesterday", "Enter a valid date."),
         "data-owns_home": ("perhaps", "Select a valid choice"),
         "data-persons": ("4", "Select a valid choice"),
-        "data-share_percent": ("101", "less than or equal to 100"),
-        "data-story": ("x" * 2_001, "at most 2000 characters"),
+        "data-share_percent": ("101", "Enter at most 100."),
+        "data-story": ("x" * 2_001, "Use at most 2000 characters. You entered 2001."),
         "first-address.country": ("XX", "Select a valid choice"),
         "first-language": ("tlh", "Select a valid choice"),
     },
@@ -83,10 +83,11 @@ WRONG = [
         "first-email": ("ada@", "Enter an email address such as name@example.com."),
         "first-date_of_birth": ("2190-01-01", "Enter a date in the past 130 years."),
         "first-address.postal_code": ("", "Enter the postal code."),
-        "first-legal_name": ("a\u202eb", "Check this value."),
+        "first-legal_name": ("a\u202eb", "This text has an invisible character."),
     },
     {
         "first-date_of_birth": ("1850-02-28", "Enter a date in the past 130 years."),
+        "first-email": ("jörg@müller.de", "without letters such as ö or é before the @"),
         "first-address.postal_code": ("ABC", "Enter a postal code such as 97201 or 97201-1234."),
     },
     {"first-date_of_birth": ("x", "Enter a date in the past 130 years.")},
@@ -96,14 +97,15 @@ WRONG = [
 _AMOUNT = {"amount_cents": {"type": "integer", "minimum": 500_000, "maximum": 900_000}}
 _STRICT = {"application_schema": {"type": "object", "properties": _AMOUNT}}
 _OPEN = {"loan_amount_min_cents": None, "loan_amount_max_cents": None, "term_options_months": None}
-_ZERO = "Enter an amount above zero."
+_ZERO = "Enter at least $1.00."
 # The button, the offer's terms, the entered amount, the hint, and the error.
 LIMITS = [
     ("estimate", _STRICT, "2000", "From $5,000.00 to $9,000.00", "Enter at least $5,000.00."),
     ("check", {**_STRICT, **_OPEN}, "9000.01", "From $5,000.00 to $9,000.00", "Enter at most $9,000.00."),
     ("save", {**_STRICT, "loan_amount_min_cents": 600_000}, "5999", "From $6,000.00 to $9,000.00",
      "Enter at least $6,000.00."),
-    ("check", _OPEN, "0", "", _ZERO), ("save", _OPEN, "-3", "", _ZERO),
+    ("check", _OPEN, "0", "", _ZERO), ("save", _OPEN, "-3", "", _ZERO), ("check", _OPEN, "0.50", "", _ZERO),
+    ("check", _OPEN, "99,999,999,999", "", "Enter at most $100,000,000.00."),
     ("check", {**_OPEN, "loan_amount_max_cents": 500_000}, "0.00", "At most $5,000.00", _ZERO),
 ]  # fmt: skip
 
@@ -295,9 +297,7 @@ class TestForm:
         assert '<option value="US" selected>United States</option>' in page
         hints = dict(re.findall(r'id="id_first-([\w.]+)_helptext">([^<]+)<', page))
         assert hints["phone"].endswith("enter it with the country code, such as +44 20 7946 0123.")
-        assert {hints[f"address.{name}"] for name in ("city", "region", "postal_code")} == {
-            "Leave it empty if the address has none."
-        }
+        assert {name for name in hints if name.startswith("address.")} == {"address.country"}
 
     def test_application_form_without_a_schema_has_amount_term_and_applicant(self, user):
         page = browser_of(user).get(f"/my/apply/{listed().pk}").content.decode()
@@ -337,18 +337,126 @@ class TestForm:
         for terms, region, words in (
             (included, "OR", "This offer is only available in: Iowa, Kansas."),
             (included, "us-or", "This offer is only available in: Iowa, Kansas."),
-            (included, "Iowa", None), (included, "", None), (included, "Elsewhere", None),
+            (included, "Iowa", None), (included, "", "Choose the state or province."),
+            (included, "Elsewhere", "Choose the state or province."), (included, "AE", None),
             (excluded, "Oregon", "This offer isn&#x27;t available in: Oregon, Washington."), (excluded, "IA", None),
             ({}, "OR", None),
         ):  # fmt: skip
             Offer.objects.update(**{**everywhere, **terms})
-            home = {**TYPED, "first-address.region": region}
+            zips = {"Iowa": "50309", "IA": "50309", "AE": "09012"}
+            home = {**TYPED, "first-address.region": region, "first-address.postal_code": zips.get(region, "97201")}
             answer, page = send(f"/my/apply/{offer.pk}", user, **{**home, **GRACE}, state=newest_draft())
             errors = {} if words is None else {"first-address.region": words}
             assert (answer.status_code, errors_in(page)) == (400 if errors else 302, errors), (terms, region)
         Offer.objects.update(**included)
         form = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
-        assert "This offer is only available in: Iowa, Kansas. Leave it empty if the address has none." in form
+        assert ">This offer is only available in: Iowa, Kansas.<" in form
+
+
+class TestState:
+    """The US state or Canadian province of an address."""
+
+    def region_in(self, page):
+        return re.search(r'<(?:select|input[^>]*) name="first-address\.region".*?</(?:select|div)>', page, re.DOTALL)[0]
+
+    def label_in(self, page):
+        return re.search(r'<label for="id_first-address\.region">([^<]+)<', page)[1]
+
+    def test_us_form_has_a_list_of_states_and_requires_one_before_sending(self, full_offer, user):
+        path = f"/my/apply/{full_offer.pk}"
+        page = browser_of(user).get(path).content.decode()
+        for option in ('<option value="OR">Oregon</option>', '<option value="ON">Ontario</option>'):
+            assert option in self.region_in(page)
+        assert self.label_in(page) == "State or province"
+        empty = {**TYPED, "first-address.region": ""}
+        assert errors_in(send(path, user, **empty)[1]) == {"first-address.region": "Choose the state or province."}
+        assert send(path, user, "save", **empty)[0].status_code == 302
+        page = page_of(draft_of(user))
+        assert "“State or province” is missing." in page
+        assert "Send to the lender" not in page
+
+    def test_form_stores_the_code_of_a_state_and_rejects_unknown_states(self, full_offer, user):
+        path = f"/my/apply/{full_offer.pk}"
+        for region in ("ZZ", "ON", "Ontario", "-"):
+            page = send(path, user, "save", **{**TYPED, "first-address.region": region})[1]
+            assert errors_in(page) == {"first-address.region": "Choose the state or province."}, region
+        send(path, user, **{**TYPED, "first-address.region": "oregon"})
+        assert draft_of(user).applicants.persons[0]["address"]["region"] == "OR"
+
+    def test_canadian_address_requires_a_province_and_other_addresses_have_a_text_field(self, full_offer, user):
+        path = f"/my/apply/{full_offer.pk}"
+        home = {**TYPED, "first-address.postal_code": "M5V 2T6", "first-phone": ""}
+        for country, region, errors in (
+            ("CA", "", ["first-address.region"]), ("CA", "OR", ["first-address.region"]), ("CA", "ON", []),
+            ("GB", "", []),
+        ):  # fmt: skip
+            where = {"first-address.country": country, "first-address.region": region}
+            _answer, page = send(path, user, **{**home, **where}, state=newest_draft())
+            assert [*errors_in(page)] == errors, (country, region)
+        form = browser_of(user).get(f"/my/applications/{newest_draft()}/edit").content.decode()
+        assert self.region_in(form).startswith("<input")
+        assert self.label_in(form) == "State or province (optional)"
+
+    def test_form_rejects_a_zip_code_of_another_state(self, full_offer, user):
+        path = f"/my/apply/{full_offer.pk}"
+        for state, zip_code in (("OR", "10001"), ("NY", "97201"), ("AE", "97201-1234")):
+            where = {"first-address.region": state, "first-address.postal_code": zip_code}
+            assert (
+                "This ZIP code isn" in errors_in(send(path, user, **{**TYPED, **where})[1])["first-address.postal_code"]
+            )
+        for state, zip_code in (("TX", "88510"), ("NY", "00501"), ("PR", "00901"), ("AE", "09012"), ("DC", "56901")):
+            where = {"first-address.region": state, "first-address.postal_code": zip_code}
+            assert send(path, user, **{**TYPED, **where}, state=newest_draft())[0].status_code == 302, zip_code
+
+    def test_draft_of_a_program_without_a_state_can_be_sent_in_the_browser_after_the_state_is_added(
+        self, full_offer, user
+    ):
+        homeless = {**PERSON, "language": "en", "address": {**PERSON["address"], "region": None}}
+        columns = {"status": "draft", "submitted_at": None, "data": DATA}
+        draft = applied(full_offer, consumer=user, applicants=Applicants.of([homeless]), **columns)
+        assert "“State or province” is missing." in page_of(draft)
+        assert "State or province" in press_button(draft, "send")
+        assert draft_of(user).status == "draft"
+
+
+class TestNumbers:
+    """Numbers without a limit of the lender."""
+
+    SCHEMA = {
+        "type": "object",
+        "properties": {
+            "months_employed": {"type": "integer", "minimum": 0},
+            "persons": {"type": "integer"},
+            "monthly_income_cents": {"type": "integer", "minimum": 0},
+        },
+    }
+
+    @pytest.mark.parametrize(
+        ("name", "typed", "error"),
+        [
+            ("months_employed", "40.5", "Enter whole months, such as 40."),
+            ("months_employed", "30,000", "Enter at most 1200."),
+            ("months_employed", "-1", "Enter at least 0."),
+            ("persons", "2.5", "Enter a whole number, such as 40."),
+            ("persons", "9007199254740992", "Enter at most 9,007,199,254,740,991."),
+            ("monthly_income_cents", "999,999,999,999", "Enter at most $100,000,000.00."),
+            ("monthly_income_cents", "9" * 30, "Enter at most $100,000,000.00."),
+            ("monthly_income_cents", "-1", "Enter at least $0.00."),
+        ],
+    )
+    def test_number_outside_the_limits_has_a_single_readable_error(self, user, name, typed, error):
+        offer = listed(application_schema=self.SCHEMA)
+        page = send(f"/my/apply/{offer.pk}", user, "save", **{**TYPED, f"data-{name}": typed})[1]
+        assert errors_in(page) == {f"data-{name}": error}
+        user.language = "es"
+        user.save()
+        page = send(f"/my/apply/{offer.pk}", user, "save", **{**TYPED, f"data-{name}": typed})[1]
+        assert "Asegúrese" not in spanish(page)
+
+    def test_minimum_of_zero_has_no_hint(self, user):
+        page = browser_of(user).get(f"/my/apply/{listed(application_schema=self.SCHEMA).pk}").content.decode()
+        assert "$0.00" not in page
+        assert "At least" not in page
 
 
 class TestApplying:
@@ -445,7 +553,7 @@ class TestApplying:
         draft = applied(full_offer, consumer=user, status="draft", submitted_at=None)
 
         def typed_in(country, typed):
-            home = {"first-address.country": country, "first-phone": typed}
+            home = {"first-address.country": country, "first-address.region": "", "first-phone": typed}
             return send(f"/my/applications/{draft.pk}/edit", user, "save", **{**TYPED, **home})[1]
 
         for country, typed, kept in (
@@ -455,6 +563,9 @@ class TestApplying:
             ("CA", "416/555 0199", "+14165550199"),
             ("DE", "+49 (0)30 123456", "+4930123456"),
             ("DE", "0049 30 12 34 56", "+4930123456"),
+            ("DE", "030 123456", "+4930123456"),
+            ("GB", "(020) 7946 0958", "+442079460958"),
+            ("IE", "01 222 3333", "+35312223333"),
             ("GB", "tel:+44-20-7946-0958", "+442079460958"),
             ("JP", "\uff0b\uff18\uff11 3 1234 5678", "+81312345678"),
             ("AE", "\u202a+\u0669\u0667\u0661 50 123 4567\u202c", "+971501234567"),
@@ -465,8 +576,13 @@ class TestApplying:
         ):
             typed_in(country, typed)
             assert Application.objects.get().applicants.persons[0]["phone"] == kept, typed
-        for country, typed in (("IN", "98765 43210"), ("DE", "0301234567"), ("US", "030 123 4567")):
-            assert list(errors_in(typed_in(country, typed))) == ["first-phone"], typed
+        for country, typed, example in (
+            ("IN", "98765 43210", "+44 20 7946 0123"),
+            ("DE", "123456", "+44 20 7946 0123"),
+            ("US", "030 123 4567", "+1 503 555 0199"),
+        ):
+            words = f"Enter the phone number with its country code, such as {example}."
+            assert errors_in(typed_in(country, typed)) == {"first-phone": words}, typed
 
     @pytest.mark.parametrize(("jurisdiction", "preset"), [("us", ["US"]), ("eu", [""])])
     def test_application_form_presets_the_country_only_for_us_offers(self, user, jurisdiction, preset):
