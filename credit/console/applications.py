@@ -46,8 +46,7 @@ from credit.console.names import legal_names, person_cell
 from credit.console.notices import VIEW_REQUESTS
 from credit.console.offers import in_brief
 from credit.console.people import FOUND_MAX, find_applications
-from credit.console.proposal_facts import both_names, proposal_entries
-from credit.console.proposals import TwoReviewers
+from credit.console.proposals import TwoReviewers, both_names, proposal_entries
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
 from credit.console.reconsideration import ReconsiderationConsole, ReopeningConsole, request_entries
 from credit.console.score_panel import score_panel

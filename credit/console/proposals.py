@@ -1,8 +1,6 @@
-"""Four-eyes approval on an application's page, and the assignment of the next case to a reviewer.
+"""Four-eyes approval on an application's page, and the assignment of the next case to a reviewer."""
 
-A reviewer proposes a decision, and another reviewer confirms it.
-"""
-
+from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -10,27 +8,132 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
+from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path
 from django.utils import timezone
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 
 from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import console_of, may, narrowed, sides_of
 from config.backoffice.forms import ReasonField, SeenForm
-from config.backoffice.html import chip, words
+from config.backoffice.html import chip, day_in_words, spelled, time_in_words, words
+from config.backoffice.personal import MASK
 from config.backoffice.records import LIST_FILTERS, Button, within_list
+from config.backoffice.timeline import TimelineEntry
 from config.core.casework import Assignment, named
 from config.core.errors import ApiError
+from config.core.json_text import parse_rfc3339
 from config.core.lifecycle import Actor
 from credit.console.decision_forms import ApplicationTransitionForm
-from credit.console.proposal_facts import facts_of, proposals_of
 from credit.console.queues import TO_REVIEW
 from credit.core.errors import AlreadyProposed
+from credit.core.loan_words import LOAN, in_words, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW
-from credit.models import Application, Proposal
-from credit.models.review import SCORE_REASON, as_members
+from credit.core.reasons import reasons_of, text_of
+from credit.models import Application, LoanTerms, Proposal
+from credit.models.review import RETURN_REASON, SCORE_REASON, as_members
 from credit.review.services import close_confirmed, decide, end_proposal, open_proposal, pending_decision, takes_two
+from credit.terms.loans import compute, loan_of
+
+_NOUNS = {APPROVED: "approval", REJECTED: "rejection", COUNTEROFFER: "a counteroffer"}
+# The rows of the terms, the principal reasons, and the deadline replace these members of the metadata.
+_DISPLAYED = {"terms", "reasons", "expires_at", RETURN_REASON}
+_FIGURES = (*LOAN, "payment_cents", "final_payment_cents", "apr_percent", "total_of_payments_cents")
+
+
+def decision_in_words(to: str) -> str:
+    return _NOUNS.get(to, words(to))
+
+
+def proposals_of(record: Application) -> list[Proposal]:
+    """Return all proposals of an application, newest first, with their accounts. They are cached on `record`."""
+    rows = Proposal.objects.select_related("proposed_by", "closed_by").order_by("-id")
+    prefetch_related_objects([record], Prefetch("proposals", rows, to_attr="shown_proposals"))
+    return record.shown_proposals  # type: ignore[attr-defined,no-any-return]
+
+
+def facts_of(record: Application, proposal: Proposal) -> list[tuple[str, Any]]:
+    """Return rows about a proposal: the loan with its cost, the reasons in words, the proposer, and the time."""
+    rows: list[tuple[str, Any]] = [("Decision", capfirst(decision_in_words(proposal.to)))]
+    if getattr(proposal, "is_masked", False) or getattr(record, "is_masked", False):
+        rows.append(("Terms and reasons", MASK))
+    else:
+        rows += [*_terms_of(record, proposal), *_reasons_of(proposal)]
+    return [*rows, ("Proposed by", proposal.proposer), ("Proposed at", f"{time_in_words(proposal.proposed_at)} UTC")]
+
+
+def _terms_of(record: Application, proposal: Proposal) -> list[tuple[str, Any]]:
+    terms = proposal.terms
+    if not terms:
+        return []
+    kind = LoanTerms.COUNTEROFFER if proposal.to == COUNTEROFFER else LoanTerms.APPROVAL
+    try:
+        loan = loan_of(record, terms)
+        computed = None if loan is None else compute(record, loan, kind=kind, now=timezone.now(), bounded=False)
+    except ApiError:
+        computed = None
+    if computed is None:
+        return [("Loan", in_words(terms))]
+    figures = with_costs_of_line(computed.to_dict(), record.offer_snapshot, start=computed.as_of)
+    rows: list[tuple[str, Any]] = [*rows_of(figures, _FIGURES, start=computed.as_of)]
+    until = parse_rfc3339(str(as_members(proposal.metadata).get("expires_at") or ""))
+    return rows if until is None else [*rows, ("Last day to accept", day_in_words(until.date()))]
+
+
+def _reasons_of(proposal: Proposal) -> Iterator[tuple[str, Any]]:
+    reasons = [text_of(reason) for reason in reasons_of(proposal.metadata)]
+    if reasons:
+        yield "Principal reasons", "; ".join(reasons)
+    if proposal.reason and proposal.reason != f"{'; '.join(reasons)}.":
+        yield "Reason", proposal.reason
+    if isinstance(proposal.metadata, dict):
+        for name, value in proposal.metadata.items():
+            if name not in _DISPLAYED:
+                yield capfirst(name.replace("_", " ")), spelled(value)
+
+
+def proposal_entries(record: Application) -> Iterator[TimelineEntry]:
+    """Yield timeline entries of proposals. A confirmed approval or rejection has the entry of its transition."""
+    for proposal in proposals_of(record):
+        reasons = "; ".join(text_of(reason) for reason in reasons_of(proposal.metadata))
+        terms = in_words(proposal.terms) if proposal.terms else ""
+        against = as_members(proposal.metadata).get(SCORE_REASON)
+        against = f"Against the score's proposal: {against}" if against else ""
+        yield TimelineEntry(
+            at=proposal.proposed_at,
+            title=f"{proposal.proposer} proposed {decision_in_words(proposal.to)}",
+            text="\n".join(filter(None, (terms, proposal.reason or reasons, against))),
+            id=str(proposal.pk),
+        )
+        if proposal.closed_at is None or (proposal.outcome == Proposal.CONFIRMED and proposal.to != COUNTEROFFER):
+            continue
+        decision = decision_in_words(proposal.to)
+        proposed = f"the proposal of {decision} by {proposal.proposer}"
+        who = "the platform" if proposal.closed_by is None else proposal.closed_by.get_username()
+        why = as_members(proposal.metadata).get(RETURN_REASON, "") if proposal.outcome == Proposal.DECLINED else ""
+        yield TimelineEntry(
+            at=proposal.closed_at,
+            title={
+                Proposal.CONFIRMED: f"{who} confirmed {decision}, proposed by {proposal.proposer}",
+                Proposal.DECLINED: f"{who} returned {proposed}{':' if why else ''}",
+                Proposal.WITHDRAWN: f"{who} withdrew the proposal of {decision}",
+                Proposal.VOID: f"The proposal of {decision} by {proposal.proposer} became void",
+            }[proposal.outcome],
+            text=str(why),
+            id=f"{proposal.pk}-end",
+        )
+
+
+def both_names(metadata: Any) -> tuple[tuple[str, str], ...]:
+    """Return the two reviewers of a decision under four-eyes approval, from the metadata of its transition."""
+    names = as_members(as_members(metadata).get("four_eyes"))
+    proposed_by, confirmed_by = names.get("proposed_by"), names.get("confirmed_by")
+    if not (isinstance(proposed_by, str) and isinstance(confirmed_by, str)):
+        return ()
+    return (("proposed by", proposed_by), ("confirmed by", confirmed_by))
+
 
 PROPOSED = {APPROVED: "Propose approval", REJECTED: "Propose rejection", COUNTEROFFER: "Propose a counteroffer"}
 CONFIRMED = {
@@ -110,11 +213,8 @@ class TwoReviewers(ReviewAdmin):
                     messages.info(request, f"You took the next case. You still have {cases}, assigned to you before.")
                 address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
                 return HttpResponseRedirect(address)
-        if still_open:
-            messages.success(request, f"No unassigned case is waiting. You still have {cases}.")
-            return HttpResponseRedirect(self.list_of_work(work="mine"))
-        messages.success(request, "No unassigned case is waiting.")
-        return HttpResponseRedirect(self.list_of_work())
+        messages.success(request, f"No unassigned case is waiting.{f' You still have {cases}.' if still_open else ''}")
+        return HttpResponseRedirect(self.list_of_work(work="mine") if still_open else self.list_of_work())
 
     @transaction.atomic
     def start_review(self, request: HttpRequest, pk: Any) -> None:
@@ -211,9 +311,8 @@ class TwoReviewers(ReviewAdmin):
             messages.error(request, "You can't confirm your own proposal.")
             return back
         to, is_return = proposal.to, not is_confirmation and proposal.proposed_by_id != request.user.pk
-        posted = request.POST if request.method == "POST" else None
         form_class = ReturnForm if is_return else SeenForm
-        form = form_class(posted, initial={"seen": self.seen_state(record)})
+        form = form_class(request.POST if request.method == "POST" else None, initial={"seen": self.seen_state(record)})
 
         def end() -> str:
             if is_confirmation:
@@ -245,8 +344,7 @@ class TwoReviewers(ReviewAdmin):
 
     def close_proposal(self, request: HttpRequest, proposal: Proposal, reason: str) -> str:
         """End a proposal without a decision. A returned case is assigned to the first reviewer again."""
-        proposer = proposal.proposed_by
-        is_own = proposer is not None and proposer.pk == request.user.pk
+        proposer, is_own = proposal.proposed_by, proposal.proposed_by_id == request.user.pk
         with transaction.atomic():
             record, now = self.locked(proposal), timezone.now()
             end_proposal(proposal, by=request.user, now=now, reason=reason)

@@ -16,8 +16,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.records import Button
 from config.core.ids import parse_positive_int64, parse_uuid
 from credit.console.names import legal_names, person_cell
-from credit.console.proposal_facts import decision_in_words, facts_of
-from credit.console.proposals import TwoReviewers
+from credit.console.proposals import TwoReviewers, decision_in_words, facts_of
 from credit.core.figures import money, reference_of
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import MACHINE

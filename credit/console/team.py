@@ -170,15 +170,15 @@ CREATOR_REMAINS = "The account that created the lender must remain an owner."
 OF_LENDER = frozenset({CHANGE_LENDER.name, SET_LOGO.name, REMOVE_LOGO.name})
 
 
-def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
+def may_change_members(request: HttpRequest, provider: Provider) -> bool:
     """Return whether the user can manage a lender's members, as an owner or as a superuser.
 
     Members can review applications, so the permission to manage lenders must not allow staff to add themselves.
     """
     console = console_of(request.user)
     if console is not None:
-        return provider is not None and console.owns(provider.pk)
-    is_owner = provider is not None and role_of(provider, request.user) == ProviderMember.OWNER
+        return console.owns(provider.pk)
+    is_owner = role_of(provider, request.user) == ProviderMember.OWNER
     return is_owner or bool(getattr(request.user, "is_superuser", False))
 
 
