@@ -14,7 +14,6 @@ from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.text import format_lazy
@@ -23,7 +22,7 @@ from django.utils.translation import gettext_lazy
 from config.core.log_in import ISSUER_SESSION
 from config.core.proxies import client_address
 from config.mail.addresses import comparable, normalize
-from config.mail.outbox import queue_mail, queue_requested_mail
+from config.mail.outbox import queue_requested_mail
 from identity.access.log_ins import login_attempt
 from identity.access.models import User
 from identity.access.second_factor import has_one
@@ -32,6 +31,7 @@ from identity.accounts import codes, invitations
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.accounts.log_in import WrongCredentials, log_in
+from identity.accounts.security_mails import EVENTS, mail_about_change
 
 # This cookie marks a browser in which the account has logged in or reset its password.
 KNOWN_DEVICE = "known_device"
@@ -39,12 +39,11 @@ KNOWN_SECONDS = 180 * 86_400
 AFTER_CONFIRMATION = "after_confirmation"  # the session key of the page on which the sign-up started
 # A mail's link contains only a path of this form. In other text, a stranger could send the recipient a message.
 _PLAIN_PATH = re.compile(r"/my/apply/[0-9]{1,19}")
-# This maps each of allauth's mails to our template, and to the context key of the link.
+# This maps each of allauth's mails with a link to our template, and to the context key of the link.
 _MAILS = {
     "account/email/email_confirmation": ("confirm_address", "activate_url"),
     "account/email/email_confirmation_signup": ("confirm_address", "activate_url"),
     "account/email/account_already_exists": ("has_account", "password_reset_url"),
-    "account/email/password_reset": ("password_reset", ""),
 }
 
 
@@ -154,16 +153,22 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return invitations.confirmation_of(invitation) if invitation else str(super().get_signup_redirect_url(request))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Queue our own mail instead of allauth's mail. It contains only the link of `context`."""
-        template, member = _MAILS.get(template_prefix, ("account_changed", ""))
-        page = reverse("developers_keys" if template == "password_reset" else "account")
-        path = urlsplit(str(context[member])).path if member else page
+        """Queue our own mail instead of allauth's mail. It contains only the link of `context`.
+
+        A stranger can request each of these mails for another person's address.
+        """
+        template, member = _MAILS[template_prefix]
+        path = urlsplit(str(context[member])).path
         wanted = self.request.session.get(AFTER_CONFIRMATION, "") if template == "confirm_address" else ""
         if _PLAIN_PATH.fullmatch(wanted):
             path += f"?{urlencode({'next': wanted}, safe='/')}"
-        # A stranger can request every mail of the table for another person's address.
-        queue = queue_requested_mail if template_prefix in _MAILS else queue_mail
-        queue(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
+        queue_requested_mail(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
+
+    def send_notification_mail(self, template_prefix: str, user: Any, *_context: Any, email: str | None = None) -> None:
+        """Queue our own mail about a change of the account's credentials."""
+        to = email or EmailAddress.objects.get_primary_email(user)
+        if to:
+            mail_about_change(user, EVENTS[template_prefix], to=to, request=self.request, now=timezone.now())
 
     def add_message(self, request: HttpRequest, level: int, *args: Any, **options: Any) -> None:
         """Show a message. The messages of log-ins and second factors are suppressed."""

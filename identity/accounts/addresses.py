@@ -9,6 +9,7 @@ from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db.models import Q
+from django.http import HttpRequest
 from django.urls import reverse
 
 from config.core.errors import ValidationFailed
@@ -17,6 +18,7 @@ from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail, queue_requested_mail
 from identity.access.models import AccountHistory, User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
+from identity.accounts.security_mails import mail_about_change
 
 ADDRESS_MAX = 254  # the maximum length of an email address: RFC 5321 allows 256 characters with angle brackets
 CHANGE = "address"
@@ -73,7 +75,7 @@ def ask_to_change(user: User, email: str, *, now: datetime) -> None:
     queue_requested_mail(email, "confirm_address", {"link": link}, named_by=user.pk, now=now)
 
 
-def change(user: User, token: str, *, now: datetime) -> None:
+def change(user: User, token: str, *, request: HttpRequest, now: datetime) -> None:
     """Change the account's address with a mailed link. Raises LinkEnded.
 
     The link must belong to this account, and the address must not belong to another account.
@@ -88,7 +90,7 @@ def change(user: User, token: str, *, now: datetime) -> None:
         return
     AccountHistory.note("account.email_changed", Actor(user, "session"), now=now)
     if before:
-        queue_mail(before, "account_changed", {"link": f"{settings.APP_URL}{reverse('account')}"}, now=now)
+        mail_about_change(user, "address_changed", to=before, request=request, now=now)
 
 
 def mail_about_privacy(user: User, template: str, *, language: str | None = None, now: datetime) -> None:

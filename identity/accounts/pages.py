@@ -6,7 +6,7 @@ from allauth.account import app_settings as allauth_settings
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.account.utils import get_next_redirect_url
-from allauth.account.views import ConfirmEmailView, PasswordResetFromKeyView
+from allauth.account.views import ConfirmEmailView, PasswordResetFromKeyDoneView, PasswordResetFromKeyView
 from django.conf import settings
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
@@ -33,6 +33,9 @@ from identity.accounts.models import Invitation, OneTimeLink
 from identity.accounts.names import check_chosen
 from identity.accounts.recovery import make_codes
 from identity.accounts.roles import STAFF, is_partner, words_of
+from identity.accounts.security_mails import suspended_by_reset
+
+_SUSPENDED = "suspended_by_reset"  # the session key of the credentials that a password reset has suspended
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
@@ -49,8 +52,17 @@ class NewPasswordPage(PasswordResetFromKeyView):  # type: ignore[misc]
 
     def form_valid(self, form: Any) -> HttpResponse:
         response: HttpResponse = super().form_valid(form)
-        mark_device(response, User.objects.get(pk=self.reset_user.pk))
+        user = User.objects.get(pk=self.reset_user.pk)
+        mark_device(response, user)
+        self.request.session[_SUSPENDED] = suspended_by_reset(user)
         return response
+
+
+class NewPasswordDonePage(PasswordResetFromKeyDoneView):  # type: ignore[misc]
+    """Confirms a new password, and states which credentials of the account the reset has suspended."""
+
+    def get_context_data(self, **options: Any) -> Any:
+        return super().get_context_data(**options) | self.request.session.get(_SUSPENDED, {})
 
 
 class ConfirmPage(ConfirmEmailView):  # type: ignore[misc]
@@ -149,7 +161,7 @@ class AddressLinkPage(LoginRequiredMixin, View):
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         user: Any = request.user
         self._link(request, token)
-        addresses.change(user, token, now=timezone.now())
+        addresses.change(user, token, request=request, now=timezone.now())
         return HttpResponseRedirect(reverse("account_email"))
 
     @staticmethod

@@ -56,9 +56,7 @@ urlpatterns = [
         _atomic(pages.NewPasswordPage),
         name="account_reset_password_from_key",
     ),
-    path(
-        "password/new/done", theirs.PasswordResetFromKeyDoneView.as_view(), name="account_reset_password_from_key_done"
-    ),
+    path("password/new/done", pages.NewPasswordDonePage.as_view(), name="account_reset_password_from_key_done"),
     path("sessions", _sessions, name="usersessions_list"),
     path("second-factor", factors.IndexView.as_view(), name="mfa_index"),
     path("second-factor/log-in", factors.AuthenticateView.as_view(), name="mfa_authenticate"),

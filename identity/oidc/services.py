@@ -19,7 +19,6 @@ from django.db import transaction
 from django.db.models import Q
 from django.dispatch import receiver
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 
 from config.core import audit
@@ -27,7 +26,6 @@ from config.core.adapters import is_text
 from config.core.lifecycle import Actor
 from config.core.log_in import ISSUER_SESSION
 from config.mail.addresses import normalize
-from config.mail.outbox import queue_mail
 from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.staff import is_break_glass
@@ -35,6 +33,7 @@ from identity.access.tokens import TokenPair, start_family
 from identity.accounts.addresses import accounts_with, confirm, is_set_by_operator, owns
 from identity.accounts.invitations import accept_verified, waiting_for_staff
 from identity.accounts.links import LinkEnded, make_link, use_link
+from identity.accounts.security_mails import mail_about_change
 from identity.oidc.client import TEXT_MAX, SignInFailed, configured, groups_of, subject_of
 from identity.oidc.models import IssuerSession, StaffIdentity
 
@@ -109,7 +108,7 @@ def _link(subject: str, claims: dict[str, Any], *, now: datetime) -> StaffIdenti
     identity = StaffIdentity.objects.create(user=user, issuer=configured().url, subject=subject, created_at=now)
     AccountHistory.note("account.linked", Actor(user, _CREDENTIAL), now=now, object_id=identity.pk)
     if known:
-        queue_mail(email, "account_changed", {"link": f"{settings.APP_URL}{reverse('account')}"}, now=now)
+        mail_about_change(user, "staff_linked", to=email, now=now)
     return identity
 
 

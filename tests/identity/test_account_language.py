@@ -25,6 +25,7 @@ from identity.access.tokens import start_family
 from identity.accounts.addresses import ask_to_change, confirm
 from identity.accounts.exports import request_export
 from identity.accounts.models import Invitation
+from identity.accounts.security_mails import EVENTS
 from identity.models import TokenFamily
 from tests.credit.terms.lending import applied, listed
 from tests.credit.test_my_content import living_in, written
@@ -204,12 +205,17 @@ def test_translated_consent_and_access_pages_have_no_english_sentence(browser, u
 
 
 def test_translated_account_mail_has_no_english_sentence():
-    for file in (ROOT / "config/mail/templates/mail").glob("*.txt"):
+    facts = {"link": "https://x.test/", "has_keys": True, "has_apps": True}
+    mails = [(file.stem, facts) for file in (ROOT / "config/mail/templates/mail").glob("*.txt")]
+    mails += [("account_changed", facts | {"event": event}) for event in {*EVENTS.values(), "staff_linked"}]
+    for template, context in mails:
         english, *others = (
-            {*message_of(to="a@example.org", template=file.stem, context={"link": "https://x.test/"}, language=wished)
-             .body.splitlines()} for wished in ("en", *EQUAL)
-        )  # fmt: skip
-        assert [english & lines for lines in others] == [{"", "https://x.test/"}] * 2, file.name
+            message_of(to="a@example.org", template=template, context=context, language=wished)
+            for wished in ("en", *EQUAL)
+        )
+        lines = [{*english.body.splitlines()} & {*other.body.splitlines()} for other in others]
+        assert lines == [{"", "https://x.test/"}] * 2, (template, context)
+        assert english.subject not in [other.subject for other in others], (template, context)
 
 
 def test_account_mail_uses_the_language_of_the_page(browser, client):

@@ -1,5 +1,6 @@
 """Test password resets and changes, sessions, deletion, and the labels of password forms under `/account/`."""
 
+import re
 from datetime import timedelta
 from html.parser import HTMLParser
 
@@ -10,6 +11,7 @@ from django.utils import formats, timezone
 
 from config.webhooks.endpoints import create_endpoint
 from identity.access.tokens import start_family
+from identity.accounts.browsers import browser_name
 from identity.models import Erasure
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD
@@ -87,10 +89,14 @@ def test_password_reset_suspends_keys_and_webhooks_and_revokes_apps(jane):
     app, _secret = make_client()
     granted = start_family(user=jane, now=timezone.now(), client=app, scope="offers:read")
     Client().post("/account/password/forgot", {"email": EMAIL})
-    done = follow(Client(), link_in(mailed()[0]), FIELDS)
+    visitor = Client()
+    done = follow(visitor, link_in(mailed()[0]), FIELDS)
     assert done.status_code == 302
-    assert "suspended" in mailed()[-1].body
-    assert "/developers/keys" in Client().get(done.headers["Location"]).content.decode()
+    (mail,) = mailed()
+    assert "Your earlier API keys and webhooks are suspended. Apps can no longer act on your behalf." in mail.body
+    page = visitor.get(done.headers["Location"]).content.decode()
+    assert "/developers/keys" in page
+    assert "Apps can no longer act on your behalf." in page
     assert_error(ApiClient(api_key=key.key).read("/auth/me"), 401, "E2009")
     assert_error(ApiClient(bearer=granted.access_token).read("/auth/me"), 401, "E2002")
     endpoint.refresh_from_db()
@@ -211,3 +217,42 @@ def test_password_forms_contain_the_user_name_for_password_managers(jane):
     for page in (again, change, reset):
         name = Inputs(page).named("username")
         assert (name["autocomplete"], name["value"]) == ("username", EMAIL)
+
+
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"
+
+
+def test_password_mail_names_the_change_the_time_and_the_browser_but_no_keys(jane):
+    browser, _ = log_in(EMAIL)
+    fields = {"oldpassword": PASSWORD, **FIELDS}
+    assert browser.post("/account/password", fields, HTTP_USER_AGENT=BROWSER).status_code == 302
+    mail = mailed()[-1]
+    assert mail.subject.endswith(": Your password was changed")
+    assert re.search(r"Time: \w+ \d+, \d{4}, \d\d:\d\d UTC\nBrowser: Chrome on Linux\n", mail.body)
+    Client().post("/account/password/forgot", {"email": EMAIL})
+    visitor = Client()
+    done = follow(visitor, link_in(mailed()[-1]), FIELDS)
+    (mail,) = mailed()
+    assert "Your password was reset with a mailed link.\n" in mail.body
+    for text in (mail.body, visitor.get(done.headers["Location"]).content.decode()):
+        assert "API key" not in text
+        assert "developers" not in text
+        assert "Apps" not in text
+
+
+@pytest.mark.parametrize("header", ["", "curl/8.5", "<b>Bank</b> https://evil.example"])
+def test_unknown_browser_has_no_name(header):
+    assert browser_name(header) == ""
+
+
+@pytest.mark.parametrize(
+    ("mark", "name"),
+    [
+        ("Windows NT 10.0) Chrome/140.0 Safari/537.36 Edg/140.0", "Edge on Windows"),
+        ("iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1", "Safari on iPhone"),
+        ("Linux; Android 15) Chrome/140.0 Mobile Safari/537.36", "Chrome on Android"),
+        ("Macintosh; Intel Mac OS X 15.0; rv:143.0) Firefox/143.0", "Firefox on Mac"),
+    ],
+)
+def test_browser_name_is_the_browser_and_the_system(mark, name):
+    assert browser_name(f"Mozilla/5.0 ({mark}") == name

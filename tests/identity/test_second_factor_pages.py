@@ -212,7 +212,7 @@ def test_removing_a_second_factor_ends_its_credentials_and_mails_the_owner(user)
     assert browser.post(f"{HOME}/codes/new").headers["Location"] == HOME
     assert not user.recovery_codes.exists()
     assert TokenFamily.objects.get().revoked_at is not None
-    assert OutgoingMail.objects.get().template == "account_changed"
+    assert json.loads(OutgoingMail.objects.get().context)["event"] == "app_removed"
 
 
 def test_new_recovery_codes_replace_the_old_codes_and_mail_the_owner(user):
@@ -230,7 +230,7 @@ def test_new_recovery_codes_replace_the_old_codes_and_mail_the_owner(user):
     assert browser_of(user).post(LOG_IN, {"code": new[0]}).status_code == 302
     assert browser.get("/account/email").status_code == 200, "the session keeps the factor"
     assert TokenFamily.objects.get().revoked_at is not None, "what was made with an old one may be another's"
-    assert OutgoingMail.objects.get().template == "account_changed"
+    assert json.loads(OutgoingMail.objects.get().context)["event"] == "codes_created"
     entry = AccountHistory.objects.get(account=user)
     assert (entry.action, entry.credential) == ("account.second_factor_added", "session")
 
