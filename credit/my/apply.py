@@ -17,19 +17,28 @@ from django.views.decorators.http import require_safe
 from django.views.generic import ListView
 
 from config.api.rate_limits import RateLimited, consume, consume_by_address
+from config.core.credentials import SAFE_METHODS
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid, parse_positive_int64
-from credit.applications.services import change_application, create_application, lock_own
+from credit.applications.services import IDLE_DAYS, change_application, create_application, lock_own
 from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicants import Applicants, language_of
 from credit.core.figures import money
-from credit.core.translations import active_language
-from credit.models import Application, Offer, PartialApplicants, ProviderLogo
+from credit.core.translations import active_language, document_title
+from credit.models import Application, Clock, Offer, PartialApplicants, ProviderLogo
 from credit.my.comparison import ComparisonForm, compare, installments_of, loan_from, rates_of
 from credit.my.content import Row, offer_to_edit, offer_to_read
-from credit.my.forms import ApplicationForms
-from credit.my.pages import InTheirLanguage, MyPage, actor_on, is_as_shown, latest_applicants, own_applications
+from credit.my.forms import ApplicationForms, availability_of
+from credit.my.pages import (
+    InTheirLanguage,
+    MyPage,
+    actor_on,
+    is_as_shown,
+    latest_applicants,
+    localized,
+    own_applications,
+)
 from credit.my.person_form import areas_with_data, groups_of
 from credit.my.words import error_message
 from credit.offers.catalogue import CatalogueFilter, active_offers
@@ -186,6 +195,25 @@ def _show(
     return render(request, "credit/my/form.html", facts, status=400 if has_errors else 200)
 
 
+def _show_to_visitor(request: HttpRequest, offer: Offer, *, is_prefilled: bool = False) -> HttpResponse:
+    """Return the public page of an offer: its terms, and what an applicant needs before the sign-up."""
+    forms = ApplicationForms(offer, language=active_language())
+    facts = {
+        "offer": forms.offer,
+        "rows": rows_of(forms.offer),
+        "answers": forms.required_labels(),
+        "documents": [document_title(offer.terms(), title) for title in forms.requirements.documents],
+        "min_age": forms.requirements.min_age,
+        "availability": availability_of(offer),
+        "draft_days": IDLE_DAYS[states.DRAFT],
+        "decision_days": Clock.DAYS[Clock.APPLICATION],
+        "automation": describe_automation(offer),
+        "is_prefilled": is_prefilled,
+        "may_sign_up": get_adapter(request).is_open_for_signup(request),
+    }
+    return render(request, "credit/my/offer.html", facts)
+
+
 class _FormPage(MyPage):
     """The form of an application. A button saves a draft, and another button requires complete data."""
 
@@ -291,7 +319,16 @@ def _new_person(request: HttpRequest) -> Any:
 
 
 class ApplyPage(_FormPage):
-    """The form of a new application. Nothing is stored before the user submits the form."""
+    """The form of a new application. Nothing is stored before the user submits the form.
+
+    Visitors without a log-in see what they need for the application.
+    """
+
+    def handle_no_permission(self) -> Any:
+        """Show the offer to a visitor. A sent form, or an offer that visitors can't see, requires a log-in."""
+        with localized(self.request):
+            offer = self._find(self.kwargs["offer_id"]) if self.request.method in SAFE_METHODS else None
+            return super().handle_no_permission() if offer is None else _show_to_visitor(self.request, offer)
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         offer, latest = self._offer(offer_id), latest_applicants(request.user)
@@ -306,12 +343,15 @@ class ApplyPage(_FormPage):
         return self.answer(request, self._offer(offer_id), None)
 
     def _offer(self, offer_id: str) -> Offer:
-        offers = _with_number(_offers(self.request).visible())
-        number = parse_positive_int64(offer_id)
-        offer = None if number is None else offers.filter(pk=number).first()
+        offer = self._find(offer_id)
         if offer is None:
             raise Http404
         return offer
+
+    def _find(self, offer_id: str) -> Offer | None:
+        number = parse_positive_int64(offer_id)
+        offers = _with_number(_offers(self.request).visible())
+        return None if number is None else offers.filter(pk=number).first()
 
 
 class LinkPage(InTheirLanguage):
@@ -327,9 +367,7 @@ class LinkPage(InTheirLanguage):
         if offer is None:
             return render(request, "credit/my/link.html", status=410)
         if not request.user.is_authenticated:
-            may_sign_up = get_adapter(request).is_open_for_signup(request)
-            facts = {"offer": offer_to_read(offer), "rows": rows_of(offer), "may_sign_up": may_sign_up}
-            return render(request, "credit/my/link.html", facts)
+            return _show_to_visitor(request, offer, is_prefilled=True)
         typed = _forms_of(request, offer, prefill=prefill, person=_new_person(request))
         return _show(request, typed, prefilled_from="link")
 

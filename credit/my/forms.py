@@ -118,7 +118,7 @@ def _allowed(member: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
     return [value for value in values if profile.fault(member, value) is None] or list(values)
 
 
-def _availability_of(offer: Offer) -> str:
+def availability_of(offer: Offer) -> str:
     """Return the US states of an offer as a sentence, or "" if the offer is available in all states."""
     if offer.included_states and not offer.nationwide:
         return gettext("This offer is only available in: %s.") % states_in_words(offer.included_states)
@@ -278,7 +278,7 @@ class ApplicationForms:
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
         region = self.first.fields["address.region"]
-        region.help_text = _availability_of(offer)
+        region.help_text = availability_of(offer)
         self.share = ShareForm(typed, stored=() if application is None else application.share, areas=areas)
         self.has_second = second is not None or (
             typed is not None and (self.second.is_valid() is False or not self.second.is_empty)
@@ -301,6 +301,20 @@ class ApplicationForms:
     def other_fields(self) -> list[forms.BoundField]:
         return [self.data[name] for name in self.data.fields if name not in _LOAN]
 
+    def _required_paths(self) -> list[str]:
+        """Return the required fields of the first applicant, which depend on the country."""
+        country = {"address": {"country": self.first["address.country"].value() or None}}
+        return required_paths(country, self.requirements.applicant)
+
+    def required_labels(self) -> list[str]:
+        """Return the labels of the fields that an application requires, in the order of the form."""
+        required = {*_LOAN, *(self.offer.application_schema or {}).get("required", ())}
+        data = [*self.loan_fields(), *self.other_fields()]
+        return [
+            *(str(field.label) for field in data if field.name in required),
+            *(str(self.first[path].label) for path in self._required_paths()),
+        ]
+
     def steps(self) -> list[Step]:
         """Return the sections of the form with their progress. An offer without fields of its own has no answers."""
         required = {*_LOAN, *(self.offer.application_schema or {}).get("required", ())}
@@ -308,9 +322,7 @@ class ApplicationForms:
         states = {"loan": state_of(self.data, loan, required)}
         if others:
             states["answers"] = state_of(self.data, others, required)
-        country = {"address": {"country": self.first["address.country"].value() or None}}
-        first = required_paths(country, self.requirements.applicant)
-        states["applicant"] = state_of(self.first, [*self.first.fields], first)
+        states["applicant"] = state_of(self.first, [*self.first.fields], self._required_paths())
         if self.second.is_bound and self.second.errors:
             states["applicant"] = WRONG
         states["sharing"] = OPTIONAL
@@ -339,7 +351,7 @@ class ApplicationForms:
         are_valid = [form.is_valid() for form in forms_of_all]
         first, second = (form.to_person(is_complete=is_complete) for form in (self.first, self.second))
         if first is not None and _is_elsewhere(self.offer, first["address"]):
-            self.first.add_error("address.region", _availability_of(self.offer))
+            self.first.add_error("address.region", availability_of(self.offer))
         data = self.data.to_data()
         self._require_data(data, is_complete=is_complete)
         if is_complete:

@@ -2,6 +2,7 @@
 
 import re
 from decimal import Decimal
+from html import unescape
 from urllib.parse import unquote
 
 import pytest
@@ -16,6 +17,7 @@ from credit.core.quotes import make_quote
 from credit.models import LastScore
 from credit.my.comparison import ComparisonForm
 from credit.offers.catalogue import CatalogueFilter
+from credit.scoring.explanation import describe_automation
 from tests.credit.eu.offers import eu_offer
 from tests.credit.scoring.submitting import scored_offer
 from tests.credit.terms.lending import LINE, LOAN, listed
@@ -243,7 +245,7 @@ class TestLinkToTheForm:
         (path,) = set(re.findall(rf'href="(/my/apply/{offer.pk}[^"]*)"', list_of(browser, **ASKED)))
         path = path.replace("&amp;", "&")
         assert path == f"/my/apply/{offer.pk}?amount=8000.50&months=24"
-        location = browser.get(path).headers["Location"]
+        (location,) = re.findall(r'href="(/account/login[^"]*)" ?>Log in', browser.get(path).content.decode())
         page = browser.get(location).content.decode()
         assert "To apply, log in or sign up." in page
         (sign_up,) = re.findall(r'href="(/account/signup[^"]*)"', page)
@@ -273,3 +275,43 @@ class TestLinkToTheForm:
         answer = browser_of(user).post(path, {"do": "save", "data-amount_cents": "9,000", "data-term_months": "12"})
         assert answer.status_code == 302
         assert answer.headers["Location"].startswith("/my/applications/")
+
+
+class TestOfferForVisitors:
+    def test_visitor_sees_what_an_application_needs_before_the_sign_up(self):
+        offer = listed(
+            name="Car loan", application_schema=SCHEMA, required_documents=["Pay stub"], min_age=21,
+            applicant_requires=["phone"], included_states=["OR"],
+        )  # fmt: skip
+        plain = OfferFactory(provider=offer.provider)
+        answer = Client().get(f"/my/apply/{offer.pk}")
+        page = " ".join(answer.content.decode().split())
+        assert answer.status_code == 200
+        for words in (
+            "Before you start", "You can save and send an application for free.", "within 30 days", "21 years old",
+            "A draft expires after 30 days", "only available in: Oregon", "<bdi>Pay stub</bdi>", "6.90% \u2013 17.50%",
+            "<li><bdi>Date of birth</bdi></li>", "<li><bdi>Phone number</bdi></li>",
+        ):  # fmt: skip
+            assert words in page, words
+        assert "(optional)" not in page
+        assert "You need no documents" not in page
+        assert "You need no documents" in Client().get(f"/my/apply/{plain.pk}").content.decode()
+
+    def test_offer_for_visitors_describes_the_score_that_the_lender_uses(self):
+        offer, _version = scored_offer()
+        page = Client().get(f"/my/apply/{offer.pk}").content.decode()
+        assert describe_automation(offer)["reviewed_by"] in unescape(page)
+        assert "The score reads:" in page
+
+    def test_visitor_must_log_in_for_a_hidden_offer_and_to_send_the_form(self):
+        offer = listed()
+        hidden = OfferFactory(provider=offer.provider, ab_test_variant="b", ab_test_allocation=0)
+        for path in (f"/my/apply/{hidden.pk}", "/my/apply/999", "/my/apply/x"):
+            assert Client().get(path).headers["Location"] == f"/account/login?next={path}"
+        path = f"/my/apply/{offer.pk}"
+        assert Client().post(path, {"do": "save"}).headers["Location"] == f"/account/login?next={path}"
+
+    def test_offer_for_visitors_is_in_their_language(self):
+        path = f"/my/apply/{listed(required_documents=['Pay stub']).pk}"
+        for language, read, words in (("es", spanish, "Antes de empezar"), ("de", german, "Bevor Sie beginnen")):
+            assert words in read(Client().get(path, headers={"Accept-Language": language}).content.decode())

@@ -161,6 +161,13 @@ class TestButtons:
         press_button(application, "send")
         assert "You sent too many requests." in press_button(application, "withdraw")
 
+    def test_draft_requires_true_answers_before_the_applicant_sends_it(self, offer):
+        draft = applied(offer, status="draft", submitted_at=None)
+        page = page_of(draft)
+        assert page.index("Your answers must be true and complete.") < page.index("Send to the lender")
+        press_button(draft, "send")
+        assert "must be true and complete" not in page_of(draft)
+
 
 class TestDocuments:
     def test_applicant_can_upload_a_document_and_send_the_application_back_to_review(self):
