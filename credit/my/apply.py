@@ -7,10 +7,12 @@ from urllib.parse import urlencode
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from django.contrib import messages
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, override
 from django.views.decorators.http import require_safe
@@ -169,15 +171,20 @@ def _show(
     form is shown again with the draft's ID, so that the applicant confirms another draft. A form with errors, or
     restored after a log-in, retains its state.
     """
-    draft = _drafts(request, typed.offer).first() if application is None else None
+    offer = typed.offer
+    draft = _drafts(request, offer).first() if application is None else None
     state = application.updated_at.isoformat() if application else ""
     if draft is not None and is_outdated:
         state = str(draft.pk)
     has_errors = any(form.is_bound and form.errors for form in (typed.data, typed.first, typed.second))
     facts = {
         "forms": typed,
-        "offer": typed.offer,
+        "offer": offer,
         "application": application,
+        # Without an action, the form's next page would inherit the fragment #installments of this page.
+        "action": reverse("my_edit", args=[application.pk])
+        if application
+        else reverse("my_apply_for", args=[offer.pk]),
         "steps": typed.steps(),
         "first": groups_of(typed.first),
         "second": groups_of(typed.second),
@@ -185,9 +192,9 @@ def _show(
         "errors": typed.errors_by_field(),
         "prefilled_from": prefilled_from,
         "discard": DISCARD,
-        "rates": rates_of(typed.offer),
-        "installments": installments_of(typed.offer, typed.loan(), today=timezone.now().date()),
-        "automation": describe_automation(typed.offer),
+        "rates": rates_of(offer),
+        "installments": installments_of(offer, typed.loan(), today=timezone.now().date()),
+        "automation": describe_automation(offer),
         "draft": draft,
         "is_outdated": is_outdated,
         "state": state if is_outdated else typed.data.data.get("state", state),
@@ -288,16 +295,18 @@ def _store(
             )
             PartialApplicants.write(application, typed.partial)
         return application
-    drafts = _drafts(request, offer)
-    newest = drafts.filter(created_at__gte=now - _SENT_TWICE, moves=0)
-    same = next((draft for draft in newest if _has(draft, typed, changes)), None)
-    if same is not None:
-        return _store(request, typed, same, changes)
-    latest = drafts.first()
-    if latest is not None and request.POST.get("state") != str(latest.pk):
-        raise _Outdated
     user: Any = request.user
     with transaction.atomic():
+        # The second request of a double click waits until the first has stored the draft.
+        get_user_model().objects.select_for_update(no_key=True).get(pk=user.pk)
+        drafts = _drafts(request, offer)
+        newest = drafts.filter(created_at__gte=now - _SENT_TWICE, moves=0)
+        same = next((draft for draft in newest if _has(draft, typed, changes)), None)
+        if same is not None:
+            return _store(request, typed, same, changes)
+        latest = drafts.first()
+        if latest is not None and request.POST.get("state") != str(latest.pk):
+            raise _Outdated
         draft = create_application(
             consumer_id=user.pk, offer_id=offer.pk, provider_id=int(offer.provider_id), initial_status=None, now=now,
             **changes,

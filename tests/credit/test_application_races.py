@@ -3,6 +3,7 @@
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import partial
 from itertools import pairwise
 
@@ -15,6 +16,8 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ApplicationRevision, Offer
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.credit.support import move
+from tests.credit.terms.lending import listed
+from tests.credit.test_my_pages import browser_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 from tests.properties import quick_or_full
 from tests.races import run_concurrently
@@ -131,6 +134,20 @@ def test_concurrent_requests_with_one_idempotency_key_create_one_application():
         assert_error(answer, 409, "E3010")
         assert answer.headers["Retry-After"] == "1"
     assert Application.objects.count() == Event.objects.count() == 1
+
+
+@pytest.mark.usefixtures("reviewed")
+def test_both_requests_of_a_double_click_open_the_page_of_a_single_draft():
+    offer = listed()
+    for _ in range(quick_or_full(5, 50)):
+        user = UserFactory()
+        browser = browser_of(user)
+        browsers = [browser, copy(browser)]
+        save = {"do": "save", "state": "", "first-legal_name": "Ada Example", "first-language": "en"}
+        calls = [partial(browser.post, f"/my/apply/{offer.pk}", save) for browser in browsers]
+        pages = {answer.headers.get("Location") for answer in run_concurrently(*calls)}
+        assert pages == {f"/my/applications/{draft.pk}" for draft in Application.objects.filter(consumer=user)}
+        assert len(pages) == 1
 
 
 def test_concurrent_different_requests_with_one_idempotency_key_execute_once():

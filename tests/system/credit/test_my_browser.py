@@ -89,11 +89,17 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
     browser_user.page.click("text=Apply >> nth=-1")
     browser_user.send("my-form", login=user.username, password=PASSWORD)
     assert browser_user.page.input_value("#id_data-amount_cents") == "8000.00"
-    browser_user.page.select_option("#id_data-term_months", "")
     browser_user.page.fill("#id_first-legal_name", TYPED["legal_name"])
-    press(browser_user, "Save as a draft", "my-draft")
+    press(browser_user, "Compute the installments", "my-form-estimate")
+    assert browser_user.page.url.endswith("#installments")
+    with browser_user.page.expect_navigation(url="**/my/applications/*"):
+        browser_user.page.get_by_role("button", name="Save as a draft").dblclick()
+    assert "#" not in browser_user.page.url
+    browser_user.check_page("my-draft")
+    assert Application.objects.count() == 1
     browser_user.page.click("text=Change the application")
     assert browser_user.page.input_value("#id_first-legal_name") == TYPED["legal_name"]
+    browser_user.page.select_option("#id_data-term_months", "")
     with browser_user.page.expect_navigation():
         browser_user.page.get_by_role("button", name="Check before sending").click()
     assert all("400" in words or words == browser_user.page.url for words in browser_user.complaints)
@@ -104,6 +110,7 @@ def test_an_applicant_corrects_and_submits_an_application_in_a_browser(chromium,
     browser_user.page.get_by_label("No").check()
     for name, typed in TYPED.items():
         browser_user.page.fill(f"[id='id_first-{name}']", typed)
+    browser_user.page.select_option("[id='id_first-address.region']", "OR")
     press(browser_user, "Check before sending", "my-check")
     press(browser_user, "Send to the lender", "my-sent")
     application = Application.objects.get()
