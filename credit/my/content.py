@@ -21,13 +21,13 @@ from credit.core import machine as states
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.applicant_words import applicant_value
 from credit.core.applicants import FIRST
+from credit.core.due import OfferRequirements
 from credit.core.figures import Figures, date_in_words, money
 from credit.core.report_summary import CURRENCY
 from credit.core.translations import document_title, free_text, in_language, worded
 from credit.documents.services import documents_of
 from credit.models import Application, Offer, PartialApplicants, Report, RequestedDocument
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
-from credit.requirements.services import requirements_of
 
 Row = tuple[str, str]
 ROWS_MAX = 200  # a table of data without a schema has at most this many rows
@@ -110,8 +110,8 @@ def loan_rows(application: Application) -> list[Row]:
 
 
 def terms_of(application: Application) -> Mapping[str, Any]:
-    """Return the pinned terms of the offer. For a draft, return the current name and its translations."""
-    columns = ("name", "language", "translations")
+    """Return the pinned terms of the offer. Without them, return the current name, schema, and translations."""
+    columns = ("name", "language", "translations", "application_schema")
     offers = Offer.objects.filter(pk=application.offer_id).values(*columns)
     return application.offer_snapshot or offers.first() or {}
 
@@ -133,7 +133,7 @@ def data_rows(application: Application) -> list[Row]:
         return []
     if not isinstance(data, dict):
         data = {"data": data}
-    members = requirements_of(application, read=in_language).members
+    members = OfferRequirements.by(in_language(terms_of(application))).members
     in_loan = {name for name in ("amount_cents", "term_months") if getattr(figures, name) is not None}
     known = {name: data[name] for name in members if name in data}
     currency = application.shown_currency

@@ -16,7 +16,7 @@ from tests.credit.document_support import PDF, with_documents
 from tests.credit.erasing import erase_applicants
 from tests.credit.notices.world import World, provider_offer
 from tests.credit.terms.lending import applied, listed
-from tests.credit.test_my_pages import browser_of, page_of, upload_file
+from tests.credit.test_my_pages import browser_of, page_of, press_button, upload_file
 from tests.factories import ApplicationFactory, UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -75,6 +75,16 @@ def test_draft_page_states_that_the_draft_is_not_submitted():
     sent = page_of(applied(offer))
     assert "What you sent" in sent
     assert "before you send it" not in sent
+
+
+def test_page_of_a_draft_has_the_same_titles_after_the_draft_is_closed():
+    draft = applied(
+        listed(application_schema=SCHEMA), status="draft", submitted_at=None, data=DATA, offer_snapshot=None
+    )
+    titles = rows_of(page_of(draft)).keys()
+    assert "What you earn a year" in titles
+    press_button(draft, "close")
+    assert rows_of(page_of(draft)).keys() == titles
 
 
 def test_application_page_lists_the_data_shared_with_the_lender():
