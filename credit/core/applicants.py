@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import orjson
 from django.conf import settings
+from django.utils.translation import gettext_noop
 
 from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
@@ -22,6 +23,10 @@ FIRST = 1  # the account belongs to this applicant
 # Mails and notices are available in these languages.
 LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)
 _NONCE_BYTES = 32
+# The first of two applicants declares these sentences on `/my`, as evidence of joint intent (12 CFR 1002.7(d)(1)).
+JOINT_CREDIT = "joint_credit"  # the name of a stored declaration
+JOINT_APPLICATION = gettext_noop("We intend to apply for joint credit, and the second applicant agrees.")
+JOINT_ACCEPTANCE = gettext_noop("We accept this joint credit, and the second applicant agrees to be bound by it.")
 
 Person = dict[str, Any]
 
@@ -42,6 +47,10 @@ class Applicants:
 
     def __iter__(self) -> Iterator[Person]:
         return iter(self.persons)
+
+    @property
+    def are_joint(self) -> bool:
+        return len(self.persons) > 1
 
     @property
     def sha256(self) -> str:

@@ -32,7 +32,7 @@ from credit.applications.withdrawal_right import is_withdrawable
 from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicant_schema import title_of_member, value_at
-from credit.core.applicants import LANGUAGES, Applicants, language_of
+from credit.core.applicants import JOINT_APPLICATION, JOINT_CREDIT, LANGUAGES, Applicants, language_of
 from credit.core.due import Due
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
@@ -269,6 +269,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "due": missing_words,
         **documents,
         "edits": offer is not None,
+        "declares": joint_intent_of(application, JOINT_APPLICATION) if application.status == states.DRAFT else "",
         "sent": content.describe(application),
         "lender": lender_of(application),
         "sends": application.status in _SENDS and not due and not documents["missing"] and not missing_words,
@@ -368,7 +369,10 @@ def _send(request: HttpRequest, application_id: str) -> str:
             )
         if missing := _missing_words(application, offer):
             raise ValidationFailed(" ".join(missing))
-        return _move(request, application_id, to, gettext("The application was sent to the lender."))
+        declared = None
+        if application.status == states.DRAFT and require_joint_intent(request, application):
+            declared = {JOINT_CREDIT: {"declaration": gettext(JOINT_APPLICATION), "language": active_language()}}
+        return _move(request, application_id, to, gettext("The application was sent to the lender."), declared)
 
 
 def _withdraw(request: HttpRequest, application_id: str) -> str:
@@ -383,9 +387,24 @@ def _close(request: HttpRequest, application_id: str) -> str:
         return _move(request, application_id, states.WITHDRAWN, gettext("The draft was closed."))
 
 
-def _move(request: HttpRequest, application_id: str, to: str, message: str) -> str:
+def joint_intent_of(application: Application, declaration: str) -> str:
+    """Return the declaration of two applicants in the active language, or "" for a single applicant."""
+    applicants = application.readable_applicants
+    return gettext(declaration) if applicants is not None and applicants.are_joint else ""
+
+
+def require_joint_intent(request: HttpRequest, application: Application) -> bool:
+    """Return whether there are two applicants. Raises ValidationFailed if their declaration is missing."""
+    if not joint_intent_of(application, JOINT_APPLICATION):
+        return False
+    if request.POST.get("joint") != "yes":
+        raise ValidationFailed(gettext("Confirm that both applicants agree."))
+    return True
+
+
+def _move(request: HttpRequest, application_id: str, to: str, message: str, metadata: Any = None) -> str:
     actor = actor_on(request)
-    options: dict[str, Any] = {"actor": actor, "changed_by": actor.name, "reason": None, "metadata": None}
+    options: dict[str, Any] = {"actor": actor, "changed_by": actor.name, "reason": None, "metadata": metadata}
     with transaction.atomic():
         change_status(application_id, to, **options, now=timezone.now())
     return message

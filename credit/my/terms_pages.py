@@ -12,12 +12,13 @@ from django.utils import timezone
 from django.utils.translation import get_language, gettext, gettext_lazy
 
 from config.api.rate_limits import consume
-from config.core.errors import ApiError
+from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from credit.api.terms.views import agreement_page
 from credit.applications import withdrawal_right
 from credit.applications.lenders import lender_of
 from credit.core import deadlines
+from credit.core.applicants import JOINT_ACCEPTANCE
 from credit.core.errors import TermsChanged
 from credit.core.eu_credit import follows_directive
 from credit.core.figures import date_in_words, reference_of
@@ -26,7 +27,15 @@ from credit.core.translations import in_language
 from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
-from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications, run_action
+from credit.my.pages import (
+    InTheirLanguage,
+    MyPage,
+    actor_on,
+    joint_intent_of,
+    own_applications,
+    require_joint_intent,
+    run_action,
+)
 from credit.my.words import error_message
 from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable, form_of_link, provide
@@ -65,7 +74,8 @@ def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, s
 class AcceptPage(MyPage):
     """The page to accept or decline approved terms or a counteroffer. Each answer has a form.
 
-    The forms have buttons but no input fields, so that the Enter key can't submit a form.
+    The forms have buttons but no text fields, so that the Enter key can't submit a form. Two applicants also declare
+    that both agree.
     """
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
@@ -89,7 +99,7 @@ class AcceptPage(MyPage):
         try:
             consume("write", str(request.user.pk))
             messages.success(request, answer(request, application_id))
-        except TermsChanged as refusal:
+        except (TermsChanged, ValidationFailed) as refusal:
             messages.error(request, error_message(refusal))
             return redirect("my_accept", application_id)
         except ApiError as refusal:
@@ -116,6 +126,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
         "as_of": terms.as_of and date_in_words(date.fromisoformat(terms.as_of)),
         **({} if is_loan else _without_loan(application)),
         "offered": counteroffers.acceptable_of(application, now=now),
+        "declares": joint_intent_of(application, JOINT_ACCEPTANCE),
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
     }
 
@@ -131,9 +142,11 @@ def _accept(request: HttpRequest, application_id: str) -> str:
     terms_sha256, as_of = request.POST.get("terms_sha256", ""), request.POST.get("as_of")
     actor, now = actor_on(request), timezone.now()
     form = request.POST.get("precontract_sha256")
+    is_joint = require_joint_intent(request, own_applications(request).get(pk=application_id))
     acceptance.accept(
-        application_id, terms_sha256=terms_sha256, as_of=as_of, precontract_sha256=form, actor=actor, now=now
-    )
+        application_id, terms_sha256=terms_sha256, as_of=as_of, precontract_sha256=form, is_joint=is_joint,
+        actor=actor, now=now,
+    )  # fmt: skip
     return gettext("You accepted this loan.")
 
 

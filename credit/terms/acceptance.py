@@ -32,7 +32,7 @@ from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
 from credit.terms import counteroffers, loans
 from credit.terms.agreement import mail_links, record_of_link
-from credit.terms.members import is_complete, members_of
+from credit.terms.members import is_complete, joint_member, members_of
 from credit.terms.precontract import form_of_acceptable, require_form, was_provided_late
 
 
@@ -116,11 +116,13 @@ def accept(
     now: datetime,
     as_of: str | None = None,
     precontract_sha256: str | None = None,
+    is_joint: bool = False,
 ) -> Application:
     """Accept the approval or the counteroffer of the actor's own application. Idempotent for the same terms.
 
     `as_of` is the day of the schedule that the applicant saw. None skips this check. EU credit requires
-    `precontract_sha256`, the hash of the form that the applicant received. Raises ApplicationNotFound, NothingToAccept,
+    `precontract_sha256`, the hash of the form that the applicant received. `is_joint` adds the applicants' declaration
+    of joint credit to the agreement. Raises ApplicationNotFound, NothingToAccept,
     PricingNoticeDue, or PrecontractRequired. Raises TermsChanged if the terms differ from the approved terms, or from
     the terms as of today.
     """
@@ -147,7 +149,8 @@ def accept(
             counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
         elif application.is_reconsiderable:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
-        _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now, form=form)
+        about: dict[str, Any] = {"terms_sha256": terms_sha256, "is_joint": is_joint, "form": form}
+        _store_acceptance(application, terms, **about, actor=actor, now=now)
     return application
 
 
@@ -173,6 +176,7 @@ def _store_acceptance(
     terms: LoanTerms | None,
     *,
     terms_sha256: str,
+    is_joint: bool,
     actor: Actor,
     now: datetime,
     form: Precontract | None,
@@ -183,6 +187,8 @@ def _store_acceptance(
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
     members: Any = None if terms is None else members_of(application, terms, lender_of(application))
+    if is_joint:
+        members = [*(members or ()), joint_member(application)]
     is_eu = terms is not None and follows_directive(application.offer_snapshot)
     informed = conclude(application, is_informed=is_eu, is_complete=is_eu and is_complete(members))
     application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *informed])

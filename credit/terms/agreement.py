@@ -18,7 +18,7 @@ from config.mail.outbox import queue_mail
 from credit.applications.lenders import lender_in_words, lender_of
 from credit.applications.mails import facts_of
 from credit.core.applicant_words import address_lines
-from credit.core.applicants import other_borrowers
+from credit.core.applicants import JOINT_CREDIT, other_borrowers
 from credit.core.eu_credit import follows_directive
 from credit.core.figures import money
 from credit.core.loan_words import COST, LOAN, rows_of, with_costs_of_line
@@ -133,16 +133,17 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = 
         )
         for row in agreement.schedule or ()
     ]
-    is_eu = follows_directive(offer)
+    is_eu, names = follows_directive(offer), {member["name"]: member for member in members or ()}
     return {
         "loan": rows_of(terms, LOAN + COST[4:], start=starts_on),
         "disclosed": disclosed,
         "schedule": schedule,
         "day": day_of(starts_on),
         "is_line": terms.get("term_months") is None,
-        "members": members if is_eu else None,
+        "members": [member for member in members or () if member["name"] != JOINT_CREDIT] if is_eu else None,
+        "joint": names.get(JOINT_CREDIT),
         # Only the page of an agreement under other law has separate sections for these items.
-        "items": {} if is_eu else {member["name"]: member for member in members or ()},
+        "items": {} if is_eu else names,
         "is_incomplete": members is not None and not is_complete(members),
     }
 

@@ -16,7 +16,7 @@ from django.utils.translation import gettext, gettext_noop
 from config.core.currencies import amount_in_words, number_in_words
 from credit.applications.lenders import lender_in_words
 from credit.applications.withdrawal_right import interest_a_day
-from credit.core.applicants import language_of
+from credit.core.applicants import JOINT_ACCEPTANCE, JOINT_CREDIT, language_of
 from credit.core.early_repayment import early_repayment
 from credit.core.eu_credit import applies, follows_directive
 from credit.core.figures import date_in_words
@@ -78,6 +78,12 @@ def members_of(application: Application, terms: LoanTerms, lender: Provider) -> 
             text = texts.get(name) or (gettext("Does not apply.") if name in _CONDITIONAL else None)
             members.append({"name": name, "title": gettext(title), "text": text})
     return members
+
+
+def joint_member(application: Application) -> dict[str, Any]:
+    """Return the item with the declaration of two applicants who accept joint credit."""
+    with translation.override(language_of(application.applicants)):
+        return {"name": JOINT_CREDIT, "title": gettext("Joint credit"), "text": gettext(JOINT_ACCEPTANCE)}
 
 
 def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:

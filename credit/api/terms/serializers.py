@@ -217,7 +217,8 @@ class AgreedSerializer(serializers.ResponseSerializer):
         required=False,
         help_text="The items of the agreement in words, as of the acceptance. Under Directive (EU) 2023/2225, they are "
         "the items of Article 21. Otherwise they are the lender with its contact data (`parties`), `credit_type`, and "
-        "the lender's terms (`other_terms`). Absent for an agreement of version 1.0 outside the directive.",
+        "the lender's terms (`other_terms`). If two applicants accepted on `/my`, `joint_credit` is their declaration. "
+        "Absent for an agreement of version 1.0 outside the directive.",
     )
 
 
