@@ -19,7 +19,7 @@ from credit.applications import withdrawal_right
 from credit.applications.lenders import lender_of
 from credit.core import deadlines
 from credit.core.applicants import JOINT_ACCEPTANCE
-from credit.core.errors import TermsChanged
+from credit.core.errors import NothingToAccept, TermsChanged
 from credit.core.eu_credit import follows_directive
 from credit.core.figures import date_in_words, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
@@ -74,6 +74,8 @@ def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, s
 class AcceptPage(MyPage):
     """The page to accept or decline approved terms or a counteroffer. Each answer has a form.
 
+    Another page confirms that the applicant declines.
+
     The forms have buttons but no text fields, so that the Enter key can't submit a form. Two applicants also declare
     that both agree.
     """
@@ -92,7 +94,9 @@ class AcceptPage(MyPage):
         return render(request, "credit/my/accept.html", page)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        get_by_uuid(own_applications(request), application_id, Http404)
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        if request.POST.get("do") == "decline" and request.POST.get("sure") != "yes":
+            return self._confirm(request, application)
         answer = {"accept": _accept, "decline": _decline}.get(request.POST.get("do", ""))
         if answer is None:
             return redirect("my_accept", application_id)
@@ -105,6 +109,15 @@ class AcceptPage(MyPage):
         except ApiError as refusal:
             messages.error(request, error_message(refusal))
         return redirect("my_application", application_id)
+
+    def _confirm(self, request: HttpRequest, application: Application) -> HttpResponse:
+        """Return the page that confirms that the applicant declines the terms."""
+        now = timezone.now()
+        terms = acceptance.describe(application, now=now)
+        if not terms.acceptable:
+            messages.error(request, error_message(NothingToAccept()))
+            return redirect("my_application", application.pk)
+        return render(request, "credit/my/decline.html", _facts(application, terms, now))
 
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:

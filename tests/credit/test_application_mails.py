@@ -92,7 +92,7 @@ def accept_other_terms(offer, application):
 
 def decline(offer, application):
     grant(offer, application)
-    browser_of(application.consumer).post(f"/my/applications/{application.pk}/accept", {"do": "decline"})
+    browser_of(application.consumer).post(f"/my/applications/{application.pk}/accept", {"do": "decline", "sure": "yes"})
 
 
 def decline_other_terms(offer, application):

@@ -44,7 +44,9 @@ def terms_page(application):
 
 def decide(application, do, user=None, **fields):
     """Press a button of the page of terms; return the page after the redirect."""
-    answer = browser_of(user or application.consumer).post(path_of(application), {"do": do, **fields}, follow=True)
+    answer = browser_of(user or application.consumer).post(
+        path_of(application), {"do": do, "sure": "yes", **fields}, follow=True
+    )
     application.refresh_from_db()
     return " ".join(answer.content.decode().split())
 
@@ -199,6 +201,24 @@ class TestAcceptance:
 
 
 class TestDecline:
+    def test_decline_button_opens_a_page_that_confirms_before_anything_changes(self, approved):
+        browser = browser_of(approved.consumer)
+        page = " ".join(browser.post(path_of(approved), {"do": "decline"}).content.decode().split())
+        approved.refresh_from_db()
+        assert approved.status == "approved"
+        for words in (
+            "<h1>Decline this loan</h1>",
+            "your application ends. This can't be undone.",
+            "Back to the terms",
+        ):
+            assert words in page.replace("&#x27;", "'")
+        assert '<input type="hidden" name="sure" value="yes">' in page
+        sha256 = approved.loan_terms.terms_sha256
+        browser.post(path_of(approved), {"do": "decline", "sure": "yes", "terms_sha256": sha256})
+        approved.refresh_from_db()
+        assert approved.status == "withdrawn"
+        assert "The application has changed." in browser.post(path_of(approved), {"do": "decline"}, follow=True).text
+
     def test_declining_an_approval_withdraws_the_application_with_a_reason_code(self, approved, offer):
         assert "You declined this loan." in decide(approved, "decline")
         assert approved.status == "withdrawn"
@@ -253,6 +273,11 @@ class TestCounteroffers:
         assert "$6,000.00 at 8.00% for 24 months" in page
         assert f"Decide by {deadlines.in_words(counteroffer.expires_at, 'UTC')}." in page
         assert "If you decline, the lender continues with your application." in page
+        if do == "decline":
+            confirming = browser_of(application.consumer).post(path_of(application), {"do": do})
+            page = " ".join(confirming.content.decode().split())
+            assert "<h1>Decline the other terms</h1>" in page
+            assert "the lender continues with your application. This can't be undone." in page.replace("&#x27;", "'")
         fields = dict(re.findall(r'name="(terms_sha256|counteroffer_id)" value="([^"]+)"', page))
         decide(application, do, **fields)
         assert application.status == status
