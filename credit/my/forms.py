@@ -134,12 +134,24 @@ def _is_elsewhere(offer: Offer, where: Mapping[str, Any]) -> bool:
     return where["country"] == "US" and state_code("US", where["region"]) in others
 
 
-def missing_figures(offer: Offer, data: Any) -> list[str]:
-    """Return the titles of the amount and the term that the form has and that `data` lacks."""
+def missing_figures(offer: Offer, data: Any) -> dict[str, str]:
+    """Return the names and titles of the amount and the term that the form has and that `data` lacks."""
     members, figures = members_of(offer), Figures(data)
-    return [
-        title_of(name, members[name]) for name in sorted(_LOAN) if name in members and getattr(figures, name) is None
-    ]
+    return {
+        name: title_of(name, members[name])
+        for name in sorted(_LOAN)
+        if name in members and getattr(figures, name) is None
+    }
+
+
+def field_id(pointer: str) -> str:
+    """Return the HTML ID of the form's field for a JSON pointer into an application, or "" without a field."""
+    root, *path = pointer.split("/")[1:]
+    if root == "application_data" and path:
+        return f"id_data-{path[0]}"
+    if root == "applicants" and len(path) > 1:
+        return f"id_{('first', 'second')[int(path[0])]}-{'.'.join(path[1:])}"
+    return ""
 
 
 def _is_amount(name: str, member: Mapping[str, Any]) -> bool:

@@ -51,7 +51,7 @@ from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.notices import EMAIL, PORTAL
 from credit.models.partial_applicants import Persons
 from credit.my import content, history
-from credit.my.forms import missing_figures
+from credit.my.forms import field_id, missing_figures
 from credit.my.person_form import required_paths
 from credit.my.words import (
     delivery_in_words,
@@ -315,34 +315,40 @@ def refuse(request: HttpRequest, refusal: ApiError, to: str, field: str) -> Http
     return HttpResponseRedirect(f"{to}#{quote(field)}" if field else to)
 
 
-def _missing_words(application: Application, offer: Offer | None, due: Sequence[Due] = ()) -> list[str]:
+def _missing_words(application: Application, offer: Offer | None, due: Sequence[Due] = ()) -> list[tuple[str, str]]:
     """Describe the missing data of an application: what the API requires (`due`), and what the draft's form requires.
 
-    The form also requires an amount and a term, complete applicants, and the state of an address in the US or Canada.
-    The API has no partial applicants, so it would report all their fields as missing.
+    Return the words and the HTML ID of the form's field, or "" without a field. The form also requires an amount
+    and a term, complete applicants, and the state of an address in the US or Canada. The API has no partial applicants,
+    so it would report all their fields as missing.
     """
     partial = PartialApplicants.of(application)
     persons = partial or [*(application.readable_applicants or ())] if offer is not None else partial
     due = [item for item in due if item.type != "document" and not (partial and item.pointer.startswith("/applicants"))]
-    missing = [(_applicant_number(item), describe_missing(item)) for item in due]
     pointers = {item.pointer for item in due}
-    titles = [
-        (number, gettext(title_of_member(path)))
+    missing = [(item.pointer, describe_missing(item)) for item in due]
+    titles = {
+        f"/applicants/{number - 1}/{path.replace('.', '/')}": gettext(title_of_member(path))
         for number, path in _missing_members(application, persons)
-        if f"/applicants/{number - 1}/{path.replace('.', '/')}" not in pointers
-    ]
+    }
     if offer is not None:
-        named = {item.title for item in due}
         figures = missing_figures(content.offer_to_read(offer), application.application_data)
-        titles += [(0, title) for title in figures if title not in named]
-    missing += [(number, fill(gettext("“%s” is missing."), title)) for number, title in titles]
+        titles |= {f"/application_data/{name}": title for name, title in figures.items()}
+    words = gettext("“%s” is missing.")
+    missing += [(pointer, fill(words, title)) for pointer, title in titles.items() if pointer not in pointers]
     is_joint = any([*(partial or application.readable_applicants or ())][1:])
-    return [name_applicant(number, words) if is_joint and number else words for number, words in missing]
+    return [
+        (
+            name_applicant(number, text) if is_joint and (number := _applicant_number(pointer)) else text,
+            field_id(pointer),
+        )
+        for pointer, text in missing
+    ]
 
 
-def _applicant_number(item: Due) -> int:
-    """Return the number of the applicant that an item is about, or 0 for an item about the application."""
-    return int(item.pointer.split("/")[2]) + 1 if item.pointer.startswith("/applicants/") else 0
+def _applicant_number(pointer: str) -> int:
+    """Return the number of the applicant that a pointer is about, or 0 for a pointer to other data."""
+    return int(pointer.split("/")[2]) + 1 if pointer.startswith("/applicants/") else 0
 
 
 def _missing_members(application: Application, persons: Persons) -> Iterator[tuple[int, str]]:
@@ -368,7 +374,7 @@ def _send(request: HttpRequest, application_id: str) -> str:
                 gettext("The application was changed after you opened the page. Nothing was sent. Check it again.")
             )
         if missing := _missing_words(application, offer):
-            raise ValidationFailed(" ".join(missing))
+            raise ValidationFailed(" ".join(words for words, _field in missing))
         declared = None
         if application.status == states.DRAFT and require_joint_intent(request, application):
             declared = {JOINT_CREDIT: {"declaration": gettext(JOINT_APPLICATION), "language": active_language()}}

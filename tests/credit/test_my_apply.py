@@ -151,9 +151,9 @@ class TestPartialApplicants:
 
     # The entered fields, and an item of the list of missing fields.
     PARTS = (
-        ({"first-legal_name": "Ada Example"}, "<bdi>“City” is missing.</bdi>"),
-        ({**GRACE, "second-phone": ""}, "<bdi>Applicant 1: “City” is missing.</bdi>"),
-        ({**ADA, "second-legal_name": "Grace"}, "<bdi>Applicant 2: “City” is missing.</bdi>"),
+        ({"first-legal_name": "Ada Example"}, '#id_first-address.city"><bdi>“City” is missing.</bdi>'),
+        ({**GRACE, "second-phone": ""}, '#id_first-address.city"><bdi>Applicant 1: “City” is missing.</bdi>'),
+        ({**ADA, "second-legal_name": "Grace"}, '#id_second-address.city"><bdi>Applicant 2: “City” is missing.</bdi>'),
     )
 
     @pytest.mark.parametrize(("part", "missing"), PARTS)
@@ -490,7 +490,16 @@ class TestApplying:
         assert (draft.application_data, draft.applicants) == ({"story": "Later.", "purpose": "car"}, None)
         page = page_of(draft)
         assert f'href="/my/applications/{draft.pk}/edit"' in page
-        assert "“Income a year” is missing." in page
+        for field, words in (
+            ("data-income_cents", "“Income a year” is missing."),
+            ("data-amount_cents", "“Amount” is missing."),
+            ("first-address.line1", "“Address line 1” is missing."),
+        ):
+            assert f'<a href="/my/applications/{draft.pk}/edit#id_{field}"><bdi>{words}</bdi></a>' in page
+        shown = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
+        links = re.findall(r'/edit#([\w.-]+)"', page)
+        assert len(links) == 10
+        assert all(f'id="{link}"' in shown for link in links)
         assert "Add it in the app" not in page
         edit = f"/my/applications/{draft.pk}/edit"
         form = browser_of(user).get(edit).content.decode()
