@@ -217,8 +217,8 @@ if SERVICE == "platform":
         "identity.accounts.middleware.AccountPages",
         "django.middleware.csrf.CsrfViewMiddleware",
         "config.ops.page_middleware.VisitorMiddleware",
-        "identity.accounts.typed_text.TypedText",
         "django.contrib.messages.middleware.MessageMiddleware",
+        "identity.accounts.typed_text.TypedText",
         "django.middleware.clickjacking.XFrameOptionsMiddleware",
     ]
 
@@ -294,6 +294,7 @@ ACCOUNT_FORMS = {
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True  # only in the browser of the sign-up, within 15 minutes
 ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True

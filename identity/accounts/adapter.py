@@ -12,12 +12,13 @@ from allauth.account.models import EmailAddress
 from allauth.account.stages import EmailVerificationStage
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.text import format_lazy
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from config.core.log_in import ISSUER_SESSION
 from config.core.proxies import client_address
@@ -37,6 +38,8 @@ from identity.accounts.security_mails import EVENTS, mail_about_change
 KNOWN_DEVICE = "known_device"
 KNOWN_SECONDS = 180 * 86_400
 AFTER_CONFIRMATION = "after_confirmation"  # the session key of the page on which the sign-up started
+CONFIRMED = "confirmed_address"  # the session key of the address that the log-in page fills in
+UNCONFIRMED = "unconfirmed_address"  # the session key of the address that waits for its confirmation
 # A mail's link contains only a path of this form. In other text, a stranger could send the recipient a message.
 _PLAIN_PATH = re.compile(r"/my/apply/[0-9]{1,19}")
 # This maps each of allauth's mails with a link to our template, and to the context key of the link.
@@ -193,7 +196,12 @@ class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
         user = self.login.user
         if user is not None and not self.login.signup and not EmailAddress.objects.filter(user=user).exists():
             return None, True
-        return super().handle()
+        response, goes_on = super().handle()
+        if response is not None:
+            self.request.session[UNCONFIRMED] = self.login.email or user.email
+            if not self.login.signup:
+                messages.info(self.request, gettext("You have not confirmed the address of your account yet."))
+        return response, goes_on
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]

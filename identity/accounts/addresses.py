@@ -12,12 +12,14 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 
+from config.core.digest import digest_of
 from config.core.errors import ValidationFailed
 from config.core.lifecycle import Actor
 from config.mail.addresses import comparable, normalize
 from config.mail.outbox import queue_mail, queue_requested_mail
 from identity.access.models import AccountHistory, User
 from identity.accounts.links import LinkEnded, end_links, make_link, use_link
+from identity.accounts.models import OneTimeLink
 from identity.accounts.security_mails import mail_about_change
 
 ADDRESS_MAX = 254  # the maximum length of an email address: RFC 5321 allows 256 characters with angle brackets
@@ -91,6 +93,12 @@ def change(user: User, token: str, *, request: HttpRequest, now: datetime) -> No
     AccountHistory.note("account.email_changed", Actor(user, "session"), now=now)
     if before:
         mail_about_change(user, "address_changed", to=before, request=request, now=now)
+
+
+def is_changed_by(user: User, token: str) -> bool:
+    """Check whether the account has changed its address with this link, and still has the address."""
+    link = OneTimeLink.objects.filter(digest=digest_of(token), purpose=CHANGE, subject=str(user.pk)).first()
+    return link is not None and link.used_at is not None and owns(user, link.email)
 
 
 def mail_about_privacy(user: User, template: str, *, language: str | None = None, now: datetime) -> None:

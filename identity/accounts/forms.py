@@ -13,7 +13,7 @@ from allauth.account.forms import (
     SignupForm,
     default_token_generator,
 )
-from allauth.account.models import EmailAddress
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from allauth.account.utils import user_pk_to_url_str
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
@@ -32,13 +32,14 @@ from identity.access.models import User
 from identity.access.passwords import PASSWORD_MIN
 from identity.access.staff import may_use_password
 from identity.accounts import invitations
-from identity.accounts.adapter import AFTER_CONFIRMATION
+from identity.accounts.adapter import AFTER_CONFIRMATION, CONFIRMED
 from identity.accounts.addresses import ADDRESS_MAX, accounts_with, forget_pending
 from identity.accounts.codes import spend
 from identity.accounts.roles import words_of
 
 CODE_MAX, NAME_MAX, PASSKEYS_MAX, PERSON_NAME_MAX = 32, 64, 20, 150
-FORGOTTEN_TEMPLATE = "forgotten_password"
+# The worker decides about the content of these mails, so that the pages can't reveal whether an account exists.
+FORGOTTEN_TEMPLATE, CONFIRMATION_TEMPLATE = "forgotten_password", "confirmation_again"
 
 
 class LogInForm(LoginForm):  # type: ignore[misc]
@@ -49,6 +50,10 @@ class LogInForm(LoginForm):  # type: ignore[misc]
             max_length=254,
             widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none", "autofocus": True}),
         )
+        self.initial.setdefault("login", get_adapter().request.session.get(CONFIRMED, ""))
+        if self.initial["login"]:
+            self.fields["login"].widget.attrs["autofocus"] = False
+            self.fields["password"].widget.attrs["autofocus"] = True
         self.order_fields(["login", "password"])
         for field in self.fields.values():  # a placeholder would repeat the label
             field.widget.attrs.pop("placeholder", None)
@@ -250,4 +255,14 @@ def _make_forgotten_mail(recipient: str) -> tuple[str, dict[str, Any]]:
     return "new_password", {"link": f"{settings.APP_URL}{reverse('account_reset_password_from_key', kwargs=key)}"}
 
 
-MAIL_MAKERS = {FORGOTTEN_TEMPLATE: _make_forgotten_mail}
+def _make_confirmation_mail(recipient: str) -> tuple[str, dict[str, Any]]:
+    """Return the template and the context of another mail after a sign-up with this address."""
+    waiting = EmailAddress.objects.filter(email=recipient.lower(), verified=False)
+    address = waiting.exclude(user__emailaddress__verified=True).order_by("-pk").first()
+    if address is None or not address.can_set_verified():
+        return "has_account", {"link": f"{settings.APP_URL}{reverse('account_reset_password')}"}
+    key = EmailConfirmationHMAC(address).key
+    return "confirm_address", {"link": f"{settings.APP_URL}{reverse('account_confirm_email', args=[key])}"}
+
+
+MAIL_MAKERS = {FORGOTTEN_TEMPLATE: _make_forgotten_mail, CONFIRMATION_TEMPLATE: _make_confirmation_mail}

@@ -36,6 +36,7 @@ _COUNTED = {
     "account_signup": ("new_account", "mail_address"),
     "account_reset_password": ("mail_address",),
     "account_email": ("mail_address",),
+    "account_email_verification_sent": ("mail_address",),
 }
 _LANGUAGE = "account_language"
 _PAGES = (PREFIX, "/oauth/grants", "/oauth/authorize")  # the path prefixes of pages in the account's language
@@ -102,7 +103,8 @@ class AccountPages:
             logger.warning("a passkey could not be read", exc_info=error)  # bugs can also raise these exceptions
             return _error_page(request, gettext(NO_PASSKEY), 400)
         if isinstance(error, LinkEnded):  # a concurrent request has just used the link
-            return _error_page(request, gettext("This link has expired"), 410)
+            title = gettext("This link has expired")
+            return _error_page(request, gettext("The link was used or replaced, or is too old."), 410, title=title)
         if isinstance(error, IntegrityError):
             return _error_page(request, gettext("Another request completed this step first."), 409)
         return _refused(request, error) if isinstance(error, ApiError) else None

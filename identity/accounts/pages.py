@@ -6,8 +6,14 @@ from allauth.account import app_settings as allauth_settings
 from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from allauth.account.utils import get_next_redirect_url
-from allauth.account.views import ConfirmEmailView, PasswordResetFromKeyDoneView, PasswordResetFromKeyView
+from allauth.account.views import (
+    ConfirmEmailView,
+    EmailVerificationSentView,
+    PasswordResetFromKeyDoneView,
+    PasswordResetFromKeyView,
+)
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
 from django.core import signing
@@ -22,11 +28,12 @@ from django.views.generic import FormView, TemplateView, View
 
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
+from config.mail.outbox import queue_requested_mail
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, invitations, managed
-from identity.accounts.adapter import mark_device
-from identity.accounts.forms import AddressForm, NameForm
+from identity.accounts.adapter import CONFIRMED, UNCONFIRMED, mark_device
+from identity.accounts.forms import CONFIRMATION_TEMPLATE, AddressForm, NameForm
 from identity.accounts.languages import page_language
 from identity.accounts.links import LinkEnded, find_link
 from identity.accounts.models import Invitation, OneTimeLink
@@ -65,8 +72,34 @@ class NewPasswordDonePage(PasswordResetFromKeyDoneView):  # type: ignore[misc]
         return super().get_context_data(**options) | self.request.session.get(_SUSPENDED, {})
 
 
+class CheckMailPage(EmailVerificationSentView):  # type: ignore[misc]
+    """Announces a mail that confirms an address. A button sends another mail to the address of this browser."""
+
+    def get_context_data(self, **options: Any) -> Any:
+        return super().get_context_data(**options) | {"address": self.request.session.get(UNCONFIRMED)}
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        if address := request.session.get(UNCONFIRMED):
+            queue_requested_mail(address, CONFIRMATION_TEMPLATE, {}, now=timezone.now())
+            messages.success(request, gettext("We sent a mail to %(email)s.") % {"email": address})
+        return HttpResponseRedirect(reverse("account_email_verification_sent"))
+
+
 class ConfirmPage(ConfirmEmailView):  # type: ignore[misc]
-    """The page behind the link that confirms a sign-up. After the confirmation, the link displays the result."""
+    """The page behind the link that confirms a sign-up. After the confirmation, the link displays the result.
+
+    In the browser of the sign-up, the confirmation logs in. Other browsers get the log-in page with the address.
+    """
+
+    def logout_other_user(self, confirmation: Any) -> None:
+        """Log out another account after the button, but not when the link is opened."""
+        if self.request.method == "POST":
+            super().logout_other_user(confirmation)
+
+    def respond(self, success: bool) -> Any:
+        if success and not self.request.user.is_authenticated:
+            self.request.session[CONFIRMED] = self.object.email_address.email
+        return super().respond(success)
 
     def post(self, *args: Any, **options: Any) -> Any:
         try:
@@ -75,7 +108,9 @@ class ConfirmPage(ConfirmEmailView):  # type: ignore[misc]
             return self.get(*args, **options)
 
     def get_context_data(self, **options: Any) -> Any:
-        return super().get_context_data(**options) | {"is_confirmed": self._is_confirmed()}
+        user: Any = self.request.user
+        of_another = self.object and user.is_authenticated and user.pk != self.object.email_address.user_id
+        return super().get_context_data(**options) | {"is_confirmed": self._is_confirmed(), "of_another": of_another}
 
     def _is_confirmed(self) -> bool:
         try:
@@ -156,13 +191,19 @@ class AddressLinkPage(LoginRequiredMixin, View):
     """Confirms a new address. This requires the link, and a log-in of the account that requested the link."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
+        user: Any = request.user
+        if addresses.is_changed_by(user, token):
+            messages.info(request, gettext("The address was confirmed already."))
+            return HttpResponseRedirect(reverse("account"))
         return render(request, "account/address_confirm.html", {"waiting": self._link(request, token)})
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
         user: Any = request.user
-        self._link(request, token)
-        addresses.change(user, token, request=request, now=timezone.now())
-        return HttpResponseRedirect(reverse("account_email"))
+        if not addresses.is_changed_by(user, token):
+            self._link(request, token)
+            addresses.change(user, token, request=request, now=timezone.now())
+        messages.success(request, gettext("Your address is confirmed."))
+        return HttpResponseRedirect(reverse("account"))
 
     @staticmethod
     def _link(request: HttpRequest, token: str) -> OneTimeLink:

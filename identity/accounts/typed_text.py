@@ -10,10 +10,12 @@ Other forms are stored if a user typed a text into them. After the log-in, a pag
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
-from django.utils.translation import override
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext, override
 
 from identity.accounts.adapter import known_person
 from identity.accounts.languages import page_language
@@ -37,16 +39,39 @@ class TypedText:
         if request.method == "GET" and (page := _offer(request)):
             return page
         response = self.get_response(request)
-        if request.method == "POST":
-            query = parse_qs(urlsplit(response.headers.get("Location", "")).query)
-            if response.status_code == 302 and query.get("next") in ([request.path], [request.get_full_path()]):
-                _keep(request)
-            elif response.status_code < 400 and request.session.get(_KEPT, {}).get("path") == request.path:
-                del request.session[_KEPT]
+        query = parse_qs(urlsplit(response.headers.get("Location", "")).query)
+        leads_back = query.get("next") in ([request.path], [request.get_full_path()])
+        if response.status_code == 302 and leads_back:
+            has_ended = _has_ended(request)
+            is_kept = request.method == "POST" and _keep(request)
+            if has_ended:
+                with _language_of(request):
+                    saved = gettext("Your session has ended. Your text is saved. Log in to send it.")
+                    messages.info(request, saved if is_kept else gettext("Your session has ended. Log in again."))
+        elif request.method == "POST" and response.status_code < 400 and _kept_path(request) == request.path:
+            del request.session[_KEPT]
         return response
 
 
-def _keep(request: HttpRequest) -> None:
+def _kept_path(request: HttpRequest) -> str | None:
+    path: str | None = request.session.get(_KEPT, {}).get("path")
+    return path
+
+
+def _has_ended(request: HttpRequest) -> bool:
+    """Check whether a request comes from a page of this site, in a browser with an earlier log-in, but no session."""
+    page = request.headers.get("Referer", "")
+    from_here = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
+    is_next = from_here or request.method == "POST"
+    return is_next and not request.user.is_authenticated and known_person(request) is not None
+
+
+def _language_of(request: HttpRequest) -> override:
+    return override(page_language(request) if request.path_info.startswith(("/my", "/account/")) else None)
+
+
+def _keep(request: HttpRequest) -> bool:
+    """Store the fields of the form if they contain a typed text. Return whether they are stored."""
     person = request.user.pk or known_person(request)
     fields = {
         name: values for name, values in request.POST.lists() if name not in _NEVER_KEPT and "password" not in name
@@ -56,8 +81,10 @@ def _keep(request: HttpRequest) -> None:
     view = getattr(request.resolver_match and request.resolver_match.func, "view_class", None)
     restores = getattr(view, "restores_text", False)
     has_text = any(_is_text(name, value) or (restores and name != _BUTTON and value.strip()) for name, value in typed)
-    if person and has_text and letters <= LETTERS_MAX:
+    is_kept = bool(person and has_text and letters <= LETTERS_MAX)
+    if is_kept:
         request.session[_KEPT] = {"person": person, "path": request.path, "fields": fields, "restores": restores}
+    return is_kept
 
 
 def restored(request: HttpRequest) -> QueryDict | None:
@@ -86,7 +113,7 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
         for name, values in kept["fields"].items()
         for value in values
     ]
-    with override(page_language(request) if request.path_info.startswith(("/my", "/account/")) else None):
+    with _language_of(request):
         response = render(request, "account/typed_text.html", {"fields": fields, "discard": DISCARD})
     response.headers["Cache-Control"] = "no-store"
     return response

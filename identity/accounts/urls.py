@@ -41,7 +41,7 @@ urlpatterns = [
     ),
     path("invitation/<str:token>", pages.InvitationPage.as_view(), name="account_invitation"),
     path("claim/<str:token>", _atomic(pages.ClaimPage), name="account_claim"),
-    path("confirm", theirs.EmailVerificationSentView.as_view(), name="account_email_verification_sent"),
+    path("confirm", _atomic(pages.CheckMailPage), name="account_email_verification_sent"),
     path("confirm/<str:key>", _atomic(pages.ConfirmPage), name="account_confirm_email"),
     path("reauthenticate", theirs.ReauthenticateView.as_view(), name="account_reauthenticate"),
     path("email", reauthentication_required(_atomic(pages.AddressPage), allow_get=True), name="account_email"),

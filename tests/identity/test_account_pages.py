@@ -95,11 +95,60 @@ def test_account_can_sign_up_confirm_the_address_and_log_in():
 
 def test_address_confirmation_links_back_to_the_page_before_sign_up():
     for wanted, expected in (
-        ("/my/apply/7", "?next=%2Fmy%2Fapply%2F7"), ("https://evil.example/", ""), ("//evil.example", ""),
+        ("/my/apply/7", "/my/apply/7"), ("https://evil.example/", ""), ("//evil.example", ""),
     ):  # fmt: skip
         browser = Client()
         browser.post("/account/signup", {"email": f"x{len(wanted)}@x.org", "password1": PASSWORD, "next": wanted})
-        assert follow(browser, link_in(mailed()[0]), {}).headers["Location"] == f"/account/login{expected}"
+        assert follow(browser, link_in(mailed()[0]), {}).headers["Location"] == (expected or "/account/")
+        assert browser.get("/account/").status_code == 200, "the browser of the sign-up is logged in"
+
+
+def test_address_confirmation_in_another_browser_prefills_the_log_in():
+    sign_up()
+    browser = Client()
+    page = browser.post(link_in(mailed()[0]), follow=True)
+    assert page.redirect_chain[-1][0] == "/account/login"
+    text = page.content.decode()
+    assert "Your address is confirmed." in text
+    assert f'value="{EMAIL}"' in text
+    assert "Enter your password to continue." in text
+    assert "No account yet?" not in text
+    assert Client().get("/account/login").content.decode().count(EMAIL) == 0
+
+
+def test_opened_confirmation_link_does_not_log_out_another_account(jane):
+    browser, _ = log_in(EMAIL)
+    sign_up(email="june@example.org")
+    path = link_in(mailed()[0])
+    assert "You are logged in with another account." in browser.get(path).content.decode()
+    assert browser.get("/account/").status_code == 200
+    assert browser.post(path).headers["Location"] == "/account/login"
+    assert browser.get("/account/").status_code == 302, "the button logs out"
+    assert 'value="june@example.org"' in browser.get("/account/login").content.decode()
+
+
+def test_page_after_sign_up_sends_another_mail_that_confirms_the_address():
+    browser = Client()
+    sign_up(browser)
+    mailed()
+    assert "Send another mail" in browser.get("/account/confirm").content.decode()
+    page = browser.post("/account/confirm", follow=True).content.decode()
+    assert f"We sent a mail to {EMAIL}." in page
+    (message,) = mailed()
+    assert follow(browser, link_in(message), {}).headers["Location"] == "/account/"
+    assert EmailAddress.objects.get().verified
+    stranger = Client()
+    assert "Send another mail" not in stranger.get("/account/confirm").content.decode()
+    assert stranger.post("/account/confirm").status_code == 302
+    assert mailed() == []
+
+
+def test_log_in_to_an_unconfirmed_account_states_the_reason():
+    sign_up()
+    browser, answer = log_in(EMAIL)
+    page = browser.get(answer.headers["Location"]).content.decode()
+    assert "You have not confirmed the address of your account yet." in page
+    assert "Send another mail" in page
 
 
 @pytest.mark.parametrize(("wanted", "leads_to"), [
@@ -199,7 +248,11 @@ def test_account_address_changes_after_the_new_address_is_confirmed(jane):
     assert message.to == ["new@example.org"]
     assert User.objects.get().email == EMAIL
     assert Client().get(link_in(message)).status_code == 302, "the mail alone confirms nothing"
-    follow(browser, link_in(message), {})
+    page = browser.post(link_in(message), follow=True)
+    assert page.redirect_chain[-1][0] == "/account/"
+    assert "Your address is confirmed." in page.content.decode()
+    assert "The address was confirmed already." in browser.get(link_in(message), follow=True).content.decode()
+    assert browser.post(link_in(message)).status_code == 302
     assert User.objects.get().email == "new@example.org"
     assert EMAIL in {to for item in mailed() for to in item.to}, "the old address hears of it"
     assert log_in("new@example.org")[1].status_code == 302
@@ -243,7 +296,9 @@ def test_address_change_link_works_only_for_the_requesting_account(hijacker):
     (link,) = [link_in(mail) for mail in mailed()]
     other = UserFactory(username="other")
     browser, _ = log_in("other")
-    assert browser.post(link).status_code == 410
+    answer = browser.post(link)
+    assert (answer.status_code, "Not now" in answer.content.decode()) == (410, False)
+    assert "<h1>This link has expired</h1>" in answer.content.decode()
     assert not EmailAddress.objects.filter(user=other, email=VICTIM).exists()
     assert not EmailAddress.objects.filter(email=VICTIM).exists()
 
@@ -336,6 +391,19 @@ class TestAccountEnumeration:
         assert known == unknown
         addresses = [to for message in mailed() for to in message.to]
         assert addresses == ([] if field == "login" else [EMAIL, "june@example.org"])
+
+    def test_request_for_another_confirmation_does_not_reveal_whether_an_address_is_known(self, jane):
+        results = []
+        for email in (EMAIL, "june@example.org"):
+            browser = Client()
+            sign_up(browser, email=email)
+            browser.get("/account/confirm")
+            with CaptureQueriesContext(connection) as captured:
+                steps = [self.seen(browser.post("/account/confirm")), self.seen(browser.get("/account/confirm"))]
+            results.append((html.unescape(str(steps)).replace(email, "…"), len(captured)))
+        assert results[0] == results[1]
+        links = sorted((message.to[0], link_in(message).split("/")[2]) for message in mailed())
+        assert links == [(EMAIL, "password")] * 2 + [("june@example.org", "confirm")] * 2
 
     def test_sign_up_with_a_known_address_computes_a_password_hash(self, jane, settings):
         from tests.identity.test_log_in_limits import CountingHasher

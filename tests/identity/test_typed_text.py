@@ -161,3 +161,18 @@ def test_pages_show_a_warning_before_the_session_expires():
     browser, _ = log_in(person.username)
     for path in ("/account/", "/my", "/developers/keys", "/admin/"):
         assert 'class="session-ends"' in browser.get(path).content.decode()
+
+
+def test_log_in_page_states_that_the_session_ended_and_the_text_is_saved(person, form):
+    saved, ended = (
+        "Your session has ended. Your text is saved. Log in to send it.",
+        "Your session has ended. Log in again.",
+    )
+    browser = sent_too_late(person, form, MOVED)
+    assert saved in browser.get("/account/login").content.decode()
+    browser, _ = log_in(person.username)
+    del browser.cookies["sessionid"]
+    page = browser.get("/my", HTTP_REFERER="http://testserver/my/apply", HTTP_ACCEPT_LANGUAGE="es-US", follow=True)
+    assert "Su sesión terminó. Inicie sesión de nuevo." in page.content.decode()
+    assert "session has ended" not in browser.get("/my", follow=True).content.decode(), "a visit from elsewhere"
+    assert ended not in Client().get("/my", HTTP_REFERER="http://testserver/", follow=True).content.decode()
