@@ -48,6 +48,8 @@ class UploadPage(View):
             file = request.FILES.get("file")
             if file is None:
                 raise ValidationFailed(gettext("Choose a file first."))
+            if not file.size:
+                raise ValidationFailed(gettext("The file is empty. Choose another file, or save it again."))
             actor, now = actor_on(request), timezone.now()
             received = receive_file(application_id, document_id, file, actor=actor, now=now)
             with transaction.atomic():

@@ -74,14 +74,25 @@ class ExplanationPage(MyPage):
             consume("write", str(request.user.pk))
             messages.success(request, _report(request, application, typed))
         except ApiError as refusal:
-            messages.error(request, error_message(refusal))
+            field = refusal.field if isinstance(refusal, _WrongField) else ""
+            messages.error(request, error_message(refusal), extra_tags=field)
             return self._page(request, application, typed)
         return redirect("my_explanation", application_id)
 
 
+class _WrongField(ValidationFailed):
+    """The error of a field of the report, which the page shows at the field."""
+
+    def __init__(self, field: str, words: str) -> None:
+        super().__init__(words)
+        self.field = field
+
+
 def _report(request: HttpRequest, application: Application, typed: Mapping[str, str]) -> str:
-    if not 0 < len(typed["statement"]) <= corrections.STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
-        raise ValidationFailed(gettext("Enter the right value, and why the other is wrong, at most 4,000 characters."))
+    if not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
+        raise _WrongField("claimed", gettext("Enter the right value, at most 1,000 characters."))
+    if not 0 < len(typed["statement"]) <= corrections.STATEMENT_MAX:
+        raise _WrongField("statement", gettext("Enter why the value is wrong, at most 4,000 characters."))
     fact, before = typed["fact"], corrections.correctable_value(str(application.pk), typed["fact"])
     corrections.request_correction(
         str(application.pk),
@@ -108,7 +119,7 @@ def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
     try:
         number = field.clean(text)
     except ValidationError as error:
-        raise ValidationFailed(" ".join(error.messages)) from error
+        raise _WrongField("claimed", " ".join(error.messages)) from error
     number = to_minor_units(number, currency) if is_amount else number
     return int(number) if number == int(number) else float(number)
 

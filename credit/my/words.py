@@ -47,8 +47,13 @@ _REFUSALS: dict[type[ApiError], Any] = {
     errors.PhonePicture: _(
         "This is a HEIC picture, which many computers can't open. Save it as JPEG, and send the new file."
     ),
-    UnsupportedMediaType: _("The file must be a PDF, JPEG, or PNG."),
-    PayloadTooLarge: _("The file is too large."),
+    UnsupportedMediaType: _(
+        "The file must be a PDF, JPEG, or PNG. Save or scan it in one of these formats, and send the new file."
+    ),
+    PayloadTooLarge: _(
+        "The file is too large. A file can have at most 10 MB. Save it with a lower resolution, or split it into "
+        "several files."
+    ),
     RateLimited: _("You sent too many requests. Wait a minute, then try again."),
     errors.InvalidApplicationTransition: _CHANGED,
     errors.NothingToAccept: _CHANGED,

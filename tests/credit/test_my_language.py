@@ -133,7 +133,7 @@ def test_applicants_withdrawal_reason_has_no_language_attribute():
 
 def test_document_upload_page_is_available_in_spanish():
     application = speaking(with_documents(UserFactory()))
-    assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(upload_file(application, b"MZ"))
+    assert "El archivo debe ser PDF, JPEG o PNG." in spanish(upload_file(application, b"MZ"))
     assert "Se subió el archivo." in spanish(upload_file(application))
     assert "La solicitud se envió al prestamista." in spanish(press_button(application, "send"))
 

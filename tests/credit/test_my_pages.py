@@ -200,8 +200,15 @@ class TestDocuments:
         assert "The file is too large." in upload_file(application, PDF + b"x" * 2_000)
         assert "The file is too large." in upload_file(application, PDF + b"x" * 200_000)
         path = f"/my/applications/{application.pk}/documents/{application.requested_documents.get().pk}"
+        empty = upload_file(application, b"")
+        assert "The file is empty. Choose another file, or save it again." in empty
+        assert '<p class="message wrong" role="alert">The file is empty.' in empty
+        assert "<title>Errors: " in empty
+        page = upload_file(with_documents(UserFactory()))
+        assert '<p class="message" role="status">The file was uploaded.' in page
+        assert "<title>Errors" not in page
         assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
-        assert not DocumentFile.objects.exists()
+        assert not application.requested_documents.get().files.exists()
 
     def test_each_upload_field_has_the_document_name_and_a_separate_error(self):
         application = with_documents(UserFactory(), "Payslip", "Lease")

@@ -20,6 +20,7 @@ document.addEventListener("submit", (event) => {
     const main = page.querySelector("main");
     if (!main) return form.submit();
     document.querySelector("main").replaceWith(main);
+    document.title = page.title;
     history.replaceState(null, "", request.responseURL);
     const result = main.querySelector(".message, .error");
     if (result) {

@@ -219,7 +219,11 @@ def test_correction_form_retains_its_input_after_a_validation_error(application,
     answer = browser.post(place, typed)
     page = answer.content.decode()
     assert answer.status_code == 400
-    assert "Enter a number" in page
+    assert '<p class="message wrong" role="alert">Enter a number' in page
+    assert "<title>Errors: " in page
+    assert '<div id="claimed-error"><p class="error">Enter a number' in page
+    assert re.search(r'<input id="claimed"[^>]* aria-invalid="true"', page)
+    assert re.search(r'<textarea id="statement"[^>]* aria-invalid', page) is None
     assert f'<option value="{INCOME}" selected>' in page
     assert 'value="a &lt;lot&gt;"' in page
     assert "Typed &quot;wrong&quot;.</textarea>" in page
