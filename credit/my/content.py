@@ -261,7 +261,8 @@ def checklist_of(application: Application) -> dict[str, Any]:
     """
     zone, uploads = timezone.get_current_timezone_name(), application.status not in states.FROZEN
     documents: list[Any] = sorted(
-        documents_of(application), key=lambda document: document.status != RequestedDocument.REQUESTED
+        documents_of(application).prefetch_related("files__stored"),
+        key=lambda document: document.status != RequestedDocument.REQUESTED,
     )
     terms = terms_of(application)
     for document in documents:

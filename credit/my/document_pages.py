@@ -13,13 +13,14 @@ from django.utils.translation import gettext
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.generic import View
 
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ApiError, Unavailable, ValidationFailed
 from config.core.ids import get_by_uuid
 from credit.api.documents.parsers import take_one_file
+from credit.api.documents.views import answer_with
 from credit.core import deadlines
 from credit.core.figures import reference_of
 from credit.core.standing import of_status
-from credit.documents.services import add_file, receive_file
+from credit.documents.services import add_file, load_file, receive_file
 from credit.models import Application, DecisionAnchor
 from credit.my.pages import MyPage, actor_on, localized, own_applications, refuse, run_action
 
@@ -50,6 +51,8 @@ class UploadPage(View):
                 raise ValidationFailed(gettext("Choose a file first."))
             if not file.size:
                 raise ValidationFailed(gettext("The file is empty. Choose another file, or save it again."))
+            # Browsers encode the quotation marks in a file's name like this.
+            file.name = (file.name or "").replace("%22", '"')
             actor, now = actor_on(request), timezone.now()
             received = receive_file(application_id, document_id, file, actor=actor, now=now)
             with transaction.atomic():
@@ -57,6 +60,18 @@ class UploadPage(View):
             return gettext("The file was uploaded.")
 
         return run_action(request, "upload", upload, to, field=field)
+
+
+class FilePage(MyPage):
+    """An uploaded file. The browser displays images, and downloads other files."""
+
+    def get(self, request: HttpRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
+        get_by_uuid(own_applications(request), application_id, Http404)
+        try:
+            file = load_file(application_id, document_id, file_id, actor_on(request))
+            return answer_with(file, as_attachment=False)
+        except Unavailable as refusal:
+            return refuse(request, refusal, reverse("my_application", args=[application_id]), "")
 
 
 RECORD, PROOF = "record", "proof"

@@ -33,4 +33,9 @@ urlpatterns = [
         document_pages.UploadPage.as_view(),
         name="my_document",
     ),
+    path(
+        "/applications/<str:application_id>/documents/<str:document_id>/files/<str:file_id>",
+        document_pages.FilePage.as_view(),
+        name="my_file",
+    ),
 ]

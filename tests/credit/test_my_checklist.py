@@ -5,11 +5,13 @@ from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 from django.utils import timezone
 
 from credit.applications.services import IDLE_DAYS, expire_idle
 from credit.core import deadlines
 from credit.documents.requests import mark_document
+from credit.documents.storage import delete_file
 from credit.models import DocumentFile
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.test_my_content import living_in, written
@@ -57,7 +59,7 @@ def test_received_document_shows_its_file_and_time_below_the_missing_documents(a
         ("Lease", "Missing", True), ("Bank statement", "Missing", True), ("Payslip", "Received", False),
     ]  # fmt: skip
     moment = deadlines.in_words(DocumentFile.objects.get().received_at, "UTC")
-    assert f'<bdi>payslip &lt;May&gt;.pdf</bdi><br><span class="hint">received on {moment}</span>' in page
+    assert f'<bdi>payslip &lt;May&gt;.pdf</bdi></a><br><span class="hint">received on {moment}</span>' in page
     assert 'Add another file<span class="unseen">: <bdi>Payslip</bdi></span>' in page
 
 
@@ -115,6 +117,36 @@ def test_document_requested_again_is_missing_and_an_accepted_document_has_no_upl
     page = page_of(application)
     assert documents_in(page)[-1] == ("Payslip", "Accepted", False)
     assert "Add another file" not in page
+
+
+def test_applicant_can_open_own_files_and_other_accounts_cannot(application):
+    page = upload(application, "Payslip", "my%22payslip%22.pdf")
+    file = DocumentFile.objects.get()
+    assert file.name == 'my"payslip".pdf'
+    path = f"/my/applications/{application.pk}/documents/{file.document_id}/files/{file.pk}"
+    assert f'<a href="{path}"><bdi>my&quot;payslip&quot;.pdf</bdi></a>' in page
+    answer = browser_of(application.consumer).get(path)
+    assert (answer.status_code, answer.content) == (200, PDF)
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    foreign = with_documents(UserFactory(), "Payslip")
+    for user, place in (
+        (foreign.consumer, path),
+        (foreign.consumer, path.replace(str(application.pk), str(foreign.pk))),
+        (UserFactory(), path),
+    ):
+        assert browser_of(user).get(place).status_code == 404
+    assert Client().get(path).headers["Location"].startswith("/account/login")
+
+
+def test_deleted_file_has_no_link_on_the_page_of_its_application(application):
+    upload(application, "Payslip")
+    file = DocumentFile.objects.get()
+    delete_file(file.stored, now=timezone.now())
+    page = section_of(page_of(application))
+    assert "<li><bdi>scan.pdf</bdi>" in page
+    path = f"/my/applications/{application.pk}/documents/{file.document_id}/files/{file.pk}"
+    assert browser_of(application.consumer).get(path).status_code == 404
 
 
 def test_document_section_is_available_in_spanish_and_german(application):
