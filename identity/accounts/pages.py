@@ -1,5 +1,6 @@
 """Pages under `/account/` that allauth lacks. They work without JavaScript."""
 
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from allauth.account import app_settings as allauth_settings
@@ -12,10 +13,13 @@ from allauth.account.views import (
     PasswordResetFromKeyDoneView,
     PasswordResetFromKeyView,
 )
+from allauth.usersessions.models import UserSession
+from allauth.usersessions.views import ListUserSessionsView
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
+from django.contrib.sessions.models import Session
 from django.core import signing
 from django.db import IntegrityError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -33,6 +37,7 @@ from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, invitations, managed
 from identity.accounts.adapter import CONFIRMED, UNCONFIRMED, mark_device
+from identity.accounts.browsers import browser_name
 from identity.accounts.forms import CONFIRMATION_TEMPLATE, AddressForm, NameForm
 from identity.accounts.languages import page_language
 from identity.accounts.links import LinkEnded, find_link
@@ -147,6 +152,31 @@ class AccountPage(LoginRequiredMixin, TemplateView):
         user.wants_mail = request.POST.get("wants_mail") == "yes"
         user.save(update_fields=["wants_mail"])
         return HttpResponseRedirect(reverse("account"))
+
+
+class SessionsPage(ListUserSessionsView):  # type: ignore[misc]
+    """Lists the account's sessions. Buttons end another session, or all of them."""
+
+    def get_context_data(self, **options: Any) -> Any:
+        context = super().get_context_data(**options)
+        ends = Session.objects.filter(session_key__in=[session.session_key for session in context["sessions"]])
+        ends_at = dict(ends.values_list("session_key", "expire_date"))
+        for session in context["sessions"]:
+            session.browser = browser_name(session.user_agent) or gettext("Unknown browser")
+            # Each request extends the session.
+            session.used_at = ends_at[session.session_key] - timedelta(seconds=settings.SESSION_COOKIE_AGE)
+        return context
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        key = self.request.POST.get("session", "")
+        if not key:
+            response: HttpResponse = super().form_valid(form)
+            return response
+        for session in UserSession.objects.filter(user=self.request.user.pk, pk=key if key.isdecimal() else 0):
+            if not session.is_current():
+                session.end()
+                messages.success(self.request, gettext("The session has ended."))
+        return HttpResponseRedirect(reverse("usersessions_list"))
 
 
 class NamePage(UserPassesTestMixin, FormView):  # type: ignore[type-arg]

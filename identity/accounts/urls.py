@@ -7,7 +7,6 @@ from allauth.account.decorators import reauthentication_required
 from allauth.mfa.base import views as factors
 from allauth.mfa.totp import views as app
 from allauth.mfa.webauthn import views as passkeys
-from allauth.usersessions.views import ListUserSessionsView
 from django.db import transaction
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
@@ -23,7 +22,7 @@ def _atomic(view: Any) -> Any:
 
 
 # This page requires a recent log-in, because it can end other sessions.
-_sessions = reauthentication_required(ListUserSessionsView.as_view(), allow_get=True)
+_sessions = reauthentication_required(pages.SessionsPage.as_view(), allow_get=True)
 _privacy = reauthentication_required(PrivacyPage.as_view(), allow_get=True)
 _new_codes = reauthentication_required(_atomic(pages.NewRecoveryCodesPage))
 

@@ -50,7 +50,7 @@ def test_second_factor_confirmation_redirects_to_the_requested_back_office_page(
 def test_staff_without_a_second_factor_must_add_a_factor_first(supports_client):
     response = supports_client.get("/admin/", follow=True)
     assert response.redirect_chain[-1][0].startswith("/account/second-factor")
-    assert "Add an app" in text_of(response)
+    assert "Add an authenticator app" in text_of(response)
 
 
 def test_account_that_is_not_staff_cannot_open_the_back_office_with_a_second_factor(user):

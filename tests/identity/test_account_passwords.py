@@ -1,10 +1,11 @@
 """Test password resets and changes, sessions, deletion, and the labels of password forms under `/account/`."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import formats, timezone
@@ -14,7 +15,7 @@ from identity.access.tokens import start_family
 from identity.accounts.browsers import browser_name
 from identity.models import Erasure
 from tests.api import ApiClient, assert_error
-from tests.factories import PASSWORD
+from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import make_client
 from tests.identity.support import issue
 from tests.identity.test_account_pages import EMAIL, follow, link_in, log_in, mailed, sign_up_confirmed
@@ -24,6 +25,7 @@ from tests.second_factors import authenticator_of, code_of
 
 pytestmark = pytest.mark.django_db
 NEW_PASSWORD = "a new one, and long"
+BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"
 FIELDS = {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
 
 
@@ -109,14 +111,40 @@ def test_password_reset_suspends_keys_and_webhooks_and_revokes_apps(jane):
 
 def test_sessions_page_lists_sessions_and_ends_other_sessions(jane):
     browser, _ = log_in(EMAIL)
-    other, _ = log_in(EMAIL)
+    other, _ = log_in(EMAIL, HTTP_USER_AGENT=BROWSER)
     page = browser.get("/account/sessions").content.decode()
-    assert (page.count("Here"), page.count("Elsewhere")) == (1, 1)
+    assert (page.count("(this session)"), page.count("<h2>Chrome on Linux</h2>")) == (1, 1)
+    assert "AppleWebKit" not in page
     first = browser.post("/account/sessions").headers["Location"]
     assert first.startswith("/account/reauthenticate")
     browser.post(first, {"password": PASSWORD})
     assert browser.get("/account/").status_code == 200
     assert other.get("/account/").status_code == 302
+
+
+def test_sessions_page_ends_only_a_session_of_the_account(jane):
+    stranger = Client()
+    stranger.force_login(UserFactory(), backend="django.contrib.auth.backends.ModelBackend")
+    stranger.get("/account/")
+    UserSession.objects.create(user=UserFactory(), ip="192.0.2.1", session_key=stranger.session.session_key)
+    browser, _ = log_in(EMAIL)
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    other, _ = log_in(EMAIL)
+    third, _ = log_in(EMAIL)
+    key = UserSession.objects.get(session_key=other.session.session_key)
+    Session.objects.filter(session_key=key.session_key).update(expire_date=datetime(2100, 1, 2, 3, 30, tzinfo=UTC))
+    page = browser.get("/account/sessions").content.decode()
+    assert "Last used: January 2, 2100, 03:00" in page
+    assert "Unknown browser" in page
+    for row in (*UserSession.objects.exclude(user=jane), *UserSession.objects.filter(user=jane, pk=key.pk)):
+        assert browser.post("/account/sessions", {"session": row.pk}).status_code == 302
+    for wrong in ("x", "9" * 40, "\u0663"):
+        assert browser.post("/account/sessions", {"session": wrong}).status_code == 302, wrong
+    assert [client.get("/account/").status_code for client in (browser, other, third, stranger)] == [200, 302, 200, 200]
+    own = UserSession.objects.get(session_key=browser.session.session_key)
+    assert browser.post("/account/sessions", {"session": own.pk}).status_code == 302
+    assert browser.get("/account/").status_code == 200
+    assert "The session has ended." not in browser.get("/account/").content.decode()
 
 
 def test_log_in_changes_the_session_id_and_log_out_deletes_the_session(jane):
@@ -217,9 +245,6 @@ def test_password_forms_contain_the_user_name_for_password_managers(jane):
     for page in (again, change, reset):
         name = Inputs(page).named("username")
         assert (name["autocomplete"], name["value"]) == ("username", EMAIL)
-
-
-BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36"
 
 
 def test_password_mail_names_the_change_the_time_and_the_browser_but_no_keys(jane):

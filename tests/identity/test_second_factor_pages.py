@@ -165,7 +165,7 @@ def test_second_factor_confirmation_changes_the_session_id(user):
     assert browser.session.session_key != before
     assert not Session.objects.filter(session_key=before).exists()
     page = browser.get("/account/sessions").content.decode()
-    assert (page.count("Here"), page.count("Elsewhere")) == (1, 0)
+    assert (page.count("(this session)"), page.count("Last used:")) == (1, 0)
 
 
 def test_password_confirmation_changes_the_session_id(user):

@@ -74,7 +74,7 @@ def add_app(page, password, check=lambda _name: None):
         check(name)
 
     check("second-factor-none")
-    go("a:has-text('Add an app')", "again")
+    go("a:has-text('Add an authenticator app')", "again")
     page.fill("[name=password]", password)
     go("button.primary", "add-app")
     secret = page.inner_text("main code").replace(" ", "")  # The page shows the secret in groups of letters.

@@ -83,7 +83,8 @@ def test_a_user_signs_up_requests_erasure_and_logs_out_in_a_browser(chromium, li
     browser_user.send("sign-up-rejected", email=EMAIL, password1="short")
     browser_user.send("sent", email=EMAIL, password1=PASSWORD)
     browser_user.open(mailed_path(), "confirm")
-    browser_user.send("log-in")
+    browser_user.send("account-after-sign-up")
+    browser_user.press("log-in", LOG_OUT)
     browser_user.send("log-in-rejected", login=EMAIL, password="wrong")
     browser_user.send("account", login=EMAIL, password=PASSWORD)
     for path in ("", "name", "password", "sessions", "privacy", "email"):
