@@ -14,13 +14,13 @@ from tests.test_examples import demo  # noqa: F401  a fixture
 
 
 @pytest.mark.usefixtures("demo", "furnished")
-def test_crawled_back_office_pages_have_no_failing_link_or_side_effect(supports_client, superusers_client):
+def test_crawling_back_office_pages_finds_no_broken_link_and_changes_no_data(supports_client, superusers_client):
     """Crawls one record of each kind. `tests/system/backoffice` follows every link for every group."""
     for client in (supports_client, superusers_client):
         assert_no_link_fails(client, kind_of=one_record)
 
 
-def test_visitors_bearer_tokens_and_other_accounts_cannot_open_the_back_office(db, superuser, user):
+def test_anonymous_visitors_bearer_tokens_and_non_staff_accounts_cannot_open_the_back_office(db, superuser, user):
     for path in ("/admin/", "/admin/records/", "/admin/credit/application/", "/admin/identity/apikey/x/do/revoke/"):
         response = Client().get(path)
         assert response.status_code == 302
@@ -36,7 +36,7 @@ def test_visitors_bearer_tokens_and_other_accounts_cannot_open_the_back_office(d
     assert anonymous.post("/account/login", body, follow=True).status_code == 403
 
 
-def test_back_office_content_policy_forbids_other_hosts_and_inline_scripts(superusers_client):
+def test_content_security_policy_of_the_back_office_forbids_other_hosts_and_inline_scripts(superusers_client):
     response = superusers_client.get("/admin/")
     policy = response.headers["Content-Security-Policy"]
     assert "script-src 'self'" in policy
@@ -103,7 +103,7 @@ VIEWED_BY = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("group", VIEWED_BY)
-def test_each_back_office_group_can_view_exactly_its_models(rf, group):
+def test_each_back_office_group_can_view_only_its_listed_models(rf, group):
     request = rf.get("/")
     request.user = staff_of(group)
     viewed = {model for model, shown in admin.site._registry.items() if shown.has_view_permission(request)}

@@ -33,7 +33,7 @@ def button_of(key, name):
     return reverse("admin:identity_apikey_do", args=[key.pk, name])
 
 
-def test_api_key_pages_show_a_fingerprint_without_key_or_secret(operations_client, issued):
+def test_api_key_pages_show_a_fingerprint_but_not_the_key_or_secret(operations_client, issued):
     for address in (LIST, page_of(issued.record)):
         body = operations_client.get(address).content.decode()
         assert issued.record.fingerprint in body
@@ -55,7 +55,7 @@ def test_revoking_an_api_key_invalidates_the_key_and_notifies_the_owner(operatio
 @pytest.mark.parametrize(("name", "fields", "action"), [
     ("revoke", {}, "api_key.revoked"), ("rotate", {"grace_days": "2"}, "api_key.rotated"),
 ])  # fmt: skip
-def test_account_history_of_a_key_owner_contains_key_changes_by_operations(
+def test_account_history_contains_changes_to_the_accounts_api_keys_by_operations(
     operations_client, supports_client, issued, name, fields, action
 ):
     confirm(operations_client, button_of(issued.record, name), **fields)
@@ -157,7 +157,7 @@ def test_uncollected_api_key_can_be_revoked_and_rotated_again(operations_client,
     assert ApiKey.objects.filter(replaces=issued.record).count() == 2
 
 
-def test_concurrent_collections_of_a_rotated_api_key_return_the_key_once(committed, needs_postgresql, issued):
+def test_only_one_of_concurrent_collections_returns_the_rotated_api_key(committed, needs_postgresql, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     statuses = [
         response.status_code
@@ -183,7 +183,7 @@ def test_key_rotation_form_rejects_a_grace_period_out_of_range(operations_client
         assert ApiKey.objects.count() == 1, days
 
 
-def test_api_key_actions_by_support_or_reviewers_and_unknown_actions_are_rejected(
+def test_support_and_reviewers_cannot_change_api_keys_and_unknown_key_actions_return_403(
     supports_client, reviewers_client, issued, operations_client
 ):
     for client in (supports_client, reviewers_client):

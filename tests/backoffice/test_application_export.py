@@ -76,7 +76,7 @@ def test_application_export_escapes_names_that_are_spreadsheet_formulas(reviewer
     assert rows_of(reviewers_client)[0]["legal_name"] == "'-Rosa"
 
 
-def test_application_export_for_a_viewer_of_masked_data_contains_only_masked_values(application):
+def test_application_export_for_staff_with_masked_access_contains_only_masked_values(application):
     person = UserFactory(is_staff=True)
     for codename in ("view_application", "export_records"):
         person.user_permissions.add(Permission.objects.get(codename=codename))
@@ -88,7 +88,7 @@ def test_application_export_for_a_viewer_of_masked_data_contains_only_masked_val
     assert DataAccess.objects.get(action="export").was_masked
 
 
-def test_lenders_application_export_contains_only_its_applications_and_assignees(settings):
+def test_application_export_of_a_lender_contains_only_that_lenders_applications_and_assignees(settings):
     ours, _theirs = lender_of("quartz", 701), lender_of("zircon", 702)
     (row,) = rows_of(console_client(ours.people["reader"]))
     assert (row["id"], row["assignee"], row["offer_name"]) == (str(ours.application.pk), "owner-quartz", "Offer quartz")

@@ -50,7 +50,7 @@ def test_application_list_shows_status_age_offer_and_account(reviewers_client):
     assert f"{application.consumer.username} ({application.consumer_id})" in body
 
 
-def test_application_age_starts_at_submission_despite_document_requests(reviewers_client):
+def test_application_age_is_counted_from_submission_even_after_document_requests(reviewers_client):
     application = make("submitted", submitted_at=timezone.now() - timedelta(days=26))
     send_form(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     for address in (page_of(application), f"{LIST}?queue=documents", f"{LIST}?age=21"):
@@ -106,7 +106,7 @@ def test_application_search_finds_an_application_by_reference_or_ten_characters_
     assert reviewers_client.get(LIST, {"q": shown, "queue": "documents"}).context["cl"].result_list == []
 
 
-def test_application_search_finds_the_applications_to_an_offer(reviewers_client):
+def test_application_search_by_offer_number_finds_the_applications_to_that_offer(reviewers_client):
     applications = [make(offer_id=17), make("submitted", offer_id=17)]
     make(offer_id=170)
     assert set(reviewers_client.get(LIST, {"q": "offer:17"}).context["cl"].result_list) == set(applications)
@@ -116,7 +116,7 @@ def test_application_search_finds_the_applications_to_an_offer(reviewers_client)
         assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [], term
 
 
-def test_application_list_executes_the_same_sql_statements_for_more_rows(
+def test_application_list_of_any_length_executes_the_same_sql_statements(
     reviewers_client, django_assert_max_num_queries
 ):
     offers = [OfferFactory() for _ in range(3)]
@@ -132,7 +132,7 @@ def test_application_list_executes_the_same_sql_statements_for_more_rows(
 # --- The page ------------------------------------------------------------------------------------------------------
 
 
-def test_application_page_shows_the_data_the_pinned_offer_and_the_digest(reviewers_client):
+def test_application_page_shows_the_application_data_the_submitted_offer_terms_and_the_digest(reviewers_client):
     application = make(
         application_data={"purpose": "<roof>"}, notes="<b>bold</b>", status_reason="<i>", offer_version=3,
         offer_snapshot={"name": "Roof loan", "nationwide": True},
@@ -149,7 +149,7 @@ def test_application_page_shows_the_data_the_pinned_offer_and_the_digest(reviewe
     assert sha256(b'{"purpose":"<roof>"}').hexdigest() in text
 
 
-def test_application_timeline_shows_the_claimed_and_the_authenticated_name(reviewers_client, reviewer):
+def test_application_timeline_shows_the_authenticated_actor_and_the_name_sent_by_the_client(reviewers_client, reviewer):
     application = make("submitted")
     application.transition_to(
         "under_review", actor=Actor(user=reviewer, credential="api_key:abc"), changed_by="Somebody Else",
@@ -193,7 +193,7 @@ def test_application_page_shows_data_changes_in_insertion_order_with_digests(rev
     assert [dict(entry.facts)["after"] for entry in timeline if entry.title == "Data changed"] == digests
 
 
-def test_page_of_an_application_created_as_decided_states_that_no_decision_exists(reviewers_client):
+def test_page_of_an_application_imported_as_approved_states_that_no_earlier_decision_exists(reviewers_client):
     application = ApplicationFactory(status="approved", initial_status="approved")
     assert "The platform has no earlier decision" in text_of(reviewers_client.get(page_of(application)))
     assert "The platform has no earlier decision" not in text_of(reviewers_client.get(page_of(make("draft"))))
@@ -215,7 +215,7 @@ def test_reviewer_can_approve_an_application_with_a_reason(reviewers_client, rev
     assert Event.objects.get().type == "application.approved"
 
 
-def test_transition_confirmation_page_describes_the_transition_and_marks_the_first_field(reviewers_client):
+def test_transition_confirmation_page_describes_the_transition_and_highlights_one_field(reviewers_client):
     application = make()
     text = text_of(reviewers_client.get(move_of(application, "rejected")))
     assert "The status changes from “under review” to “rejected”" in text
@@ -270,7 +270,7 @@ def test_four_eyes_forbids_a_decision_by_the_last_editor_of_the_data(reviewers_c
     assert application.status == "under_review"
 
 
-def test_support_and_requests_without_a_csrf_token_cannot_change_a_status(supports_client, reviewer):
+def test_support_staff_and_requests_without_a_csrf_token_cannot_change_a_status(supports_client, reviewer):
     application = make()
     body = supports_client.get(page_of(application)).content.decode()
     assert "/move/" not in body
@@ -298,7 +298,7 @@ def test_lender_member_can_review_only_applications_to_that_lender(db, settings)
     assert theirs.status == "approved"
 
 
-def test_back_office_transition_of_an_unknown_id_redirects_or_returns_404(reviewers_client):
+def test_back_office_transition_of_an_unknown_application_redirects_or_returns_404(reviewers_client):
     for identifier in ("0", "nonsense", "019a0000-0000-7000-8000-000000000000", "..", "%00"):
         assert reviewers_client.get(f"{LIST}{identifier}/move/approved/").status_code in {302, 404}, identifier
 
@@ -354,7 +354,7 @@ def test_application_timeline_includes_events_of_other_modules(reviewers_client)
     ("q=019a0000-0000-7000-8000-000000000000", "credit_application_pkey"), ("q=nobody7", "credit_app_consumer"),
     ("q=offer:17", "credit_application_pkey"), ("q=0123456789ab", "credit_app"),
 ])  # fmt: skip
-def test_every_application_list_uses_an_index(needs_postgresql, rf, superuser, query, index):
+def test_every_application_list_query_uses_a_database_index(needs_postgresql, rf, superuser, query, index):
     from django.contrib import admin
     from django.db import connection
 

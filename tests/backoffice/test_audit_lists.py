@@ -41,7 +41,9 @@ def test_access_log_shows_the_reference_of_an_application_and_whether_data_was_m
     assert str(application.pk) in text_of(superusers_client.get(f"{TABS[1]}{row.pk}/change/"))
 
 
-def test_access_log_shows_a_proposal_by_the_reference_of_its_application(reviewers_client, superusers_client, settings):
+def test_access_log_identifies_a_proposal_by_the_reference_of_its_application(
+    reviewers_client, superusers_client, settings
+):
     settings.REVIEW_POLICY = "four_eyes"
     application = make()
     send_form(reviewers_client, move_of(application, "rejected"), code_1="no_credit_file")

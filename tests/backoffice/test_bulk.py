@@ -85,7 +85,9 @@ def test_bulk_decision_under_four_eyes_creates_proposals(reviewers_client, setti
     assert not ApplicationHistory.objects.exists()
 
 
-def test_support_and_transitions_not_offered_in_bulk_are_rejected(reviewers_client, supports_client, reviewer):
+def test_bulk_form_rejects_support_staff_and_transitions_that_are_not_offered_in_bulk(
+    reviewers_client, supports_client, reviewer
+):
     for to in ["expired", "withdrawn", "nonsense"]:
         assert reviewers_client.post(f"{LIST}bulk/{to}/", {"row": "x|y", "seen": "x"}).status_code == 403, to
     application = make()
@@ -110,7 +112,7 @@ def test_rejection_stores_its_principal_reasons_in_order(reviewers_client):
     assert row.reason.startswith("Income insufficient for amount of credit requested; Excessive obligations")
 
 
-def test_rejection_for_another_reason_stores_the_reviewers_text(reviewers_client):
+def test_rejection_with_the_reason_other_stores_the_reviewers_text(reviewers_client):
     fields = {"code_1": "other", "code_2": "bankruptcy", "other": "The car is too old"}
     send_form(reviewers_client, move_of(make(), "rejected"), **fields)
     row = ApplicationHistory.objects.get()
@@ -161,7 +163,7 @@ def mark(client, application, document, status):
     return messages_of(client.post(address, {"status": status, "reason": "By post."}))
 
 
-def test_document_checklist_lists_each_requested_document_once_to_the_applicant(incomplete, reviewers_client):
+def test_document_checklist_shows_the_applicant_each_requested_document_once(incomplete, reviewers_client):
     assert [row.name for row in incomplete.requested_documents.all()] == ["Payslip of September", "Payslip of October"]
     assert ApplicationHistory.objects.get().metadata == {"documents": ["Payslip of September", "Payslip of October"]}
     api = client_of(incomplete.consumer)
@@ -206,7 +208,9 @@ def test_document_update_with_an_unknown_status_or_another_application_changes_n
     assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
 
 
-def test_document_status_can_be_changed_only_by_post_and_not_by_support(incomplete, reviewers_client, supports_client):
+def test_document_status_change_requires_post_and_is_forbidden_to_support(
+    incomplete, reviewers_client, supports_client
+):
     document = incomplete.requested_documents.first()
     address = reverse("admin:credit_application_document", args=[incomplete.pk, document.pk])
     reviewers_client.get(address, {"status": "accepted"})

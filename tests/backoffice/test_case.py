@@ -120,7 +120,7 @@ class TestPage:
         assert f"Money in and out per month $1,000.00 in, $333.33 out ({len(months) - 1} complete months to " in text
         assert "Claimed" not in text
 
-    def test_case_page_excludes_claimed_bank_data_from_sums(self, api, user, reviewers_client):
+    def test_bank_sums_on_the_case_page_exclude_bank_data_entered_by_the_applicant(self, api, user, reviewers_client):
         application = case(consumer=user)
         claims = (
             ("bank_account", {"account_id": "c", "name": "x", "type": "depository", "current_cents": 98_765_432_100}),
@@ -330,7 +330,7 @@ class TestList:
         reviewers_client.post(keep, {"forget": "Big ones"})
         assert not SavedView.objects.exists()
 
-    def test_saved_list_view_rejects_invalid_values_and_other_hosts(self, reviewers_client):
+    def test_saved_list_view_rejects_invalid_values_and_urls_of_other_hosts(self, reviewers_client):
         for body in [{}, {"name": "x" * 41}, {"name": "a\x00"}, {"name": "x", "query": "q=" + "y" * 1_001}]:
             assert reviewers_client.post(reverse("admin:credit_application_views"), body).status_code == 302, body
             assert not SavedView.objects.exists(), body

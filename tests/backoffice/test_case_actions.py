@@ -41,7 +41,7 @@ def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_cli
     assert "Transitions" not in text_of(page)
 
 
-def test_access_to_the_page_of_each_case_action_is_logged(reviewers_client, reviewer, supports_client):
+def test_opening_the_page_of_any_case_action_is_logged(reviewers_client, reviewer, supports_client):
     application = make()
     bar, menu = actions_of(reviewers_client.get(page_of(application)))
     for address in (*bar, *menu):
@@ -107,7 +107,7 @@ class TestReopening:
         assert "It stays assigned to ruth." in messages_of(send_form(reviewers_client, address))
         assert Assignment.objects.get().assignee == other
 
-    def test_case_of_a_former_reviewer_is_reassigned_when_its_review_starts(self, reviewers_client, reviewer):
+    def test_case_assigned_to_a_former_reviewer_is_reassigned_when_its_review_starts(self, reviewers_client, reviewer):
         application, other = make("submitted"), staff_of("Reviewer", username="ruth")
         name = {"kind": "credit.application", "record_id": str(application.pk)}
         Assignment.objects.create(**name, assignee=other, assigned_by=other, assigned_at=timezone.now())
@@ -208,7 +208,7 @@ class TestProposal:
         page = text_of(confirm(colleague, end_of(proposal, "confirm")))
         assert "proposed by rita confirmed by ruth" in page
 
-    def test_case_shows_the_terms_of_a_proposal_with_their_cost(self, colleague, reviewers_client, settings):
+    def test_case_page_shows_the_terms_and_cost_of_a_proposal(self, colleague, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         application = applied(listed())
         send_form(reviewers_client, move_of(application, "approved"), amount="6000", rate_percent="8", term_months="12")

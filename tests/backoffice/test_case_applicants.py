@@ -57,7 +57,7 @@ def test_case_page_shows_data_with_titles_and_formatted_values(reviewers_client,
     assert "February 29, 1980" in shown
 
 
-def test_support_cannot_read_data_or_applicants_while_masked(supports_client, case):
+def test_support_cannot_read_application_data_or_applicants_without_unmasking(supports_client, case):
     shown = page(supports_client, case)
     assert [secret for secret in (*SECRETS, "Li Wei", "2,500.00", "qq apart") if secret in shown] == []
     assert case.applicants_sha256 in shown
@@ -98,7 +98,7 @@ class TestNames:
         yield reverse("admin:credit_application_move", args=[case.pk, "under_review"])
         yield reverse("admin:credit_application_assign", args=[case.pk])
 
-    def test_lists_cases_and_decision_pages_show_the_legal_name_to_reviewers(self, reviewers_client, case, reviewer):
+    def test_list_case_and_decision_pages_show_the_legal_name_to_reviewers(self, reviewers_client, case, reviewer):
         for address in self.addresses(case):
             assert self.NAMES in text_of(reviewers_client.get(address)), address
         text = text_of(reviewers_client.get(reverse("admin:credit_application_changelist")))

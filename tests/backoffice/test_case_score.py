@@ -41,7 +41,7 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
     return application
 
 
-def test_case_page_shows_score_total_outcome_points_and_reasons_but_no_shadow_score(reviewers_client, champion):
+def test_case_page_shows_total_outcome_points_and_reasons_of_the_score_but_no_shadow_score(reviewers_client, champion):
     answer = reviewers_client.get(page_of(case(champion)))
     text, body = text_of(answer), answer.content.decode()
     assert "550 of 0 to 900 reject" in text
@@ -55,7 +55,9 @@ def test_case_page_shows_score_total_outcome_points_and_reasons_but_no_shadow_sc
     assert "Proposal:" not in text_of(reviewers_client.get(page_of(case(champion, purpose=Score.SHADOW))))
 
 
-def test_case_page_and_decision_forms_show_no_proposal_after_a_referral(reviewers_client, champion):
+def test_case_page_and_decision_forms_show_no_proposal_if_the_score_refers_the_case_to_a_reviewer(
+    reviewers_client, champion
+):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
     assert "Proposal: none: a reviewer decides" in text
     assert "Unable to verify identity" in text
@@ -102,7 +104,7 @@ def test_case_page_masks_the_score_for_support(supports_client, champion):
         assert not re.search(hidden, answer.content.decode()), hidden
 
 
-def test_case_page_states_that_facts_of_a_score_were_erased_or_data_changed(reviewers_client, champion):
+def test_case_page_states_when_score_facts_were_erased_or_application_data_changed(reviewers_client, champion):
     application = case(champion)
     before = text_of(reviewers_client.get(page_of(application)))
     assert "are erased" not in before

@@ -71,7 +71,7 @@ def test_list_of_people_finds_an_account_by_its_id(operations_client):
     assert [row.username for row in found.context["cl"].result_list] == ["quiet"]
 
 
-def test_member_of_a_lender_can_search_only_for_email_addresses_of_applicants():
+def test_member_of_a_lender_can_search_by_email_address_only_for_applicants():
     UserFactory(email="quiet@example.test")
     client = console_client(lender_of("quartz", 701_000_000_001).people["owner"])
     page = client.get(SEARCH, {"q": "quiet@example.test"}, follow=True)
@@ -79,7 +79,7 @@ def test_member_of_a_lender_can_search_only_for_email_addresses_of_applicants():
     assert "quiet" not in text_of(page).replace("quiet@example.test", "")
 
 
-def test_operations_search_opens_an_api_key_by_its_public_id_and_no_hidden_record(operations_client):
+def test_search_by_operations_opens_an_api_key_by_its_public_id_but_opens_no_application(operations_client):
     issued = keys.create_api_key(owner=UserFactory(), name="shop", scopes=None, now=timezone.now())
     key = issued.record
     for typed in (f"ck_test_{key.pk}…", f"ck_test_{key.pk}", key.pk):
@@ -89,7 +89,7 @@ def test_operations_search_opens_an_api_key_by_its_public_id_and_no_hidden_recor
     assert page_of(application) not in target_of(operations_client, reference_of(application.pk))
 
 
-def test_empty_and_invalid_searches_lead_to_the_landing_page_or_a_list(reviewers_client):
+def test_empty_and_invalid_searches_open_the_landing_page_or_a_list(reviewers_client):
     assert target_of(reviewers_client, " ") == "/admin/"
     assert reviewers_client.get(SEARCH, {"q": "a\x00b"}, follow=True).status_code == 200
 
@@ -104,6 +104,6 @@ def test_list_without_search_results_links_to_the_same_search_in_other_lists(rev
         assert "whole words of a" in text_of(page).lower(), path
 
 
-def test_proposal_list_highlights_the_queue_in_the_main_navigation(reviewers_client):
+def test_proposal_list_highlights_the_link_of_its_queue_in_the_main_navigation(reviewers_client):
     page = reviewers_client.get("/admin/credit/proposal/").content.decode()
     assert '<a href="/admin/" aria-current="true">Queue</a>' in page

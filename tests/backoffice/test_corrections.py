@@ -41,7 +41,9 @@ def correction(db):
     return correction_of(make("rejected"))
 
 
-def test_correction_queue_and_list_separate_open_and_answered_corrections(reviewer, correction, reviewers_client):
+def test_correction_queue_and_list_show_open_and_answered_corrections_separately(
+    reviewer, correction, reviewers_client
+):
     correction_of(make("rejected")).close(Correction.REFUSED, by=reviewer, now=timezone.now())
     waiting = {state.queue.name: state.count for state in states_of(reviewer)}
     assert waiting["corrections"] == 1

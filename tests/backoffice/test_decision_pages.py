@@ -135,7 +135,7 @@ class TestReasons:
 
 
 class TestNextCase:
-    def test_only_a_decision_can_redirect_to_the_longest_waiting_case(self, reviewers_client):
+    def test_only_decision_forms_offer_to_open_the_longest_waiting_case_next(self, reviewers_client):
         later, oldest, first = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (1, 9, 3))
         address = move_of(first, "rejected")
         assert 'value="Reject, and open the next case"' in reviewers_client.get(address).content.decode()
@@ -199,7 +199,9 @@ class TestOldestCase:
         assert f"Assigned to {reviewer}." in [entry.get_change_message() for entry in entries]
         assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
 
-    def test_take_oldest_button_takes_another_case_and_counts_the_open_cases(self, reviewers_client):
+    def test_second_click_on_take_oldest_assigns_another_case_and_shows_the_number_of_open_cases(
+        self, reviewers_client
+    ):
         days = [timezone.now() - timedelta(days=days) for days in (9, 5)]
         first, second = (make("submitted", submitted_at=at) for at in days)
         assert self.take(reviewers_client).url.startswith(page_of(first))
@@ -261,7 +263,7 @@ class TestOldestCase:
         assert owner.post(OLDEST).url.startswith(page_of(case))
         assert Assignment.objects.get(**work).assignee == people["owner"]
 
-    def test_take_oldest_action_requires_a_reviewer_and_post(self, reviewers_client, supports_client):
+    def test_take_oldest_action_requires_a_reviewer_and_a_post_request(self, reviewers_client, supports_client):
         make()
         assert supports_client.post(OLDEST).status_code == 403
         assert reviewers_client.get(OLDEST).status_code == 302
@@ -369,7 +371,7 @@ class TestLanguage:
         confirm(reviewers_client, move_of(scored, "rejected"), **fields)
         assert ApplicationHistory.objects.latest("position").metadata == {"reasons": ["income_insufficient"]}
 
-    def test_decision_form_has_no_language_field_if_the_applicant_reads_the_offers_language(
+    def test_decision_form_has_no_language_field_if_the_applicants_language_is_the_offers_language(
         self, reviewers_client, scored
     ):
         assert 'name="language"' not in reviewers_client.get(move_of(scored, "rejected")).content.decode()

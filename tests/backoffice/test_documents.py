@@ -158,7 +158,9 @@ def test_requested_document_without_a_file_cannot_be_accepted(reviewers_client, 
     assert RequestedDocument.objects.get().status == "accepted"
 
 
-def test_document_received_on_paper_requires_a_reason_and_leaves_a_note(reviewers_client, reviewer, application):
+def test_recording_a_document_received_on_paper_requires_a_reason_and_adds_a_case_note(
+    reviewers_client, reviewer, application
+):
     assert "Enter how you received" in text_of(mark(reviewers_client, application, status="received", reason=" "))
     assert RequestedDocument.objects.get().status == "requested"
     page = text_of(mark(reviewers_client, application, status="received", reason="By post, folder 7."))

@@ -32,7 +32,7 @@ def test_back_office_list_is_exported_as_json_lines_in_list_order(reviewers_clie
     assert json.loads(lines[0])["id"] == str(applications[-1].pk)
 
 
-def test_exported_application_contains_no_formula_cell(reviewers_client):
+def test_exported_application_contains_no_spreadsheet_formula(reviewers_client):
     for start in ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"]:
         make("submitted", status_reason=f"{start}HYPERLINK(1)", reviewed_by="a=b")
         row = next(
@@ -42,7 +42,7 @@ def test_exported_application_contains_no_formula_cell(reviewers_client):
         assert row["reviewed_by"] == "a=b", start
 
 
-def test_exported_csv_cell_is_not_a_formula_for_any_separator():
+def test_exported_csv_cell_is_no_formula_in_spreadsheets_with_any_separator():
     for text in [
         "a;=HYPERLINK(A1);b", "a; =1+1", 'a;"=1+1"', "a;+1", "a;-2+3", "a;@SUM(1)", "a;\t=1", "a\t=1", "a\n=1",
         "a\r\n-1",

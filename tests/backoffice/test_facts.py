@@ -42,7 +42,7 @@ def submit_action(client, application, name, **fields):
     return client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_case_page_shows_claimed_and_sourced_figures_of_shared_bank_data(reviewers_client, scored_application):
+def test_case_page_shows_stated_figures_next_to_figures_from_shared_bank_data(reviewers_client, scored_application):
     confirmed = {"pointer": "/monthly_debt_cents", "value": 61_000, "file_id": str(scored_application.file.pk)}
     path = f"/applications/{scored_application.pk}/confirmations"
     assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
@@ -57,7 +57,9 @@ def test_case_page_shows_claimed_and_sourced_figures_of_shared_bank_data(reviewe
     assert "Monthly income $2,000.00 — —" in text
 
 
-def test_reviewer_can_confirm_only_a_valid_figure_and_score_again_on_the_case(reviewers_client, scored_application):
+def test_reviewer_can_confirm_a_valid_figure_and_then_score_again_on_the_case_page(
+    reviewers_client, scored_application
+):
     for field in [{"figure": "/other"}, {"file_id": "x"}, {"value": "a lot"}]:
         fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(scored_application.file.pk), **field}
         assert submit_action(reviewers_client, scored_application, "confirm-figure", **fields).status_code == 200, field
@@ -72,7 +74,7 @@ def test_reviewer_can_confirm_only_a_valid_figure_and_score_again_on_the_case(re
     assert list(Score.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
 
 
-def test_case_page_shows_figures_without_actions_to_a_lender_reader_and_not_to_support(
+def test_lender_reader_sees_figures_on_the_case_page_without_actions_and_support_sees_none(
     supports_client, scored_application
 ):
     text = text_of(supports_client.get(page_of(scored_application)))
@@ -90,7 +92,7 @@ def test_case_page_shows_figures_without_actions_to_a_lender_reader_and_not_to_s
     assert console_client(reader).get(address).status_code == 403
 
 
-def test_reviewer_can_request_a_report_on_the_case(reviewers_client, scored_application):
+def test_reviewer_can_request_a_credit_report_on_the_case_page(reviewers_client, scored_application):
     Application.objects.filter(pk=scored_application.pk).update(
         **sealed_values(scored_application, applicants=Applicants.of([PERSON]))
     )
@@ -128,7 +130,7 @@ def decide(client, application, to, **fields):
     return page, client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_rejection_form_stores_the_selected_reports(reviewers_client, scored_application, settings):
+def test_rejection_form_stores_which_reports_the_reviewer_selected(reviewers_client, scored_application, settings):
     settings.REVIEW_POLICY = "reviewed"
     report = reported(reviewers_client, scored_application)
     reasons = {"code_1": "inquiries_recent", "reason": "Too many inquiries."}

@@ -149,7 +149,7 @@ def test_lender_member_cannot_open_records_of_another_lender(own_lender, other_l
     assert rows_of_lender(other_lender) == before
 
 
-def test_staff_can_view_records_of_all_lenders_and_ordinary_accounts_of_no_lender(own_lender, other_lender, clients):
+def test_staff_can_view_records_of_all_lenders_but_ordinary_accounts_can_view_none(own_lender, other_lender, clients):
     for address in ("/admin/", "/admin/credit/application/", page_of(other_lender.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
@@ -259,7 +259,7 @@ def test_lender_reader_has_no_action_buttons_and_actions_return_403(own_lender, 
     assert application.status == "under_review"
 
 
-def test_underwriter_can_decide_an_application_from_inbox_to_notice(own_lender, other_lender, clients):
+def test_underwriter_can_process_an_application_from_inbox_to_notice(own_lender, other_lender, clients):
     application, client = own_lender.application, clients["A reviewer"]
     own_lender.records["credit.proposal"].close(
         "withdrawn", by=own_lender.people["reviewer"], now=application.updated_at
@@ -329,7 +329,7 @@ def test_notes_and_assignments_are_separate_for_lender_and_platform(own_lender, 
     assert ReplyTemplate.objects.get(name="x").provider == str(own_lender.number)
 
 
-def test_staff_write_only_reply_templates_of_the_platform(own_lender, clients):
+def test_platform_staff_can_edit_only_reply_templates_of_the_platform(own_lender, clients):
     client, add = clients["Reviewer"], "/admin/backoffice/replytemplate/add/"
     theirs = ReplyTemplate.objects.get(provider=str(own_lender.number))
     body = {"provider": str(own_lender.number), "use": "reason", "name": "x", "text": "x"}
@@ -342,7 +342,7 @@ def test_staff_write_only_reply_templates_of_the_platform(own_lender, clients):
     assert client.post(f"{page}delete/", {"post": "yes"}).status_code == 403
 
 
-def test_access_log_has_the_lender_of_a_member(own_lender, other_lender, clients):
+def test_access_log_entry_of_a_lender_member_contains_the_lender(own_lender, other_lender, clients):
     clients["A reader"].get(page_of(own_lender.application))
     clients["A reader"].get("/admin/credit/application/")
     clients["Support"].get(page_of(own_lender.application))
@@ -353,7 +353,9 @@ def test_access_log_has_the_lender_of_a_member(own_lender, other_lender, clients
     assert {row.provider for row in listed.context["cl"].result_list} == {str(own_lender.number)}
 
 
-def test_lender_sees_only_shared_data_and_applications_to_the_same_lender(own_lender, clients, other_lender):
+def test_lender_sees_only_shared_data_and_only_the_applicants_applications_to_that_lender(
+    own_lender, clients, other_lender
+):
     shown = text_of(clients["A reviewer"].get(page_of(own_lender.application)))
     assert "not shared with you" in shown
     assert "no account linked" not in shown

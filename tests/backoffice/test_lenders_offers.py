@@ -52,7 +52,7 @@ def test_lender_owner_can_create_an_offer_in_the_console(owner, lender):
     assert (offer.apr_min_percent, offer.apr_max_percent, offer.term_options_months) == (6.9, 17.5, [12, 24])
 
 
-def test_offer_form_expands_the_section_of_an_eu_offer_or_of_an_error(owner, lender):
+def test_offer_form_expands_the_eu_section_for_an_eu_offer_or_for_an_error_in_the_section(owner, lender):
     page = owner.get(make_of(lender))
     content = page.content.decode()
     for title in ("Offer", "Amounts", "Rates and terms", "Representative example", "Information for applicants"):
@@ -102,7 +102,7 @@ def test_page_of_a_colleagues_offer_shows_who_can_change_the_offer(lender, offer
     assert "Only owner-quartz, who created the offer, can change or deactivate it." in text
 
 
-def test_offer_form_preserves_offer_fields_without_a_form_field(owner, offer):
+def test_offer_form_does_not_change_offer_fields_that_are_missing_in_the_form(owner, offer):
     Offer.objects.filter(pk=offer.pk).update(required_documents=["Payslip"])
     page = owner.get(action_of(offer))
     assert page.context["form"].initial["terms"] == "12, 24"
@@ -180,7 +180,7 @@ def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
     assert offer.apr_min_percent == 6.9
 
 
-def test_lenders_terms_of_a_us_offer_are_stored_and_retained_after_an_update(owner, lender):
+def test_contract_terms_text_of_a_us_offer_is_stored_and_retained_after_an_update(owner, lender):
     send_form(owner, make_of(lender), **FIELDS, terms_text="A late payment costs $15.\r\nOregon law governs.")
     offer = Offer.objects.get(name="Harbor loan")
     assert (offer.jurisdiction, offer.terms_text) == ("us", "A late payment costs $15.\nOregon law governs.")
@@ -216,7 +216,7 @@ def test_lender_owner_can_create_an_eu_offer_in_the_console(eu_owner, lender):
     assert "$" not in text
 
 
-def test_eu_offer_form_preserves_texts_without_a_form_field(eu_owner, lender):
+def test_eu_offer_form_does_not_change_texts_that_are_missing_in_the_form(eu_owner, lender):
     send_form(eu_owner, make_of(lender), **EU_FIELDS)
     offer = Offer.objects.get(name="Harbor loan")
     Offer.objects.filter(pk=offer.pk).update(texts={**offer.texts, "validity": "One month."})
@@ -238,7 +238,7 @@ def test_eu_offer_form_in_yen_stores_yen(eu_owner, lender):
     assert (offer.currency, offer.loan_amount_max_cents, offer.example["amount_cents"]) == ("JPY", 900_000, 500_000)
 
 
-def test_eu_offer_form_shows_errors_at_the_field_and_an_apr_above_the_cap(eu_owner, lender):
+def test_eu_offer_form_shows_errors_at_the_field_and_warns_of_an_apr_above_the_cap(eu_owner, lender):
     seen = seen_value(eu_owner.get(make_of(lender)))
     for fields in (
         {"regime": ""}, {"text_default": ""}, {"example_amount": "50"}, {"example_months": "7"}, {"terms_text": ""},

@@ -38,7 +38,7 @@ def listed():
 
 
 @pytest.mark.usefixtures("demo")
-def test_every_back_office_list_executes_few_sql_statements(superusers_client):
+def test_every_back_office_list_executes_a_limited_number_of_sql_statements(superusers_client):
     superusers_client.get("/admin/")  # The first page fills the caches of the process.
     for model in listed():
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
@@ -74,7 +74,7 @@ LOOKUPS = ("", "__exact", "__startswith", "__gt", "__in", "__isnull")
 USERS, ACCOUNTS = "/admin/identity/user/", "/admin/identity/bankaccount/"
 
 
-def test_every_admin_extends_large_list_admin_and_has_an_order(rf, superuser):
+def test_every_model_admin_extends_large_list_admin_and_declares_an_order(rf, superuser):
     assert set(ADMINS) == set(OURS)
     assert len(OURS) > 25
     request = rf.get("/")

@@ -64,7 +64,7 @@ def test_lender_owner_and_superuser_can_add_members_and_the_owner_can_remove_mem
     assert members_of(provider) == ["olga", "second"]
 
 
-def test_lender_page_lists_members_to_every_viewer(provider, operations_client, reviewers_client):
+def test_lender_page_shows_the_members_to_every_viewer(provider, operations_client, reviewers_client):
     ProviderMember.objects.create(provider=provider, user=UserFactory(username="member-of-501"))
     for client in (operations_client, reviewers_client):
         assert "member-of-501" in text_of(client.get(provider_page(provider)))

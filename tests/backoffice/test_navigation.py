@@ -34,7 +34,7 @@ def test_main_links_of_each_group_open_their_lists(superusers_client):
         assert titles(backoffice_client(staff_of(group))) == expected, (group, expected)
 
 
-def test_main_navigation_shows_a_lender_member_the_lenders_links_and_name(db):
+def test_main_navigation_shows_lender_members_the_links_and_name_of_their_lender(db):
     client = console_client(lender_of("quartz", 701).people["reader"])
     assert titles(client) == ["Applications", "People", "Offers", "Team", "Scorecards", "Audit"]
     page = client.get("/admin/records/")

@@ -61,7 +61,7 @@ def test_lender_owner_can_translate_the_texts_of_an_offer(owner, lender):
     assert offer.version == 2
 
 
-def test_translation_form_shows_stored_texts_and_removes_emptied_texts(owner, lender):
+def test_translation_form_shows_stored_texts_and_deletes_texts_that_the_user_clears(owner, lender):
     offer = offer_of(lender)
     page = text_of(owner.get(action_of(offer, "es")))
     assert SPANISH["description"] in page

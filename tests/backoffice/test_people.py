@@ -83,7 +83,7 @@ def test_applicant_page_lists_only_applications_to_the_lender(lender, other_lend
         assert private.lower() not in text.lower()
 
 
-def test_page_of_an_applicant_of_only_another_lender_returns_not_found(lender, other_lender):
+def test_applicant_page_returns_not_found_if_the_person_has_not_applied_to_the_viewers_lender(lender, other_lender):
     client = console_client(lender.people["owner"])
     stranger = apply_to(other_lender, "Jorge Zircon").consumer
     draft = ApplicationFactory(provider_id=lender.number, status="draft", submitted_at=None).consumer

@@ -31,7 +31,7 @@ def unmask_of(application):
     return reverse("admin:credit_application_do", args=[application.pk, "unmask"])
 
 
-def test_access_to_pages_and_lists_of_personal_data_is_logged_unchangeably(
+def test_access_to_pages_and_lists_of_personal_data_creates_unchangeable_log_entries(
     reviewers_client, reviewer, application, supports_client
 ):
     body = reviewers_client.get(page_of(application)).content.decode()
@@ -67,7 +67,9 @@ def test_support_can_unmask_a_record_for_a_logged_reason_until_the_expiry(suppor
     assert "12 Acacia Avenue" not in supports_client.get(page_of(application)).content.decode()
 
 
-def test_unmask_button_is_hidden_from_viewers_of_unmasked_data(reviewers_client, operations_client, application):
+def test_unmask_button_is_hidden_from_viewers_who_already_see_unmasked_data(
+    reviewers_client, operations_client, application
+):
     assert "unmask" not in reviewers_client.get(page_of(application)).content.decode()
     assert reviewers_client.get(unmask_of(application)).status_code == 403
     assert operations_client.get(unmask_of(application)).status_code == 403

@@ -41,7 +41,7 @@ def request_page():
     return reverse("admin:credit_reviewrequest_change", args=[ReviewRequest.objects.get().pk])
 
 
-def test_case_and_request_pages_let_another_reviewer_reopen_the_reconsidered_case(
+def test_another_reviewer_can_reopen_a_case_for_reconsideration_on_case_and_request_pages(
     reviewers_client, application, supports_client
 ):
     for address in (page_of(application), request_page()):

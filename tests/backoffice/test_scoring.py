@@ -130,7 +130,7 @@ class TestDifference:
             assert answer.status_code == 200, asked
             assert "fields differ" not in text_of(answer), asked
 
-    def test_version_comparison_page_states_that_identical_model_versions_score_equally(
+    def test_version_comparison_page_states_that_identical_model_versions_compute_the_same_scores(
         self, reviewers_client, champion, model
     ):
         make_version(model)

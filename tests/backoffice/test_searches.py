@@ -151,7 +151,9 @@ def test_search_by_a_malformed_different_or_masked_amount_finds_nothing(reviewer
 
 
 @pytest.mark.parametrize(("currency", "cents"), [("JPY", 20_000), ("EUR", 2_000_000), ("USD", 2_000_000)])
-def test_search_by_a_plain_number_finds_the_amount_in_the_currency(reviewers_client, currency, cents):
+def test_search_by_a_plain_number_interprets_the_number_in_the_currency_of_each_application(
+    reviewers_client, currency, cents
+):
     offer = OfferFactory() if currency == "USD" else OfferFactory(jurisdiction=EU, currency=currency)
     application = ApplicationFactory(offer_id=offer.pk, amount_cents=cents)
     for others in (cents * 100, cents + 1, cents // 100):
@@ -189,7 +191,7 @@ def test_search_by_a_name_executes_at_most_four_more_sql_statements(reviewers_cl
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize(("common", "ordering"), [(8_000, '"credit_application"."created_at"'), (0, "1")])
-def test_name_search_sorts_rare_matches_and_scans_common_matches_in_order(
+def test_name_search_uses_different_sort_expressions_for_rare_and_common_names(
     reviewers_client, monkeypatch, common, ordering
 ):
     monkeypatch.setattr(people, "_COMMON", common)
@@ -208,7 +210,7 @@ def test_search_finds_an_applicant_by_the_account_email_address(supports_client)
     assert DataAccess.objects.filter(kind="credit.application", action=DataAccess.LIST, was_masked=True).count() == 2
 
 
-def test_search_does_not_find_changed_or_erased_applicants(reviewers_client):
+def test_search_does_not_find_former_names_and_erased_applicants(reviewers_client):
     account = UserFactory()
     body = {"consumer_id": str(account.pk), "offer_id": 7_000, "provider_id": 8_000, "applicants": [PERSON]}
     application = client_of(account).send("/applications", body).json()["id"]
@@ -256,7 +258,7 @@ def test_applicant_search_index_has_no_plaintext_and_uses_the_first_encryption_k
     assert applications_found(reviewers_client, "rosa") == [application]
 
 
-def test_prune_indexes_applicants_that_older_servers_stored_changed_or_erased(reviewers_client):
+def test_prune_updates_the_search_index_for_applicants_stored_or_changed_by_older_servers(reviewers_client):
     application = apply_with(UserFactory())
     Application.objects.update(applicant_index=None)
     assert applications_found(reviewers_client, "rosa") == []

@@ -118,7 +118,7 @@ def test_back_office_accepts_a_password_if_no_second_factor_is_required(reviewer
     assert reviewers_client.get("/admin/").status_code == 200
 
 
-def test_staff_can_only_log_out_before_entering_the_second_factor(reviewer, device):
+def test_before_entering_the_second_factor_staff_can_only_log_out(reviewer, device):
     browser, _ = log_in("rita")
     assert browser.post("/account/logout").headers["Location"] == "/account/login"
     assert browser.get("/account/second-factor/log-in").headers["Location"] == "/account/login"
@@ -132,7 +132,7 @@ def test_staff_can_only_log_out_before_entering_the_second_factor(reviewer, devi
     assert browser.get("/account/email").status_code == 200
 
 
-def test_back_office_requires_a_correct_code_of_an_existing_second_factor(reviewers_client, device):
+def test_back_office_requires_a_correct_code_from_an_existing_second_factor(reviewers_client, device):
     assert "wrong" in text_of(reviewers_client.post(CONFIRM, {"code": wrong_code()}))
     assert reviewers_client.get("/admin/").status_code == 302
     reviewers_client.post(CONFIRM, {"code": code_of()})

@@ -42,7 +42,7 @@ def actions_of(person):
     return list(AccountHistory.objects.filter(account=person).order_by("id").values_list("action", flat=True))
 
 
-def test_support_can_mail_a_link_for_a_new_password(supports_client, person):
+def test_support_can_send_a_password_reset_mail(supports_client, person):
     assert "The mail to the address of the account waits to be sent." in messages_of(
         send_form(supports_client, help_of(person, "mail-reset"), **BECAUSE)
     )
@@ -66,7 +66,9 @@ def test_support_action_on_an_account_requires_a_reason(superusers_client, perso
     assert AccountHistory.objects.get(account=person).details == BECAUSE
 
 
-def test_account_history_is_in_words_and_masks_the_reason_of_a_colleague(supports_client, superusers_client, person):
+def test_account_history_describes_actions_in_words_and_masks_reasons_written_by_colleagues(
+    supports_client, superusers_client, person
+):
     confirm(supports_client, help_of(person, "end-sessions"), **BECAUSE)
     address = reverse("admin:identity_accounthistory_change", args=[AccountHistory.objects.get().pk])
     assert "Request 42" in text_of(superusers_client.get(address))
@@ -81,7 +83,9 @@ def test_account_history_is_in_words_and_masks_the_reason_of_a_colleague(support
         assert not re.search("account.logged_out|[Pp]rincipal|[Cc]redential", text), address
 
 
-def test_account_with_a_generated_user_name_is_titled_by_its_name_or_address(reviewers_client, supports_client):
+def test_title_of_an_account_with_a_generated_user_name_is_the_persons_name_or_email_address(
+    reviewers_client, supports_client
+):
     for username in ["uaf7a01b2c3d4e5f6", "managed-01a22be5-7516-73c8-ba9a-72f6506be445"]:
         person = UserFactory(username=username, email="jane@example.org")
         assert reviewers_client.get(page_of(person)).context["title"] == "jane@example.org", username
@@ -97,14 +101,14 @@ def test_account_with_a_generated_user_name_is_titled_by_its_name_or_address(rev
     assert "Name No name Email address No address" in text_of(page)
 
 
-def test_mail_for_a_new_password_counts_toward_the_limit_of_the_address(supports_client, person, settings):
+def test_password_reset_mail_counts_toward_the_mail_limit_of_the_address(supports_client, person, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     confirm(supports_client, help_of(person, "mail-reset"), **BECAUSE)
     assert "hourly limit of mails" in text_of(send_form(supports_client, help_of(person, "mail-reset"), **BECAUSE))
     assert OutgoingMail.objects.count() == 1
 
 
-def test_account_without_an_address_or_access_gets_no_password_mail(supports_client):
+def test_account_without_an_email_address_or_access_gets_no_password_reset_mail(supports_client):
     for columns in [{"email": ""}, {"is_active": False}]:
         person = UserFactory(**columns)
         supports_client.post(help_of(person, "mail-reset"), {"seen": str(person.pk)})
@@ -124,7 +128,7 @@ def test_support_can_end_all_sessions_of_an_account(supports_client, person):
     assert actions_of(person) == ["account.logged_out"]
 
 
-def test_only_support_can_take_actions_on_accounts_and_not_on_staff_accounts(
+def test_support_can_take_actions_on_accounts_except_staff_accounts_and_other_groups_cannot(
     supports_client, superusers_client, person
 ):
     colleague = staff_of("Reviewer", username="rita", email="rita@example.org")
@@ -147,7 +151,7 @@ def test_account_page_shows_the_account_history_only_to_permitted_groups(support
     assert "Timeline" not in text_of(reviewers_client.get(page_of(person)))
 
 
-def test_account_page_shows_support_the_person_in_words(supports_client, person):
+def test_account_page_shows_support_a_readable_summary_of_the_person(supports_client, person):
     person.first_name, person.last_name = "Jane", "Doe"
     person.save()
     ProviderFactory(id="8000", name="Cedar Lending")
@@ -206,7 +210,7 @@ def test_account_page_does_not_show_mails_and_sessions_of_another_account(suppor
     assert "No active sessions." in text
 
 
-def test_account_history_shows_credentials_in_words():
+def test_account_history_describes_the_used_credential_in_words():
     for credential, words in [
         ("session", "on the account's pages"), ("session:developers", "on the pages for developers"),
         ("invitation:42", "with the invitation 42"), ("password_reset", "with the mailed link for a new password"),
@@ -214,7 +218,7 @@ def test_account_history_shows_credentials_in_words():
         assert way_in_words(credential) == words, (credential, words)
 
 
-def test_account_search_by_an_applicants_name_states_what_matched(supports_client, person):
+def test_account_search_by_an_applicants_name_states_which_fields_matched(supports_client, person):
     apply_with(person, legal_name="Ada Reyes")
     address, text = (
         reverse("admin:identity_user_changelist"),

@@ -166,7 +166,7 @@ class TestMembers:
         assert "ada@example.test" not in readers_text
         assert "Second factor" not in readers_text
 
-    def test_lender_owner_can_change_a_role_except_of_the_creator_or_after_a_concurrent_change(self, lender):
+    def test_lender_owner_can_change_roles_of_members_other_than_the_creator(self, lender):
         owner = console_client(lender.people["owner"])
         for verb, fields in (("change", {"role": "reader"}), ("remove", {})):
             text = text_of(confirm(owner, self.address_of(lender, "owner", verb), **fields))

@@ -165,7 +165,7 @@ def test_second_open_proposal_for_an_application_is_rejected(four_eyes, reviewer
 
 
 @pytest.mark.parametrize(("who", "outcome"), [("reviewers_client", "withdrawn"), ("colleagues_client", "declined")])
-def test_proposal_author_can_withdraw_and_other_reviewers_can_decline(
+def test_proposal_can_be_withdrawn_by_its_author_and_declined_by_other_reviewers(
     four_eyes, reviewers_client, colleagues_client, who, outcome
 ):
     application = make()
@@ -190,7 +190,7 @@ def test_last_editor_of_the_data_cannot_propose_or_confirm_a_decision(
     assert proposal.closed_at is None
 
 
-def test_request_for_documents_under_four_eyes_requires_one_reviewer(four_eyes, reviewers_client):
+def test_document_request_under_four_eyes_requires_only_one_reviewer(four_eyes, reviewers_client):
     application = make()
     send_form(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     application.refresh_from_db()
@@ -205,7 +205,7 @@ def test_support_cannot_confirm_or_close_a_proposal(four_eyes, reviewers_client,
     assert proposal.closed_at is None
 
 
-def test_concurrent_back_office_confirmations_succeed_once(committed, needs_postgresql, settings):
+def test_only_one_of_concurrent_back_office_confirmations_succeeds(committed, needs_postgresql, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = make()
     proposal = propose(backoffice_client(staff_of("Reviewer")), application)

@@ -44,7 +44,7 @@ def test_claim_update_without_a_change_emits_no_event(api, user, claim):
     assert events_of(user) == ([], None)
 
 
-def test_claim_owner_can_resend_but_not_set_a_reviewed_verification_level(api, claim):
+def test_claim_owner_can_resend_a_reviewed_verification_level_but_not_set_a_new_level(api, claim):
     assert_error(api.replace(f"/claims/{claim.pk}", {"verification_level": "source_verified"}), 400, "E1001")
     type(claim).objects.filter(pk=claim.pk).update(verification_level="source_verified")
     body = api.replace(f"/claims/{claim.pk}", {"verification_level": "source_verified", "notes": "new"}).json()

@@ -18,7 +18,7 @@ def status_call(client, claim, to):
     return lambda: client.replace(f"/claims/{claim.pk}/status", {"status": to, "updated_by": "x"})
 
 
-def test_concurrent_claim_approval_and_revocation_leave_one_history_row_per_success():
+def test_concurrent_claim_approval_and_revocation_add_one_history_row_per_successful_request():
     owner = UserFactory()
     clients = [client_of(owner), client_of(owner)]
     collisions = 0
@@ -38,7 +38,7 @@ def test_concurrent_claim_approval_and_revocation_leave_one_history_row_per_succ
     assert Event.objects.count() == ClaimHistory.objects.count()
 
 
-def test_concurrent_identical_claim_transitions_succeed_once():
+def test_only_one_of_concurrent_identical_claim_transitions_succeeds():
     owner = UserFactory()
     client = client_of(owner)
     claim = ClaimFactory(user=owner)
@@ -47,7 +47,7 @@ def test_concurrent_identical_claim_transitions_succeed_once():
     assert ClaimHistory.objects.count() == 1
 
 
-def test_concurrent_claim_deletions_succeed_once_and_do_not_restore_the_claim():
+def test_only_one_of_concurrent_claim_deletions_succeeds_and_the_claim_remains_deleted():
     owner = UserFactory()
     client = client_of(owner)
     for _ in range(quick_or_full(5, 20)):

@@ -51,7 +51,7 @@ def test_claim_transition_changes_the_status_and_adds_history_and_an_event(api, 
     assert (kinds, event["status"], event["claim_id"]) == (["claim.pending"], "pending", str(claim.pk))
 
 
-def test_claim_transition_missing_from_the_status_table_changes_nothing(api, claim):
+def test_claim_transition_that_is_not_in_the_transition_table_changes_nothing(api, claim):
     error = assert_error(move(api, claim, "disputed"), 400, "E3002")
     assert (error["details"]["from"], error["details"]["to"]) == ("draft", "disputed")
     assert set(error["details"]["allowed"]) == MOVES["draft"]

@@ -108,7 +108,7 @@ def test_reviewer_can_set_the_verification_level_of_a_claim(backoffice, claim):
     assert events_of(claim.user)[0] == ["claim.updated"]
 
 
-def test_deleted_claim_is_shown_and_cannot_be_changed(backoffice, claim):
+def test_deleted_claim_is_visible_but_read_only_in_the_back_office(backoffice, claim):
     delete_claim(str(claim.pk), actor=Actor(user=claim.user, credential="jwt:x"), now=timezone.now())
     response = backoffice.get(page(claim))
     assert response.status_code == 200

@@ -61,7 +61,7 @@ def test_claim_list_finds_every_spelling_of_a_publication_id(api, user):
     assert ids(api.read("/claims?publication_id=w123")) == []
 
 
-def test_publication_filter_lists_shared_claims_and_shows_conditional_claims_to_reviewers(
+def test_publication_filter_lists_shared_claims_to_all_users_and_conditional_claims_to_reviewers(
     api, user, stranger, stranger_api, reviewer_api
 ):
     own = ClaimFactory(user=user)

@@ -37,7 +37,7 @@ def test_doi_normalization_folds_only_ascii_case_and_decodes_percent_escapes_onc
             assert normalize_doi(spelling) == publication_key(spelling) == name, spelling
 
 
-def test_publication_id_that_is_not_a_doi_is_used_unchanged_as_its_key():
+def test_publication_key_of_an_id_that_is_not_a_doi_is_the_unchanged_id():
     for identifier in (
         "W2741809807", "w2741809807", "0000-0002-1825-0097", "10.1000", "10.1000/", "10./x",
         "11.1000/182", "x10.1000/182", "10.1000/a b", "https://doi.org/", "https://doi.org.evil.example/10.1000/1",
@@ -127,7 +127,7 @@ def test_claim_with_an_invalid_publication_id_returns_400(api, user):
         assert refusal["details"][0]["field"] == "publication_id", identifier
 
 
-def test_unrecognized_publication_id_is_used_unchanged_as_its_key():
+def test_publication_key_of_an_unrecognized_id_is_the_unchanged_id():
     for identifier in ("W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97", "0378-5954"):
         assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
     assert len(publication_key("\u0958" * 512)) <= KEY_MAX_LENGTH

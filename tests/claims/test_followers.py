@@ -24,7 +24,7 @@ def move(claim, user, to, **options):
         return claim.transition_to(to, actor=actor, changed_by="x", now=timezone.now(), **options)
 
 
-def test_status_change_followers_are_called_in_order_before_and_after_the_write(monkeypatch, user, claim):
+def test_callbacks_of_a_status_change_are_called_in_order_before_and_after_the_write(monkeypatch, user, claim):
     calls, completed = [], object()
 
     def follower(name, columns):
@@ -47,7 +47,7 @@ def test_status_change_followers_are_called_in_order_before_and_after_the_write(
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_failing_status_change_follower_leaves_status_and_history_unchanged(monkeypatch, user, claim, moment):
+def test_failing_callback_of_a_status_change_leaves_status_and_history_unchanged(monkeypatch, user, claim, moment):
     def refuse(*_arguments):
         raise ValidationFailed("refused")
 
@@ -57,6 +57,6 @@ def test_failing_status_change_follower_leaves_status_and_history_unchanged(monk
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
-def test_app_configurations_register_the_status_change_followers_of_their_models():
+def test_app_configurations_register_the_status_change_callbacks_of_their_models():
     assert Application.followers is OF_APPLICATIONS
     assert ModelVersion.followers is OF_MODEL_VERSIONS

@@ -386,7 +386,7 @@ def test_verify_command_accepts_a_complete_audit_log_without_a_ledger_key(log):
         verified(log(), ledger_key="x")
 
 
-def test_verify_command_finds_audit_lines_after_many_other_lines(log, tmp_path):
+def test_verify_command_finds_audit_lines_after_many_unrelated_lines(log, tmp_path):
     whole = tmp_path / "whole"
     with whole.open("wb") as file:
         file.write(b"2026-11-28 GET / 200\n" * 900_000)

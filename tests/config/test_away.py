@@ -87,7 +87,7 @@ def test_workers_survive_an_unavailable_or_demoted_database(db):
         call_command(Worker(OperationalError(), InterfaceError(), demoted(), InternalError("other")))
 
 
-def test_writes_in_an_unawaited_block_commit_asynchronously(committed, needs_postgresql):
+def test_writes_in_an_unawaited_block_use_asynchronous_commit(committed, needs_postgresql):
     def awaits():
         with connection.cursor() as cursor:
             cursor.execute("SHOW synchronous_commit")

@@ -146,7 +146,7 @@ def test_damaged_encrypted_values_are_unreadable_in_every_mode(user):
                 _ = ApiKey.objects.get().secret
 
 
-def test_killed_encryption_key_rotation_is_continued_by_the_next(user, monkeypatch):
+def test_killed_encryption_key_rotation_is_continued_by_the_next_rotation(user, monkeypatch):
     issued = {key.record.pk: key.secret for key in (issue(user) for _ in range(5))}
     monkeypatch.setattr(rotation, "BATCH_ROWS", 2)
     again, calls = rotation.sealed_again, []
@@ -240,7 +240,7 @@ def test_bulk_create_binds_encrypted_values_to_each_row(bound, user):
     assert {endpoint.secret for endpoint in Endpoint.objects.all()} == {"s0", "s1"}
 
 
-def test_an_authenticator_that_a_user_adds_is_bound_to_the_account(bound, user, rf):
+def test_secret_of_an_authenticator_that_a_user_adds_is_bound_to_the_account(bound, user, rf):
     request = rf.get("/")
     request.user = user
     from allauth.core.context import request_context

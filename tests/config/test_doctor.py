@@ -47,7 +47,7 @@ def why(name):
     return next(check["why"] for check in examine()[1]["checks"] if check["name"] == name)
 
 
-def test_doctor_passes_a_valid_installation_without_writes(user):
+def test_doctor_succeeds_for_a_valid_installation_and_writes_nothing(user):
     issue(user)
     with CaptureQueriesContext(connection) as queries:
         status, printed = examine()
@@ -58,7 +58,7 @@ def test_doctor_passes_a_valid_installation_without_writes(user):
     assert not [query["sql"] for query in queries if query["sql"].lstrip().upper().startswith(changes)]
 
 
-def test_lost_encryption_key_fails_doctor_and_the_server_start(user, settings):
+def test_doctor_and_the_server_start_fail_if_the_encryption_key_is_lost(user, settings):
     issue(user)
     require_at_start()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
@@ -69,7 +69,7 @@ def test_lost_encryption_key_fails_doctor_and_the_server_start(user, settings):
         require_at_start()
 
 
-def test_unreadable_values_of_some_records_fail_doctor_but_do_not_stop_a_server(user, settings):
+def test_doctor_fails_but_servers_start_if_some_encrypted_values_are_unreadable(user, settings):
     signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     lose_the_key(issue(user).record)
     require_at_start()
@@ -150,13 +150,13 @@ def test_doctor_reports_a_platform_key_unknown_to_the_ledger(settings):
     assert why("ledger_access") == "service A's key is the ledger's"
 
 
-def test_doctor_finds_sessions_without_timeouts(needs_postgresql):
+def test_doctor_reports_database_sessions_without_timeouts(needs_postgresql):
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     assert "ALTER ROLE" in why("session_timeouts")
 
 
-def test_doctor_finds_an_unreachable_redis(settings):
+def test_doctor_reports_an_unreachable_redis(settings):
     address = "redis://:hunter2@127.0.0.1:1/0"
     settings.REDIS_URL = address
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": address}}

@@ -51,7 +51,7 @@ class TestHttps:
         settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = True
         settings.TRUSTED_PROXIES = frozenset({PROXY})
 
-    def test_plain_http_is_rejected_on_every_path_without_redirect_or_effect(self, api, user):
+    def test_plain_http_requests_are_rejected_on_every_path_without_a_redirect(self, api, user):
         for path in ("/applications", "/health", "/openapi.json", "/nowhere", "/docs", "/admin/login/"):
             response = api.read(path)
             assert_error(response, 403, "E1009")
@@ -181,7 +181,7 @@ def test_an_api_request_passes_at_most_six_middlewares(settings):
     assert len(settings.MIDDLEWARE) <= MIDDLEWARE_OF_AN_API_REQUEST
 
 
-def test_each_html_page_below_v1_runs_page_middleware():
+def test_html_pages_under_v1_use_the_page_middleware():
     html = [
         "/" + route
         for route, pattern in (entry[:2] for entry in routes(get_resolver().url_patterns))

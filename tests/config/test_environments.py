@@ -99,7 +99,7 @@ def test_each_setting_has_its_documented_value_in_each_environment(of_each):
         assert tuple(of_each[environment].get(name) for environment in ENVIRONMENTS) == values, name
 
 
-def test_sandbox_environment_rejects_real_vendors_without_their_values():
+def test_sandbox_environment_rejects_settings_of_real_vendors_without_printing_their_values():
     assert read("sandbox", REPORTS="off")["REPORTS"] == "off"
     for name in ["STRIPE_SECRET_KEY", "CUSTODY"]:
         with pytest.raises(ImproperlyConfigured) as refused:

@@ -116,7 +116,7 @@ def test_failing_work_item_does_not_stop_other_work_items(queued):
     )
 
 
-def test_failed_items_back_off_and_stop_after_the_maximum_attempts(queued):
+def test_failed_work_item_is_retried_with_backoff_up_to_the_maximum_attempts(queued):
     (poisoned,) = queued(1)
     now, waits = NOW, []
     for _ in range(4):
@@ -168,7 +168,7 @@ def test_work_item_with_an_unexpired_lease_is_not_counted_as_failed(queued, monk
     assert not FailedItem.objects.exists()
 
 
-def test_retried_dead_letter_is_processed_alone_for_up_to_two_more_process_deaths(queued, monkeypatch):
+def test_retried_dead_letter_is_processed_alone_and_can_kill_two_more_processes(queued, monkeypatch):
     (poisoned,) = queued(1)
     now = NOW
     for _ in range(3):

@@ -140,7 +140,7 @@ def test_heavy_request_slot_of_a_killed_process_is_released_after_2_minutes(user
     running.close()
 
 
-def test_reading_a_model_version_uses_a_heavy_request_slot_only_as_pmml(user, api):
+def test_reading_a_model_version_uses_a_heavy_request_slot_only_in_pmml_format(user, api):
     path = f"/scoring/models/{version_of(model_of(ProviderFactory(owner=user))).model_id}/versions/1"
     with slot_of(user):
         assert api.read(path).status_code == 200
@@ -167,7 +167,7 @@ def test_the_documentation_lists_each_heavy_operation():
     assert {name for name in declared if f"`{name}`" not in text} == set()
 
 
-def test_heavy_requests_of_two_accounts_run_and_a_third_returns_503(stranger, user, evaluate, api):
+def test_third_account_gets_503_while_heavy_requests_of_two_accounts_run(stranger, user, evaluate, api):
     with slot_of(stranger):
         assert evaluate(client_of(user)).status_code == 200
     with slot_of(stranger), slot_of(UserFactory()):

@@ -80,7 +80,7 @@ def work():
     assert not Entry.objects.exists()
 
 
-def test_unprivileged_database_role_works_without_pinning_its_session(hosted):
+def test_unprivileged_database_role_works_without_pinning_the_session_of_a_connection_proxy(hosted):
     work()
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user, usesuper FROM pg_user WHERE usename = current_user")

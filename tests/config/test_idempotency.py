@@ -78,7 +78,7 @@ class TestForms:
 
 
 class TestReplay:
-    def test_idempotent_retry_with_other_key_order_and_spaces_is_replayed(self, api, body):
+    def test_idempotent_retry_with_reordered_json_keys_and_whitespace_is_replayed(self, api, body):
         first = api.send(PATH, {**body, "application_data": {"a": 1, "b": [1, 2]}}, key=KEY)
         text = json.dumps({"application_data": {"b": [1, 2], "a": 1}, **dict(reversed(body.items()))}, indent=3)
         same(first, api.send(PATH, raw=text.encode(), key=KEY))
@@ -151,7 +151,9 @@ class TestStoredResponses:
 class TestResponsesThatAreNotStored:
     """After the cause is fixed, the same key works."""
 
-    def test_idempotency_key_can_be_reused_after_rejection_before_execution(self, api, user, stranger, anonymous, body):
+    def test_idempotency_key_can_be_reused_if_the_request_was_rejected_before_execution(
+        self, api, user, stranger, anonymous, body
+    ):
         limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
         assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
         assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
@@ -173,7 +175,7 @@ class TestResponsesThatAreNotStored:
         _lots.clear()
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_idempotency_key_can_be_reused_after_a_decision_without_permission(self, api, user, settings):
+    def test_idempotency_key_can_be_reused_after_a_403_for_missing_decision_permission(self, api, user, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = ApplicationFactory(consumer=user, status="submitted")
         path, members = f"{PATH}/{application.id}/status", {"status": "under_review", "updated_by": "me"}
@@ -181,7 +183,7 @@ class TestResponsesThatAreNotStored:
         settings.REVIEW_POLICY = "open"
         assert api.replace(path, members, key=KEY).status_code == 200
 
-    def test_idempotency_key_can_be_reused_after_a_closed_offer_rejection(self, api, body):
+    def test_idempotency_key_can_be_reused_after_a_rejection_for_a_closed_offer(self, api, body):
         offer = OfferFactory(is_active=False)
         body["offer_id"] = offer.pk
         assert_error(api.send(PATH, body, key=KEY), 400, "E1011")
@@ -286,7 +288,7 @@ class TestTransactions:
                 idempotency.run_leased(key, fail)
         assert IdempotencyRecord.objects.count() == records
 
-    def test_idempotent_request_with_an_expired_lease_returns_the_response_of_its_retry(self, user):
+    def test_slow_request_whose_lease_expired_returns_the_response_stored_by_the_retry(self, user):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def pause():

@@ -149,7 +149,7 @@ class TestStoredBodies:
             assert json.dumps(settings_read.json()["application_data"]) == json.dumps(document)
             assert settings_read.content == response.content
 
-    def test_json_document_of_the_maximum_depth_and_number_of_members_is_stored(self, api, good):
+    def test_json_document_of_the_maximum_depth_and_number_of_fields_is_stored(self, api, good):
         body = json.dumps(good)[:-1] + f', "application_data": {nested(DEPTH_MAX - 1)}}}'
         assert raw(api, body).status_code == 201
         data = [0] * (MEMBERS_MAX - len(good) - 1)

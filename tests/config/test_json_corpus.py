@@ -86,7 +86,7 @@ def test_reference_json_reader_rejects_every_malformed_document():
     assert [body for body in MALFORMED if outcome(by_the_rule, body, Refused) is not None] == []
 
 
-def test_json_parser_rejects_every_malformed_document_in_one_sentence():
+def test_json_parser_rejects_every_malformed_document_with_a_one_sentence_error():
     for body in MALFORMED:
         with pytest.raises(MalformedJSON) as refusal:
             parse_json(body)

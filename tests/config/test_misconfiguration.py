@@ -135,7 +135,7 @@ def test_invalid_environment_variable_error_in_production_omits_the_secret(envir
     assert "hunter2" not in said
 
 
-def test_malformed_fault_chance_is_rejected_with_its_name(monkeypatch):
+def test_error_for_a_malformed_fault_chance_contains_the_setting_name(monkeypatch):
     monkeypatch.setenv("FAULT_CHANCE", "often")
     with pytest.raises(ImproperlyConfigured, match="FAULT_CHANCE must be a number"):
         runpy.run_path(faults.__file__)
@@ -154,7 +154,7 @@ HOSTS = [
 
 
 @pytest.mark.parametrize("sender", ["no-reply@api.example", "Bank of Ada <no-reply@api.example>", "ñ@xn--a.example"])
-def test_sender_of_mails_can_have_a_name(sender):
+def test_mail_sender_setting_can_contain_a_display_name(sender):
     assert read("development", EMAIL_FROM=sender)["DEFAULT_FROM_EMAIL"] == sender
 
 

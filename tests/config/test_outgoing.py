@@ -150,7 +150,7 @@ def test_outgoing_header_with_a_line_break_is_not_sent():
     assert double.received == []
 
 
-def test_outgoing_post_is_not_sent_twice():
+def test_outgoing_post_is_not_retried_after_a_lost_connection():
     with Answers(Reply()) as double:
         call("GET", double.url)
         double.reply = Reply(hang_up=True)

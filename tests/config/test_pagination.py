@@ -89,7 +89,7 @@ def test_approve_all_approves_items_beyond_8_mib(api, user):
     assert answer.json() == {"approved": 10, "item_ids": [str(item.pk) for item in items]}
 
 
-def test_list_truncation_measures_the_size_in_json(api, user):
+def test_list_truncation_counts_the_bytes_of_the_serialized_json(api, user):
     # Each character takes six bytes in JSON.
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)

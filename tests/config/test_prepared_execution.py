@@ -130,7 +130,7 @@ def test_prepared_statement_raises_driver_errors_as_django_errors(way, connectio
         execute(connection, "UPDATE credit_application SET status = %s", [None])
 
 
-def test_prepared_statement_is_captured_and_calls_an_execute_wrapper(connection):
+def test_prepared_statement_is_recorded_in_captured_queries_and_passed_to_execute_wrappers(connection):
     with CaptureQueriesContext(connection) as seen:
         execute(connection, "SELECT 41 + %s", [1])
         execute(connection, "DELETE FROM webhooks_event WHERE type = %s", ["none"])
@@ -277,7 +277,7 @@ def test_prepared_insert_fills_in_defaults(db):
 
 
 @pytest.mark.django_db
-def test_insert_all_inserts_several_rows_in_one_statement_and_none_for_no_rows(django_assert_num_queries):
+def test_insert_all_inserts_several_rows_in_one_statement_and_accepts_an_empty_list(django_assert_num_queries):
     application = ApplicationFactory()
     keys = [PersonKey(application=application, digest=digest) for digest in ("a" * 64, "b" * 64)]
     with django_assert_num_queries(1):

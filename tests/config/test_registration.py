@@ -45,14 +45,14 @@ def named(folder, others):
     return {(path, text) for path, tree in modules for text in strings_of(tree) if pattern.fullmatch(text)} - MAY
 
 
-def test_code_of_an_app_does_not_mention_another_app():
+def test_source_code_of_a_django_app_mentions_no_other_app():
     for part in SHARED:
         assert named(f"config/{part}", APPS) == set(), part
     for app in APPS:
         assert named(app, [other for other in APPS if other != app]) == set(), app
 
 
-def test_every_registration_hook_has_a_declared_object():
+def test_every_registration_hook_of_an_app_has_a_declaration():
     hooks = {name for app in OURS for name in vars(type(app)) if name in ASKED}
     assert {what for what in hooks if not registration.declared(what)} == set()
 

@@ -132,7 +132,7 @@ class TestList:
         assert [line["credential"].rpartition(" ")[2] for line in lines] == [f"act:{user.pk}"]
         assert not RequestLine.objects.filter(account_id=int(account)).exists()
 
-    def test_request_log_list_ends_at_its_maximum(self, api, user, monkeypatch):
+    def test_request_log_list_returns_at_most_the_maximum_number_of_lines(self, api, user, monkeypatch):
         monkeypatch.setattr(request_log, "SHOWN_MAX", 2)
         monkeypatch.setattr(request_log, "GROUPED_MAX", 1)
         lines = [line_of(user) for _ in range(4)]

@@ -95,7 +95,7 @@ def test_unreadable_webhook_secret_does_not_block_other_webhooks(receiver, make_
     assert named() == {("webhooks.Endpoint.secret", str(broken.pk))}
 
 
-def test_events_held_for_an_unreadable_secret_are_delivered_after_rotation(api, receiver, make_endpoint, emit, work):  # noqa: F811
+def test_events_blocked_by_an_unreadable_secret_are_sent_after_its_rotation(api, receiver, make_endpoint, emit, work):  # noqa: F811
     broken = make_endpoint(receiver.url)
     lose_the_key(broken)
     emit(2)
@@ -139,7 +139,7 @@ def test_log_contains_the_account_and_the_key_of_an_undecryptable_response(api, 
     assert named() == {("a response under an Idempotency-Key", f"account {user.pk}, {key}")}
 
 
-def test_an_unreadable_bank_token_requires_a_new_link(api, user, named):
+def test_account_with_an_unreadable_bank_token_must_link_the_bank_again(api, user, named):
     exchange(api, user)
     item = BankItem.objects.get()
     lose_the_key(item, "access_token")

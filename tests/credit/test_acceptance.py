@@ -47,7 +47,7 @@ def accept_terms(client, application, terms=None, **options):
     return client.send(path(application), {"terms_sha256": terms or terms_of(client, application)}, **options)
 
 
-def test_approval_can_be_accepted_once(api, approved, user, offer):
+def test_approval_can_be_accepted_only_once(api, approved, user, offer):
     shown = api.read(path(approved)).json()
     assert (shown["acceptable"], shown["accepted_at"], shown["terms"]["apr_max_percent"]) == (True, None, 9.5)
     assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest()
@@ -149,7 +149,7 @@ class TestConcurrentAcceptance:
         assert len({answer.json()["accepted_at"] for answer in answers}) == 1
         assert (Acceptance.objects.count(), Event.objects.filter(type="application.accepted").count()) == (1, 1)
 
-    def test_concurrent_acceptance_and_withdrawal_succeed_once(self):
+    def test_only_one_of_concurrent_acceptance_and_withdrawal_succeeds(self):
         user = UserFactory()
         pair = clients(user, 2)
         for _ in range(quick_or_full(10, 30)):

@@ -132,7 +132,7 @@ ADDRESSES = [
 ]  # fmt: skip
 
 
-def test_address_without_a_postal_code_is_accepted_if_the_country_has_none(api, created_application):
+def test_address_without_a_postal_code_is_accepted_if_the_country_uses_no_postal_codes(api, created_application):
     for country, city in ADDRESSES:
         address = {"line1": "12 Nathan Road", "city": city, "country": country}
         response = replace(api, created_application, [{"legal_name": "Suharto", "address": address}])
@@ -141,7 +141,7 @@ def test_address_without_a_postal_code_is_accepted_if_the_country_has_none(api, 
         assert response.json()["applicants"][0]["address"] == expected
 
 
-def test_address_without_a_city_is_accepted_if_the_country_has_none(api, created_application):
+def test_address_without_a_city_is_accepted_if_addresses_of_the_country_have_no_city(api, created_application):
     for country, more in (
         ("SG", {"postal_code": "018956"}), ("MO", {}), ("GI", {}), ("NR", {"region": "Yaren"}),
         ("AE", {"region": "Dubai"}), ("HK", {"region": "Kowloon"}), ("KY", {"region": "Grand Cayman"}),
@@ -163,7 +163,7 @@ def test_city_and_postal_code_are_required_if_the_country_uses_them(api, created
             assert error["details"][0]["field"] == f"/applicants/0/address/{name}", country
 
 
-def test_invisible_character_of_a_keyboard_is_removed_from_a_name(api, created_application):
+def test_invisible_character_inserted_by_a_keyboard_is_removed_from_a_name(api, created_application):
     for sent, kept in (
         ("\u0645\u062d\u0645\u062f\u200c\u0631\u0636\u0627", "\u0645\u062d\u0645\u062f\u0631\u0636\u0627"),
         ("\u0627\u0645\u06cc\u0631\u200c \u06a9\u0645\u0627\u0644\u06cc",

@@ -27,7 +27,7 @@ def test_application_without_a_record_has_no_inclusion_proof(db, api, user, sett
     assert not DecisionAnchor.objects.exists()
 
 
-def test_approved_application_creates_a_decision_record_only_when_reopened(db, user, settings):
+def test_application_created_as_approved_creates_a_decision_record_only_when_reopened(db, user, settings):
     settings.ANCHOR_DECISIONS = True
     for to, records in (("withdrawn", 0), ("expired", 0), ("under_review", 1)):
         application = ApplicationFactory(consumer=user, status="approved")

@@ -38,7 +38,7 @@ def positions(application):
     return list(application.history.order_by("id").values_list("position", flat=True))
 
 
-def test_concurrent_approval_and_rejection_succeed_once():
+def test_only_one_of_concurrent_approval_and_rejection_succeeds():
     user = UserFactory()
     pair = clients(user, 2)
     rounds = quick_or_full(20, 100)
@@ -55,7 +55,7 @@ def test_concurrent_approval_and_rejection_succeed_once():
     assert Event.objects.count() == rounds
 
 
-def test_stale_request_cannot_decide_an_application_whose_status_changed_and_returned():
+def test_stale_request_cannot_decide_an_application_whose_status_changed_and_changed_back():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     actor, now = Actor(user=user, credential="test"), timezone.now()
@@ -92,7 +92,7 @@ def wait_for_a_blocked_connection():
     pytest.fail("Nobody waits.")
 
 
-def test_repeated_concurrent_transition_succeeds_once():
+def test_only_one_of_identical_concurrent_transitions_succeeds():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     answers = run_concurrently(*[partial(move, client, application, "approved") for client in clients(user, 50)])
@@ -150,7 +150,7 @@ def test_both_requests_of_a_double_click_open_the_page_of_a_single_draft():
         assert len(pages) == 1
 
 
-def test_concurrent_different_requests_with_one_idempotency_key_execute_once():
+def test_only_one_of_concurrent_different_requests_with_one_idempotency_key_is_executed():
     user = UserFactory()
     pair = clients(user, 2)
     rounds = quick_or_full(5, 20)
@@ -166,7 +166,7 @@ def test_concurrent_different_requests_with_one_idempotency_key_execute_once():
     assert Application.objects.count() == rounds
 
 
-def test_concurrent_decision_and_change_of_data_are_consistent():
+def test_concurrent_decision_and_data_change_leave_a_consistent_application():
     user = UserFactory()
     pair = clients(user, 2)
     for _ in range(quick_or_full(10, 30)):

@@ -46,7 +46,7 @@ def test_creating_an_application_returns_a_draft(api, user, body, nulls):
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_application_can_be_created_as_decided_only_under_the_open_policy(api, body, settings, policy):
+def test_application_can_be_created_with_a_decided_status_only_under_the_open_policy(api, body, settings, policy):
     settings.REVIEW_POLICY = policy
     for status in STATUSES:
         response = api.send(PATH, {**body, "initial_status": status})
@@ -130,7 +130,7 @@ class TestOffers:
         offer = OfferFactory()
         assert_error(api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": 1}), 400, "E1011")
 
-    def test_offer_terms_are_pinned_at_submission_and_not_in_a_draft(self, api, body):
+    def test_offer_terms_are_copied_to_the_application_at_submission_and_not_in_a_draft(self, api, body):
         offer = OfferFactory(apr_min_percent=3.5, version=4, term_options_months=[12, 24])
         body |= {"offer_id": offer.pk, "provider_id": int(offer.provider_id)}
         api.send(PATH, body)

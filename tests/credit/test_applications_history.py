@@ -68,7 +68,7 @@ class TestAppendOnly:
         with pytest.raises(DatabaseError):
             delete_behind_the_orm(moved)
 
-    def test_truncate_and_replication_role_cannot_change_application_history(self, moved, needs_postgresql):
+    def test_truncate_statement_and_replication_role_cannot_change_application_history(self, moved, needs_postgresql):
         for table in TABLES:
             with pytest.raises(DatabaseError, match="append-only"):
                 execute("SET CONSTRAINTS ALL IMMEDIATE", f"TRUNCATE {table} CASCADE")

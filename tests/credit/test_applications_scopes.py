@@ -58,7 +58,7 @@ def test_scoped_key_can_make_every_applicant_transition(user, any_policy):
         assert move(key, application, to).status_code == 200, (start, to)
 
 
-def test_transitions_of_a_credential_without_the_writing_scope_are_all_blocked(user, limited_under_policy):
+def test_credential_without_the_write_scope_can_make_no_transition(user, limited_under_policy):
     readers, writers = limited_under_policy(user, READING), limited_under_policy(user, READING, WRITING)
     for start, to in OWN_MOVES:
         path = f"{PATH}/{ApplicationFactory(consumer=user, status=start).pk}/transitions"
@@ -100,7 +100,7 @@ def test_scoped_credential_cannot_create_a_decided_application(user, limited, se
     assert Application.objects.count() == len(INITIAL_STATUSES)
 
 
-def test_reviewers_scoped_credential_reads_only_applications_of_the_reviewer(limited_under_policy):
+def test_scoped_credential_of_a_reviewer_can_read_only_the_reviewers_own_applications(limited_under_policy):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
     text = f"{PATH}/{application.id}"
@@ -114,7 +114,7 @@ def test_reviewers_scoped_credential_reads_only_applications_of_the_reviewer(lim
     assert app.read(PATH).json() == []
 
 
-def test_lenders_scoped_credential_can_read_but_not_decide_applications(limited_under_policy):
+def test_scoped_credential_of_a_lender_member_can_read_but_not_decide_applications(limited_under_policy):
     offer = OfferFactory()
     app = limited_under_policy(offer.provider.owner, READING, WRITING)
     for start in STATUSES[1:]:

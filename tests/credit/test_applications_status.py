@@ -49,7 +49,7 @@ class TestOpen:
             assert (stored.status, stored.moves) == (row.status, row.position) == (to, 1)
             assert (row.previous_status, Event.objects.order_by("-id")[0].type) == (start, f"application.{to}")
 
-    def test_status_transition_is_rejected_if_the_status_changed_and_returned_after_loading(self, user):
+    def test_status_transition_is_rejected_if_the_status_changed_and_changed_back_after_loading(self, user):
         application, actor, now = (
             ApplicationFactory(status="under_review"), Actor(user=user, credential="x"), timezone.now(),
         )  # fmt: skip
@@ -144,7 +144,7 @@ class TestFieldsOfATransition:
         shown = move(api, application, "under_review").json()
         assert (shown["status_reason"], shown["reviewed_by"]) == (None, "Dr. R")
 
-    def test_submission_pins_the_offer_and_its_time(self, api, user):
+    def test_submission_stores_the_offer_terms_and_the_submission_time(self, api, user):
         offer = OfferFactory(version=3, apr_max_percent=9.5)
         application = ApplicationFactory(consumer=user, offer_id=offer.pk, provider_id=int(offer.provider_id))
         shown = move(api, application, "submitted").json()

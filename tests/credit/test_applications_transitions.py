@@ -17,7 +17,7 @@ def moves(api, application):
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_transitions_endpoint_lists_the_status_table_and_predicts_each_outcome(api, user, settings, policy):
+def test_transitions_endpoint_predicts_the_result_of_each_transition_in_the_status_table(api, user, settings, policy):
     settings.REVIEW_POLICY = policy
     for status in STATUSES:
         application = ApplicationFactory(consumer=user, status=status)

@@ -81,7 +81,7 @@ def test_document_file_of_another_application_or_document_returns_404(api, user,
         assert_error(api.read(f"{crossed}/{file.pk}"), 404, "E4001")
 
 
-def test_reviewers_scoped_key_cannot_download_foreign_files(api, reviewer, application):
+def test_scoped_key_of_a_reviewer_cannot_download_files_of_other_applicants(api, reviewer, application):
     path = path_of_upload(api, application)
     limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read"]).key)
     assert_error(limited.read(path), 404, "E4002")

@@ -200,7 +200,7 @@ def test_upload_decodes_base64_and_ignores_unknown_form_fields(api, application)
     assert answer.json()["name"] == "scan.pdf"
 
 
-def test_upload_with_a_wrong_boundary_media_type_or_encoding_is_rejected(api, application, no_rate_limits):
+def test_upload_with_a_wrong_media_type_or_boundary_or_encoding_is_rejected(api, application, no_rate_limits):
     for boundary in (
         "",
         "; boundary=",
@@ -285,7 +285,7 @@ def test_document_upload_is_accepted_from_apps_and_api_keys_but_not_as_a_signed_
     assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
 
 
-def test_upload_retry_with_another_boundary_is_replayed_and_another_file_rejected(api, application, key):
+def test_upload_retry_with_another_boundary_is_replayed_but_with_another_file_is_rejected(api, application, key):
     assert_error(send_file(api, application, b"text", key=key), 415, "E1013")  # A rejection does not use the key.
     assert send_file(api, application, key=key).status_code == 201
     raw = form(part()).replace(BOUNDARY.encode(), b"another-boundary")

@@ -107,7 +107,9 @@ def test_staff_without_a_second_factor_cannot_read_the_lender_inbox(application,
     assert ApiClient(bearer=pair.access_token).read("/providers/700/applications").json()["total"] == 1
 
 
-def test_staff_reading_foreign_applications_under_open_policy_require_a_second_factor(application, reviewer, settings):
+def test_staff_need_a_second_factor_to_read_applications_of_other_users_under_the_open_policy(
+    application, reviewer, settings
+):
     settings.BACKOFFICE_SECOND_FACTOR, settings.REVIEW_POLICY = True, "open"
     move = {"status": "under_review", "updated_by": "me"}
     assert_error(client_of(reviewer).replace(f"/applications/{application.pk}/status", move), 403, "E2012")

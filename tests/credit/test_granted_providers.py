@@ -89,7 +89,7 @@ class TestCreatedLenders:
 @pytest.mark.usefixtures("granted")
 class TestGrantedMode:
     @pytest.mark.timeout(600 + IDS // 10)
-    def test_granted_lender_mode_rejects_an_account_that_claims_a_lender_id(self, api, user, no_rate_limits):
+    def test_account_cannot_claim_a_lender_id_in_granted_lender_mode(self, api, user, no_rate_limits):
         ProviderFactory(id="500")
         for number in [*range(495, 495 + IDS), "acme", "-1", "0", str(2**63 - 1)]:
             terms = {"provider_id": str(number), **TERMS}
@@ -114,7 +114,9 @@ class TestGrantedMode:
             assert api.send("/applications", application(user, 800, offer_id)).status_code == 201
         assert Application.objects.count() == 2
 
-    def test_granted_lender_mode_executes_no_additional_sql_statement(self, api, user, settings, no_rate_limits):
+    def test_requests_in_granted_lender_mode_execute_no_additional_sql_statement(
+        self, api, user, settings, no_rate_limits
+    ):
         offer = OfferFactory(provider=ProviderFactory(id="800"))
         body = application(user, 800, offer.pk)
         api.send("/applications", body)

@@ -203,7 +203,7 @@ class TestPartialApplicants:
         assert not PartialApplicants.objects.exists()
 
     @pytest.mark.parametrize("columns", [{"status": "withdrawn"}, {"applicants": "by a program"}, {}])
-    def test_prune_deletes_partial_applicants_that_no_form_shows(self, full_offer, user, columns):
+    def test_prune_deletes_partial_applicants_that_the_application_form_no_longer_uses(self, full_offer, user, columns):
         send(f"/my/apply/{full_offer.pk}", user, "save", **{"first-legal_name": "Ada Example"})
         draft = draft_of(user)
         for name, value in columns.items():
@@ -212,7 +212,7 @@ class TestPartialApplicants:
         assert prune(now=timezone.now())["partial_applicants"] == (1 if columns else 0)
         assert PartialApplicants.objects.exists() is not bool(columns)
 
-    def test_unreadable_partial_applicants_leave_an_empty_form(self, full_offer, user):
+    def test_application_form_is_empty_if_the_partial_applicants_cannot_be_decrypted(self, full_offer, user):
         send(f"/my/apply/{full_offer.pk}", user, "save", **{"first-legal_name": "Ada Example"})
         with connection.cursor() as cursor:
             cursor.execute("UPDATE credit_partialapplicants SET entered = 'damaged'")
@@ -362,7 +362,7 @@ class TestState:
     def label_in(self, page):
         return re.search(r'<label for="id_first-address\.region">([^<]+)<', page)[1]
 
-    def test_us_form_has_a_list_of_states_and_requires_one_before_sending(self, full_offer, user):
+    def test_us_form_has_a_list_of_states_and_requires_a_state_before_submission(self, full_offer, user):
         path = f"/my/apply/{full_offer.pk}"
         page = browser_of(user).get(path).content.decode()
         for option in ('<option value="OR">Oregon</option>', '<option value="ON">Ontario</option>'):
@@ -408,7 +408,7 @@ class TestState:
             where = {"first-address.region": state, "first-address.postal_code": zip_code}
             assert send(path, user, **{**TYPED, **where}, state=newest_draft())[0].status_code == 302, zip_code
 
-    def test_draft_of_a_program_without_a_state_can_be_sent_in_the_browser_after_the_state_is_added(
+    def test_draft_created_over_the_api_without_a_state_can_be_completed_and_sent_in_the_browser(
         self, full_offer, user
     ):
         homeless = {**PERSON, "language": "en", "address": {**PERSON["address"], "region": None}}
@@ -453,7 +453,7 @@ class TestNumbers:
         page = send(f"/my/apply/{offer.pk}", user, "save", **{**TYPED, f"data-{name}": typed})[1]
         assert "Asegúrese" not in spanish(page)
 
-    def test_minimum_of_zero_has_no_hint(self, user):
+    def test_number_field_with_a_minimum_of_zero_shows_no_hint(self, user):
         page = browser_of(user).get(f"/my/apply/{listed(application_schema=self.SCHEMA).pk}").content.decode()
         assert "$0.00" not in page
         assert "At least" not in page

@@ -153,7 +153,7 @@ def living_in(region):
     return [{**PERSON, "address": {**PERSON["address"], "region": region}, "language": "en"}]
 
 
-def test_draft_affects_neither_the_dates_nor_the_language_of_the_application_list(user):
+def test_draft_does_not_change_the_dates_or_the_language_of_the_application_list(user):
     offer = listed()
     sent = written(applied(offer, consumer=user), living_in("OR"))
     Application.objects.filter(pk=sent.pk).update(created_at=datetime(2028, 2, 1, 3, tzinfo=UTC))

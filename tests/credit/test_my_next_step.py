@@ -51,7 +51,7 @@ def after(application, days):
     return deadlines.in_words(application.updated_at + timedelta(days=days), ZONE)
 
 
-def test_next_step_of_an_incomplete_draft_is_its_completion():
+def test_next_step_of_an_incomplete_draft_is_to_complete_the_draft():
     _, application = sent("draft", submitted_at=None, data=None)
     words = "Complete and check the application, then send it to the lender."
     assert steps_of(application)["Next step"] == words
@@ -100,7 +100,7 @@ def test_next_step_of_an_approval_or_counteroffer_is_its_acceptance_by_the_expir
     }
 
 
-def test_approval_after_its_first_payment_date_waits_for_a_new_decision_of_the_lender(monkeypatch):
+def test_next_step_of_an_approval_after_its_first_payment_date_is_a_new_decision_by_the_lender(monkeypatch):
     offer, application = sent()
     first = timezone.now().date() + timedelta(days=5)
     terms = {"amount_cents": 1_000_000, "rate_percent": 7.5, "term_months": 24, "first_payment_on": first.isoformat()}
@@ -140,7 +140,7 @@ def test_next_step_of_an_accepted_line_of_credit_contains_no_payment():
     assert not {"First payment", "Next payment"} & {*steps_of(application)}
 
 
-def test_rejected_applicant_can_request_reconsideration_without_a_deadline():
+def test_next_step_of_a_rejected_application_is_a_reconsideration_request_without_a_deadline():
     offer, application = sent()
     change(offer, application, "rejected", **REJECTED)
     steps = steps_of(application)

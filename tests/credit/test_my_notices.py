@@ -32,14 +32,14 @@ def notices_on(page):
 
 
 class TestNoticesAfterLaterSteps:
-    def test_notice_of_missing_documents_remains_after_the_documents_are_sent(self, world):
+    def test_notice_of_missing_documents_remains_visible_after_the_documents_are_sent(self, world):
         world.request_documents(1)
         world.issue(2)
         assert notices_on(page_of(world.application)) == [("What is missing", "")]
         world.supply(3)
         assert notices_on(page_of(world.application)) == [("What is missing", ENDED)]
 
-    def test_notice_and_terms_of_a_declined_counteroffer_remain(self, world):
+    def test_notice_and_terms_of_a_declined_counteroffer_remain_visible(self, world):
         world.counter(1)
         world.issue(2)
         assert notices_on(page_of(world.application)) == [("Counteroffer", "")]
@@ -55,7 +55,7 @@ class TestNoticesAfterLaterSteps:
         world.take_up(3)
         assert ("Counteroffer", "") in notices_on(page_of(world.application))
 
-    def test_notice_and_terms_of_a_declined_approval_remain(self, world):
+    def test_notice_and_terms_of_a_declined_approval_remain_visible(self, world):
         world.approve(1)
         world.issue(2)
         assert "These terms are no longer in effect." not in page_of(world.application)
@@ -65,7 +65,7 @@ class TestNoticesAfterLaterSteps:
         assert "<h2>Approved terms</h2> <p><strong>$5,000.00 at 9.00% for 24 months</strong></p>" in page
         assert "These terms are no longer in effect." in page
 
-    def test_adverse_action_notice_of_a_reopened_rejection_states_its_end_on_its_page(self, world):
+    def test_notice_page_of_a_reopened_rejection_states_that_the_notice_is_no_longer_in_effect(self, world):
         world.reject(1)
         world.issue(2)
         notice = world.notice

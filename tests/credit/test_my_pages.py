@@ -247,7 +247,7 @@ BY_POST = "We also send these notices by post."
 PRICING_IS_HERE = "The notice about your credit report and the price of the credit is only available here."
 
 
-def test_pricing_notice_is_not_announced_by_post_if_the_portal_is_sufficient(settings):
+def test_delivery_text_of_a_pricing_notice_does_not_mention_post_if_the_portal_is_a_channel(settings):
     for channels, kinds, expected in (
         (["portal", "post"], ["pricing"], ""), (["post"], ["pricing"], BY_POST),
         (["portal", "post"], ["approval", "pricing"], f"{BY_POST} {PRICING_IS_HERE}"),
@@ -309,7 +309,7 @@ class TestNotices:
             assert [words for words in sentences.values() if words and words in page] == [sentence] * bool(sentence)
             assert ("Receive notices electronically instead" in page) is bool(sentence)
 
-    def test_application_page_accepts_one_reconsideration_request(self, rejected):
+    def test_application_page_accepts_only_one_reconsideration_request(self, rejected):
         assert "Request reconsideration" in page_of(rejected)
         assert "at most 4,000 characters" in press_button(rejected, "ask_again", statement=" ")
         assert "A reviewer who had no part" in press_button(rejected, "ask_again", statement="I have a raise.\0")
@@ -335,7 +335,7 @@ class TestNotices:
         assert not Consent.is_given_by(user.pk)
 
 
-def test_list_of_applications_begins_with_those_that_wait_for_the_applicant():
+def test_application_list_starts_with_applications_that_require_an_action_by_the_applicant():
     person, offer = UserFactory(), OfferFactory(provider=ProviderFactory())
     order = ["rejected", "submitted", "draft", "pending_documents", "withdrawn", "approved"]
     rows = {status: applied(offer, consumer=person, status=status) for status in order}

@@ -52,7 +52,7 @@ def decide(application, do, user=None, **fields):
 
 
 class TestPage:
-    def test_terms_page_shows_the_lender_each_figure_and_every_payment(self, approved):
+    def test_terms_page_shows_the_lenders_name_each_figure_and_every_payment(self, approved):
         page = terms_page(approved)
         for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25% for 36 months, fee $200.00"):
             assert words in page
@@ -135,7 +135,7 @@ class TestPage:
         assert ("Amount", "$10,000.00") in figures
         assert ("Number of months", "24") in figures
 
-    def test_terms_page_of_an_application_without_pinned_terms_states_that_no_terms_exist(self, offer):
+    def test_terms_page_of_an_application_without_stored_terms_states_that_no_terms_exist(self, offer):
         for pinned in (None, {}):
             application = ApplicationFactory(
                 status="approved", provider_id=902, offer_snapshot=pinned, application_data={"amount_cents": 500_000}
@@ -150,7 +150,7 @@ class TestPage:
 
 
 class TestAcceptance:
-    def test_application_page_cannot_accept_or_decline_terms(self, approved):
+    def test_terms_cannot_be_accepted_or_declined_on_the_application_page(self, approved):
         page = page_of(approved)
         assert path_of(approved) in page
         assert "terms_sha256" not in page
@@ -287,7 +287,7 @@ class TestCounteroffers:
         assert "The lender offers other terms" in events
         assert ("You declined the other terms" in events) is (do == "decline")
 
-    def test_counteroffer_and_its_acceptance_show_the_loan_amount_beside_the_requested_amount(self, offer):
+    def test_counteroffer_and_its_acceptance_show_the_loan_amount_next_to_the_requested_amount(self, offer):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
         offered = page_of(application)

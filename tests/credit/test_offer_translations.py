@@ -148,7 +148,7 @@ def test_texts_of_a_spanish_offer_are_marked_as_spanish_on_english_pages():
     assert "<bdi>Préstamo</bdi>" in page_of("/my/apply", "es")
 
 
-def test_application_page_shows_the_pinned_offer_translations():
+def test_application_page_shows_the_offer_translations_stored_at_submission():
     offer = listed(**translated())
     application = applied(offer, data={"amount_cents": 500_000, "purpose": "new_roof", "floors": 2})
     Offer.objects.update(translations=None, name="Another name")
@@ -170,7 +170,7 @@ def test_draft_page_lists_missing_fields_in_the_readers_language():
     assert 'Falta «<span lang="en">Kind of work</span>».' in page_of(path, "es", draft.consumer)
 
 
-def test_lenders_lines_in_an_agreement_are_marked_with_the_offers_language():
+def test_texts_of_the_lender_in_an_agreement_are_marked_with_the_offers_language():
     with override("es"):
         text = f"Importe: $5\n{OFFER['terms_text']}"
         lines = marked_lines(text, OFFER).split("\n")

@@ -48,7 +48,7 @@ def test_offer_update_replaces_all_fields_and_emits_an_event(api, offer, body):
     assert (Event.objects.get().type, Event.objects.get().object["version"]) == ("offer.updated", 2)
 
 
-def test_only_the_offer_owner_can_update_an_offer_and_only_for_their_own_lender(api, offer, body):
+def test_only_the_owner_can_update_an_offer_and_cannot_move_the_offer_to_a_foreign_lender(api, offer, body):
     member = UserFactory()
     ProviderMember.objects.create(provider=offer.provider, user=member, role=ProviderMember.OWNER)
     assert_error(client_of(member).replace(f"{PATH}/{offer.pk}", body), 404, "E4004")

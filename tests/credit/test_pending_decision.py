@@ -128,7 +128,7 @@ class TestTwoReviewers:
             assert_error(decide(first, application), 403, "E2010")
             assert state(application) == ("under_review", 0)
 
-    def test_lender_members_can_decide_with_keys_created_by_second_factor(self, application, settings):
+    def test_lender_members_can_decide_with_keys_created_after_a_second_factor_login(self, application, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         provider = ProviderFactory(id=str(application.provider_id))
         people = [UserFactory() for _ in range(2)]
@@ -205,7 +205,7 @@ class TestProposalsOverApiAndBackOffice:
         four = ApplicationHistory.objects.get().metadata["four_eyes"]
         assert (four["proposed_by"], four["confirmed_by"]) == ("rita", "ruth")
 
-    def test_same_reviewer_in_api_and_back_office_counts_as_a_single_reviewer(self, application):
+    def test_same_reviewer_in_api_and_back_office_is_counted_once_under_four_eyes(self, application):
         rita = staff_of("Reviewer", username="rita")
         send_form(backoffice_client(rita), move_of(application, "approved"))
         assert decide(rita, application).json()["pending_decision"]["proposed_by"] == str(rita.pk)
@@ -324,7 +324,7 @@ class TestProposerWithoutReviewPermission:
         second.groups.remove(Group.objects.get(name="Support"))
         assert decide(second, application).json()["status"] == "approved"
 
-    def test_console_rejects_confirmation_of_a_disabled_accounts_proposal(self, application, first):
+    def test_console_rejects_confirmation_of_a_proposal_by_a_disabled_account(self, application, first):
         decide(first, application)
         disable_without_signal(first, None)
         client = backoffice_client(staff_of("Reviewer", username="ruth"))
@@ -346,7 +346,7 @@ def warm(people):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 class TestRaces:
-    def test_concurrent_proposal_confirmations_decide_once(self):
+    def test_concurrent_proposal_confirmations_create_only_one_decision(self):
         application = ApplicationFactory(status="under_review")
         first, *others = warm([reviewer() for _ in range(5)])
         decide(first, application)

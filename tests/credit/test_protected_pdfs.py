@@ -19,7 +19,7 @@ FILES = {
 }
 
 
-def test_only_a_pdf_without_a_user_password_is_accepted():
+def test_only_a_pdf_that_opens_without_a_password_is_accepted():
     for name, content in FILES.items():
         if name.endswith("owner"):
             assert recognize(content) == "application/pdf", name

@@ -91,7 +91,7 @@ class TestExportOfDecisions:
         monkeypatch.setattr(decisions, "ROWS_MAX", 1)
         assert_error(api.read(PATH), 400, "E1001")
 
-    def test_lender_members_of_every_role_but_no_other_accounts_can_export_decisions(
+    def test_decisions_can_be_exported_by_lender_members_of_every_role_and_by_no_other_account(
         self, user, provider, stranger_api
     ):
         decided(user)
@@ -125,7 +125,7 @@ def test_reader_of_a_lender_can_read_but_not_decide_applications(provider, setti
     assert application.status == "under_review"
 
 
-def test_decision_reason_of_invisible_characters_is_rejected(provider):
+def test_decision_reason_with_only_invisible_characters_is_rejected(provider):
     client = client_of(member_of(provider, "reviewer"))
     open_application = ApplicationFactory(status="under_review", submitted_at=NOW)
     accepted = ApplicationFactory(status="approved", accepted_at=NOW, submitted_at=NOW)

@@ -128,7 +128,7 @@ def test_concurrent_creations_with_the_same_name_create_a_single_record(committe
 
 
 @pytest.mark.django_db
-def test_existing_lenders_with_equal_names_still_work_and_doctor_lists_them(user):
+def test_existing_lenders_with_equal_names_remain_usable_and_are_listed_by_doctor(user):
     # Version 1.0 stored the names in this form.
     for pk, name in (("1", "Harbour"), ("2", "H\u0430rbour"), ("3", ""), ("4", "")):
         Provider.objects.create(pk=pk, name=name, owner=user, created_at=timezone.now())
@@ -151,7 +151,7 @@ def fill_keys(name):
 
 
 @pytest.mark.django_db
-def test_existing_offers_with_equal_names_still_work_and_doctor_lists_them(user):
+def test_existing_offers_with_equal_names_remain_usable_and_are_listed_by_doctor(user):
     lender = ProviderFactory(id="700", owner=user)
     ProviderMember.objects.get_or_create(provider=lender, user=user, defaults={"role": ProviderMember.OWNER})
     first, second, inactive = (
@@ -172,7 +172,7 @@ def test_existing_offers_with_equal_names_still_work_and_doctor_lists_them(user)
 
 
 @pytest.mark.django_db
-def test_existing_api_keys_with_equal_names_still_work(user):
+def test_existing_api_keys_with_equal_names_remain_usable(user):
     first, second, other = (issue(user).record.pk for _ in range(3))
     ApiKey.objects.update(name="shop", name_key=None)
     ApiKey.objects.filter(pk=other).update(name="Shop ")

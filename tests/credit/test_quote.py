@@ -151,7 +151,7 @@ class TestQuotesOutsideOfTheOffer:
         assert "The offer is a line of credit" in words
         assert "`representative_example`" in words
 
-    def test_quote_requires_a_rate_if_the_offer_has_none(self, api):
+    def test_quote_of_an_offer_without_a_rate_requires_a_rate_in_the_query(self, api):
         offer = OfferFactory()
         assert "apr_percent" in assert_error(request_quote(api, offer), 400, "E1005")["message"]
         assert quote(api, offer, apr_percent=5)["apr_percent"] == pytest.approx(5, abs=0.001)

@@ -144,7 +144,7 @@ def random_loan(number):
     return financed, [(row.due_on, row.payment_cents) for row in rows], start
 
 
-def test_apr_equals_the_curo_result():
+def test_apr_equals_the_result_of_the_curo_library():
     """Compute both rates as in curo's guide; slow, because curo uses data frames."""
     from curo import EU200848EC, Calculator, SeriesAdvance, SeriesPayment, USAppendixJ
     from pandas import Timestamp
@@ -181,7 +181,7 @@ def check_with_curo(numbers):
         assert low > financed > high, number
 
 
-def test_apr_of_many_loans_equals_the_curo_result(monkeypatch):
+def test_apr_of_many_loans_equals_the_result_of_the_curo_library(monkeypatch):
     from curo.utils import roll_month
 
     # For each payment, curo steps back month by month. Cache the previous month's date.

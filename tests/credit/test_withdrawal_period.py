@@ -122,7 +122,7 @@ def test_withdrawal_period_ends_when_its_last_day_ends_in_the_countrys_last_time
         assert end_of(**about) == at(end), about
 
 
-def test_withdrawal_period_without_information_about_the_right_has_no_end():
+def test_withdrawal_period_has_no_end_if_the_borrower_was_not_informed_of_the_right():
     for about in ({"told": None}, {"told": None, "complete": None}):
         assert end_of(**about) is None
     assert end_of(concluded="2026-11-10T10:00:00Z", complete=None) is None

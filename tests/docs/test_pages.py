@@ -136,7 +136,7 @@ def test_documentation_pages_reject_post(built, client):
         assert client.head(path).status_code in {200, 302}, path
 
 
-def test_documentation_content_policy_allows_only_the_scripts_of_the_theme(built, client, settings):
+def test_content_security_policy_of_documentation_pages_allows_only_the_scripts_of_the_theme(built, client, settings):
     for path in ["/docs/", "/docs/guides/quotes.html", "/docs/search.html", "/docs/errors/E1001.html"]:
         page = client.get(path, **PERSON)
         assert not page.cookies, path

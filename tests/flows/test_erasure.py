@@ -266,7 +266,7 @@ def kill(*_arguments, **_options):
 
 
 @pytest.mark.parametrize("at", quick_or_full((0, 4, 9), range(10)))
-def test_erasure_killed_at_any_step_completes_on_repetition(person, monkeypatch, at):
+def test_erasure_killed_at_any_step_completes_when_repeated(person, monkeypatch, at):
     planted(person, MINE)
     kinds = ("vendor_tokens", "erasure_steps")
     assert sum(len(list(declared(kind))) for kind in kinds) == 9
@@ -296,7 +296,7 @@ def test_erasure_killed_at_any_step_completes_on_repetition(person, monkeypatch,
     assert left_of(MINE) == set()
 
 
-def test_erasure_killed_between_two_tables_completes_on_repetition(person, monkeypatch):
+def test_erasure_killed_between_two_tables_completes_when_repeated(person, monkeypatch):
     planted(person, MINE)
     record = erasure._record(person.pk, requested_at=timezone.now())
     erase_of_table, calls = core_erasure._erase, []

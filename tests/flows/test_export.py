@@ -118,7 +118,9 @@ def test_data_export_omits_reports_and_notices_of_the_second_applicant(person):
 
 
 @pytest.mark.parametrize(("is_for_partner", "left"), [(False, [1]), (True, None)])
-def test_data_export_contains_only_first_applicant_reports_and_none_for_partners(person, is_for_partner, left):
+def test_data_export_contains_only_reports_about_the_first_applicant_and_for_partners_no_reports(
+    person, is_for_partner, left
+):
     application = ApplicationFactory(consumer=person)
     reports = [{"agency": f"agency-of-{applicant}", "applicant": applicant} for applicant in (1, 2)]
     decided = {"application": application, "metadata": {"consumer_report": reports, "note": "x"}}

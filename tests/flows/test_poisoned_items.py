@@ -373,7 +373,7 @@ def test_failing_crypto_payment_does_not_stop_other_settlements(api, user, raise
 
 
 @pytest.mark.parametrize("word", ["unreadable", "timeout"])
-def test_payment_unreported_by_the_node_does_not_block_other_payments(api, user, monkeypatch, word):
+def test_crypto_payment_that_the_node_does_not_report_does_not_block_other_payments(api, user, monkeypatch, word):
     poisoned, good = two_submitted(api, user)
     process = settlement._process
 

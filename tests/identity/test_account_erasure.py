@@ -82,7 +82,7 @@ def test_worker_erases_an_account_14_days_after_the_request(api, user):
     assert Erasure.objects.get().status == "done"
 
 
-def test_erasure_processed_by_two_workers_runs_once(user, monkeypatch):
+def test_erasure_processed_by_two_workers_is_executed_once(user, monkeypatch):
     planted(user, "qqmarker")
     removed = []
     monkeypatch.setattr(bank, "open_banking", lambda: SimpleNamespace(remove_item=removed.append))

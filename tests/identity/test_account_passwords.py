@@ -213,7 +213,7 @@ def tokens_of(page):
     return [item.get("autocomplete") for item in Inputs(page).found if item.get("type") == "password"]
 
 
-def test_log_in_forms_label_the_account_and_the_password(jane, shop):  # noqa: F811
+def test_log_in_forms_have_labels_for_account_and_password(jane, shop):  # noqa: F811
     page = Client().get("/account/login")
     assert tokens_of(page) == ["current-password"]
     text = page.content.decode()

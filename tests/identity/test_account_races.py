@@ -29,7 +29,7 @@ def test_concurrent_requests_for_an_external_id_create_one_account(committed):
     assert (ManagedAccount.objects.count(), User.objects.count()) == (1, 2)
 
 
-def test_concurrent_requests_create_the_20th_api_key_once(committed):
+def test_concurrent_requests_create_at_most_20_api_keys(committed):
     user = UserFactory()
     for _ in range(KEYS_MAX - 1):
         issue(user)

@@ -105,7 +105,7 @@ def test_password_that_version_1_0_hashed_as_typed_is_accepted(anonymous, user):
     assert_error(log_in(anonymous, user.username, "caf\u00e9 au lait"), 401, "E2001")
 
 
-def test_password_in_another_unicode_form_computes_equally_many_hashes_for_an_unknown_user(anonymous, user, hashed):
+def test_password_in_another_unicode_form_computes_the_same_number_of_hashes_for_unknown_users(anonymous, user, hashed):
     costs = []
     for username in (user.username, "nobody"):
         before = hashed()
@@ -159,7 +159,7 @@ class TestSecondFactor:
         assert outcomes[0] == outcomes[1] == outcomes[2]
         assert outcomes[0][1] == 1
 
-    def test_authenticator_code_can_be_used_once(self, anonymous, user, stranger, device):
+    def test_authenticator_code_can_be_used_only_once(self, anonymous, user, stranger, device):
         code = code_of()
         assert_error(self.ask(anonymous, user, code, password="wrong"), 401, "E2001")
         assert self.ask(anonymous, user, code).status_code == 200, "the wrong password did not use the code"
@@ -178,7 +178,7 @@ class TestSecondFactor:
     def test_authenticator_code_of_an_adjacent_time_step_is_accepted(self, anonymous, user, device, steps, status):
         assert self.ask(anonymous, user, code_of(steps=steps)).status_code == status
 
-    def test_recovery_code_can_be_used_once(self, anonymous, user, device):
+    def test_recovery_code_can_be_used_only_once(self, anonymous, user, device):
         for spelling, code in zip(("{}{}", "{} {}", "{}-{}"), recovery_codes_of(user)[3:], strict=False):
             response = self.ask(anonymous, user, spelling.format(*code.lower().split("-")))
             assert self.methods(response) == ["pwd", "otp"], spelling

@@ -209,7 +209,7 @@ class TestBalances:
             read = figures(linked)
             assert (read.lowest_balance_cents, read.overdrawn_days, read.months_covered) == (None, None, 2), columns
 
-    def test_negative_account_is_overdrawn_despite_a_positive_total_balance(self, linked):
+    def test_account_with_a_negative_balance_is_overdrawn_despite_a_positive_total_balance(self, linked):
         account(linked, "b", current_cents=-1)
         read = figures(linked)
         assert (read.lowest_balance_cents, read.overdrawn_days) == (99_999, 90)

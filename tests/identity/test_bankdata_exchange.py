@@ -50,7 +50,7 @@ def test_public_token_exchange_links_a_bank_item_and_stages_its_accounts(api, us
     ]
 
 
-def test_public_token_can_be_exchanged_once(api, user, stranger, stranger_api):
+def test_public_token_can_be_exchanged_only_once(api, user, stranger, stranger_api):
     assert exchange(api, user).status_code == 200
     for client, person in ((api, user), (stranger_api, stranger)):
         assert_error(exchange(client, person), 400, "E1001")
@@ -165,7 +165,7 @@ def test_access_token_that_cannot_be_stored_is_revoked_at_the_sandbox(api, user)
     assert SandboxItem.objects.get().removed_at is not None
 
 
-def test_log_of_an_access_token_that_was_neither_stored_nor_revoked_omits_the_token(plaid, api, user, caplog):
+def test_log_about_an_access_token_that_could_not_be_stored_or_revoked_omits_the_token(plaid, api, user, caplog):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/item/remove", Fault(500, b"x"))
     break_storing()

@@ -102,7 +102,7 @@ def test_invalid_catalog_lookup_returns_400_with_the_path_of_the_field(api):
         assert message["path"] == path
 
 
-def test_catalog_lookup_returns_an_offer_only_if_the_catalog_lists_the_offer():
+def test_catalog_lookup_returns_only_offers_that_the_catalog_lists():
     offer = OfferFactory(ab_test_variant="b", ab_test_allocation=50)
     for _ in range(4):
         api = client_of(UserFactory())

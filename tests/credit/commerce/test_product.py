@@ -28,7 +28,7 @@ def variants(shown):
     return [variant["metadata"]["term_months"] for variant in shown["variants"]]
 
 
-def test_product_of_a_lender_without_a_numeric_id_is_available_only_under_the_open_policy(api, user, settings):
+def test_product_of_a_lender_without_a_numeric_id_is_available_only_under_the_open_review_policy(api, user, settings):
     offer = OfferFactory(provider=ProviderFactory(id="acme"), term_options_months=[12])
     for settings.REVIEW_POLICY, is_possible in (("open", True), ("reviewed", False), ("four_eyes", False)):
         shown = product(api, str(offer.pk))

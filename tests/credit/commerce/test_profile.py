@@ -58,7 +58,7 @@ class TestMutants:
             less = {name: value for name, value in document["ucp"].items() if name != member}
             assert judge.by_models(judge.PROFILE[1], {**document, "ucp": less})
 
-    def test_profile_validator_detects_a_private_or_missing_field_of_a_key(self, document):
+    def test_profile_validator_detects_private_or_missing_fields_in_a_signing_key(self, document):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         (key,) = document["keys"]

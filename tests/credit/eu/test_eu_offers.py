@@ -169,7 +169,7 @@ def test_lender_with_an_active_eu_offer_cannot_remove_required_fields():
     assert client.replace("/providers/700", body).status_code == 200
 
 
-def test_submission_pins_currency_day_count_and_fee_conventions_of_the_offer():
+def test_submission_stores_the_offers_currency_day_count_and_fee_conventions_with_the_application():
     offer = eu_offer(currency="SEK", day_count="30_360", fee_financed=False)
     application = ApplicationFactory(
         consumer=UserFactory(), provider_id=700, offer_id=offer.pk, application_data=SAID, status="draft"

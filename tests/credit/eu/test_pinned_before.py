@@ -24,7 +24,7 @@ def application(db):
     return application
 
 
-def test_application_without_a_pinned_jurisdiction_can_be_accepted_under_us_law(application, client):
+def test_application_stored_without_a_jurisdiction_can_be_accepted_under_us_law(application, client):
     api, path = client_of(application.consumer), f"/applications/{application.pk}"
     assert api.read(path).status_code == 200
     assert approve(api, application, TERMS).status_code == 200
@@ -37,7 +37,7 @@ def test_application_without_a_pinned_jurisdiction_can_be_accepted_under_us_law(
     assert client.get(f"/my/applications/{application.pk}").status_code == 200
 
 
-def test_rejected_application_without_a_pinned_jurisdiction_gets_an_adverse_action_notice(application):
+def test_rejected_application_stored_without_a_jurisdiction_gets_an_adverse_action_notice(application):
     rejection = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["income_insufficient"]}}
     api = client_of(application.consumer)
     assert api.replace(f"/applications/{application.pk}/status", rejection).status_code == 200

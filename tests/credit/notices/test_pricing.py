@@ -112,7 +112,7 @@ def test_adverse_action_or_eu_offer_requires_no_pricing_notice(law):
 class TestScoreDisclosure:
     """12 CFR 1022.74(e) and, without a score, (f)."""
 
-    def test_applicant_gets_the_disclosure_of_a_score_or_of_no_score(self):
+    def test_applicant_gets_the_score_disclosure_or_the_no_score_disclosure(self):
         world = submitted_world(risk_based_pricing="score_disclosure")
         notice = approve(world, RANKED, BEST)[1]
         text, _ = read(notice.html)
@@ -143,7 +143,9 @@ class TestScoreDisclosure:
         assert world.notice.kind == "adverse_action"
 
     @pytest.mark.parametrize(("method", "status"), [("score_disclosure", "ready"), ("notice", "delivered")])
-    def test_opening_a_notice_page_without_consent_delivers_only_notices_that_may_be_electronic(self, method, status):
+    def test_opening_a_notice_page_without_consent_delivers_only_notices_allowed_in_electronic_form(
+        self, method, status
+    ):
         """Without consent, a disclosure must be in writing; a notice may be electronic (1022.73(b)(1))."""
         world = submitted_world(risk_based_pricing=method)
         notice = approve(world, RANKED)[1]

@@ -136,7 +136,7 @@ def notice_after(offer, steps):
     return notice.kind, world.day_of(notice.due_at), " ".join(content["blocks"])
 
 
-def test_notice_clock_is_neither_paused_nor_restarted(world):
+def test_notice_clock_is_not_paused_or_restarted(world):
     world.request_documents(2)
     world.supply(9)
     world.reject(10)

@@ -97,7 +97,7 @@ def test_denial_on_two_reports_lists_both_agencies_and_scores():
         assert f"Your credit score {report['score']}" in text
 
 
-def test_notice_of_a_rejection_after_a_referral_states_reasons_of_score_and_reviewer(settings):
+def test_notice_of_a_rejection_after_a_referral_states_reasons_from_the_score_and_the_reviewer(settings):
     """Test the rule in 12 CFR 1002.9, comment 9(b)(2)-7."""
     world = scored(settings, SAYS_SO_SO)
     of_score = world.application.decision_score.reasons[0]
@@ -193,7 +193,7 @@ def priced_world(settings, rate):
     return world
 
 
-def test_automatic_approval_with_a_scored_price_states_the_applicants_rights(settings):
+def test_automatic_approval_with_a_price_based_on_a_score_states_the_applicants_rights(settings):
     """Colorado SB 26-189 (US-37): description, correction and review, within 30 days; kept for 3 years."""
     world = priced_world(settings, 12)
     assert world.application.loan_terms.rate_percent == 12

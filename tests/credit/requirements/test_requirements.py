@@ -179,7 +179,7 @@ class TestRequirementsAtSubmission:
         Offer.objects.update(is_active=True)
         assert "/offer_id" not in [due["pointer"] for due in requirements(api, created)["currently_due"]]
 
-    def test_draft_uses_current_requirements_and_submitted_application_uses_pinned_requirements(self, api, body, offer):
+    def test_draft_uses_current_requirements_and_submitted_application_uses_those_at_submission(self, api, body, offer):
         Offer.objects.update(required_documents=None, applicant_requires=None)
         created = api.send(PATH, {**body, "application_data": WHOLE}).json()
         Offer.objects.update(required_documents=["Payslip"])
@@ -191,7 +191,7 @@ class TestRequirementsAtSubmission:
             "currently_due": [], "application_schema": TERMS, "documents": [], "applicants": None,
         }  # fmt: skip
 
-    def test_application_with_pinned_terms_without_a_schema_has_no_requirements(self, api, user):
+    def test_application_submitted_to_an_offer_without_a_schema_has_no_requirements(self, api, user):
         old = Application.objects.create(
             consumer=user, offer_id=1, provider_id=2, status="submitted", initial_status="draft",
             offer_snapshot={"name": "x"}, created_at=timezone.now(), updated_at=timezone.now(),

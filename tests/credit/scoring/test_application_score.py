@@ -24,7 +24,7 @@ def declined(api, user):
     return application
 
 
-def test_score_response_contains_outcome_reasons_and_changes(api, user, declined):
+def test_score_response_contains_outcome_reasons_and_suggested_changes(api, user, declined):
     path = f"/applications/{declined.pk}/score"
     for reader in (make_reviewer(), join(Provider.objects.get(pk=declined.provider_id))):
         assert client_of(reader).read(path).status_code == 200

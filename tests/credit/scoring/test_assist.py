@@ -56,7 +56,7 @@ class TestOverrides:
         shown = decide(api, in_review(api, user, offer, SAYS_GOOD), "rejected", metadata=BECAUSE).json()
         assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
 
-    def test_decision_with_the_score_after_a_referral_or_without_scoring_requires_no_reason(
+    def test_decision_requires_no_reason_if_the_score_agrees_or_refers_or_scoring_is_off(
         self, api, user, offer, settings
     ):
         card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])

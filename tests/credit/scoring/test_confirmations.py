@@ -93,9 +93,7 @@ class TestConfirm:
         }  # fmt: skip
         assert row.confirmed_by.username == "rita"
 
-    def test_only_the_newest_confirmed_value_of_a_figure_is_decrypted_and_unknown_if_unreadable(
-        self, reviewers_api, sent, monkeypatch
-    ):
+    def test_only_the_newest_confirmed_value_of_a_figure_is_decrypted(self, reviewers_api, sent, monkeypatch):
         for pointer, value in (("/a", 1), ("/a", 2), ("/b", 3)):
             assert confirm(reviewers_api, sent, pointer=pointer, value=value).status_code == 201
         opened, read = [], Confirmation.parsed_value.fget
@@ -217,7 +215,7 @@ class TestFacts:
 
 
 class TestRepeatedScoring:
-    def test_new_score_replaces_the_previous_score_which_is_retained(self, api, reviewers_api, sent):
+    def test_new_score_becomes_the_current_score_and_the_previous_score_is_retained(self, api, reviewers_api, sent):
         before = Score.objects.get()
         confirm(reviewers_api, sent, value=320_000)
         response = score_again(reviewers_api, sent)
@@ -307,7 +305,7 @@ class TestRepeatedScoring:
 class TestSchemaFacts:
     SCHEMA = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": sourced.INCOME}}}
 
-    def test_fact_is_compared_with_the_claim_marked_by_the_offers_schema(self, api, user):
+    def test_fact_is_compared_with_the_field_that_the_offers_schema_links_to_the_fact(self, api, user):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         offer = OfferFactory(application_schema=self.SCHEMA)
         application = draft_for(offer, user, {"amount_cents": 500_000, "pay": 400_000})
@@ -315,7 +313,7 @@ class TestSchemaFacts:
         assert facts_of(api, application)[sourced.INCOME]["differs_from_claim"] is True
 
     @pytest.mark.parametrize("fact", ["bank.nothing", "application_data.pay", "person.accounts", 1])
-    def test_claim_marked_with_an_unknown_fact_is_rejected(self, fact):
+    def test_offer_schema_that_links_a_field_to_an_unknown_fact_is_rejected(self, fact):
         schema = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": fact}}}
         with pytest.raises(ValidationFailed) as refusal:
             check_schema(schema)

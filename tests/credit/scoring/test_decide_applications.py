@@ -123,7 +123,9 @@ class TestApplicationsForReviewers:
         assert status_of(application) == status
         assert not Proposal.objects.filter(proposed_by=None).exists()
 
-    def test_application_with_a_referral_a_missing_reason_or_a_missing_fact_is_left_to_reviewers(self, offer, user):
+    def test_application_with_a_referral_a_missing_reason_or_a_missing_fact_is_not_decided_automatically(
+        self, offer, user
+    ):
         card = definition(base_points=-1000)
         for characteristic in card["characteristics"]:
             characteristic["baseline"] = 0
@@ -273,7 +275,7 @@ class TestActor:
             refusal = application.check_transition(to, Actor.system("decide_applications"))
             assert isinstance(refusal, InvalidApplicationTransition), to
 
-    def test_model_actor_can_only_make_its_own_transitions(self, offer):
+    def test_model_actor_can_make_only_the_transitions_of_automatic_decisions(self, offer):
         application = scored(offer, SAYS_GOOD)
         for application.status, to in (
             ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
@@ -332,7 +334,7 @@ class TestRaces:
         assert {item["failed"] for item in counts} == {0}
         assert ApplicationHistory.objects.filter(status__in=("approved", "rejected")).count() == len(applications)
 
-    def test_concurrent_automatic_and_reviewer_decisions_succeed_once(self, offer):
+    def test_only_one_of_concurrent_automatic_and_reviewer_decisions_succeeds(self, offer):
         applications = [scored(offer, SAYS_GOOD) for _ in range(6)]
         client = client_of(reviewer())
         client.read("/auth/me")
@@ -351,7 +353,7 @@ class TestRaces:
         assert counts["approved"] + statuses.count(200) == len(applications)
         assert {status_of(item) for item in applications} <= {"approved", "rejected"}
 
-    def test_concurrent_automatic_decision_and_withdrawal_are_consistent(self, offer):
+    def test_concurrent_automatic_decision_and_withdrawal_leave_a_consistent_application(self, offer):
         applications = [scored(offer, SAYS_GOOD) for _ in range(4)]
         clients = [client_of(item.consumer) for item in applications]
         for client in clients:

@@ -86,7 +86,7 @@ def test_decision_records_before_version_4_are_verified_by_the_rules_of_their_ve
     assert verify_decision.score(card, {**GOOD, HOUSING: "caf\u00e9"}, 3).outcome == "approve"
 
 
-def test_ratio_is_computed_without_float_arithmetic_and_missing_with_a_zero_denominator():
+def test_ratio_is_computed_without_float_arithmetic_and_is_missing_if_the_denominator_is_zero():
     for debt, points in ((0.1 * 3, 55), (0.3, 55), (0.2, 55), (0.19999999999999998, 80), (0.4, 20)):
         assert of({**GOOD, DEBT: debt, INCOME: 1}).points[1].points == points
     for zero in (0, 0.0, -0.0):
@@ -99,7 +99,7 @@ def test_ratio_is_computed_without_float_arithmetic_and_missing_with_a_zero_deno
     ("2026-1-31", "2026-02-28", None), ("20260131", "2026-02-28", None), ("2026-02-30", "2026-03-28", None),
     ("2026-01-31", None, None), (20260131, "2026-02-28", None), ("2026-W05-6", "2026-02-28", None),
 ])  # fmt: skip
-def test_months_since_counts_complete_months_and_a_future_date_is_missing(then, now, months):
+def test_months_since_counts_only_complete_months_and_treats_a_future_date_as_missing(then, now, months):
     inputs = [{"name": "job", "months_since": "application_data.job_began"}]
     card = Card.of(definition(inputs=inputs, characteristics=[], knockouts=[]))
     assert card.inputs[0].read({"application_data.job_began": then, "scored_on": now}) == months
@@ -152,7 +152,7 @@ MUTANTS = {
 }  # fmt: skip
 
 
-def test_verifier_agrees_with_the_evaluator_and_disagrees_with_each_mutant(monkeypatch):
+def test_comparison_of_verifier_and_evaluator_finds_each_mutation_of_the_code(monkeypatch):
     assert first_disagreement() is None
     for mutant, (owner, name, code, changed) in MUTANTS.items():
         function = getattr(owner, name)

@@ -115,7 +115,7 @@ class TestExplanation:
         assert (body["inputs"], body["changes"]) == (None, None)
         assert body["score"]["total"] == Score.objects.get().total
 
-    def test_explanation_page_is_in_plain_words_of_the_requested_language(self, offer, user, declined):
+    def test_explanation_page_uses_plain_words_in_the_requested_language(self, offer, user, declined):
         address = f"/my/applications/{declined.pk}/explanation"
         text = unescape(re.sub("<[^>]+>", " ", browser_of(user).get(address).content.decode()))
         for words in (
@@ -171,7 +171,9 @@ def test_each_displayed_fact_has_a_title():
 
 
 class TestAutomation:
-    def test_automation_of_an_offer_is_public_and_describes_the_published_model_version(self, anonymous, offer):
+    def test_automation_endpoint_of_an_offer_is_public_and_describes_the_published_model_version(
+        self, anonymous, offer
+    ):
         body = anonymous.read(f"/provider-offers/{offer.pk}/automation").json()
         assert (body["automated"], body["version"]) == ("assisted", 1)
         assert {each["code"] for each in body["categories"]} == {"application_data", "identity"}
@@ -201,7 +203,7 @@ def test_explanation_of_rights_cites_only_laws_of_the_jurisdiction(jurisdiction,
     assert [law for law in cited if re.search(foreign, law)] == []
 
 
-def test_every_combination_of_jurisdiction_process_and_outcome_has_a_notice_duty():
+def test_every_combination_of_jurisdiction_process_and_outcome_has_declared_notice_rules():
     keys = {(j, w, o) for j in JURISDICTIONS for w in rights.WAYS for o in rights.OUTCOMES}
     assert rights.DUTIES.keys() == keys
     assert all(right.law for duty in rights.DUTIES.values() for right in duty.after)

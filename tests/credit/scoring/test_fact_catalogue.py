@@ -107,7 +107,7 @@ def test_credential_reads_only_facts_covered_by_its_scopes():
         assert facts.covered_by(credential)(fact) is may
 
 
-def test_application_reads_only_shared_bank_and_identity_facts():
+def test_facts_of_an_application_include_only_shared_bank_and_identity_facts():
     names = ("bank.linked", "identity.verified", "applications.in_90_days", "banking.other")
     known = [facts.Fact(name, "number", lambda _user, _now: 1, "s:read") for name in names]
     for share, count in (([], 2), (["bank"], 3), (["identity"], 3), (["bank", "identity"], 4)):

@@ -91,7 +91,7 @@ def test_every_fact_has_a_type_a_meaning_and_a_known_source():
         assert category_of(fact.name) in CATEGORIES
 
 
-def test_person_is_verified_until_a_later_attempt_fails(user):
+def test_identity_verified_fact_is_true_until_a_later_attempt_fails(user):
     _verification(user, 1, "failed", days_ago=20)
     _verification(user, 2, "verified", days_ago=10)
     _verification(user, 3, "requires_input")

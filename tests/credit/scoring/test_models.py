@@ -18,7 +18,9 @@ def body():
 
 
 class TestCreate:
-    def test_creating_a_scoring_model_claims_an_unused_lender_id(self, api, user, body):
+    def test_creating_a_scoring_model_with_an_unused_lender_id_makes_the_author_owner_of_the_lender(
+        self, api, user, body
+    ):
         response = api.send(PATH, body)
         assert response.status_code == 201, response.content
         scoring_model = ScoringModel.objects.get()

@@ -83,7 +83,7 @@ def test_person_facts_exclude_drafts_and_erased_accounts():
     assert read(apply(None, ANA)) == (0, None, 1)
 
 
-def test_changed_applicants_get_new_hashes_for_recognizing_the_person(api, user):
+def test_person_hashes_are_recomputed_if_the_applicants_change(api, user):
     application = apply(user, ANA)
     response = api.replace(f"/applications/{application.pk}", {"updated_by": str(user.pk), "applicants": [STRANGER]})
     assert response.status_code == 200, response.content
@@ -91,7 +91,7 @@ def test_changed_applicants_get_new_hashes_for_recognizing_the_person(api, user)
     assert read(apply(None, STRANGER)) == (1, None, 2)
 
 
-def test_person_hashes_follow_the_rotation_of_the_encryption_key(settings):
+def test_person_hashes_are_recomputed_after_a_rotation_of_the_encryption_key(settings):
     first = apply(None, ANA)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     second = apply(None, ANA)

@@ -126,7 +126,7 @@ class TestRequest:
         assert report["summary"]["score"]["value"] == 724
         assert facts(reviewers_api, application)["report.score"] == 724
 
-    def test_sandbox_family_name_selects_the_report_result_and_an_event_with_only_ids(self, reviewers_api):
+    def test_sandbox_family_name_selects_the_report_result_and_report_events_contain_only_ids(self, reviewers_api):
         now = timezone.now()
         lender = ProviderFactory(pk="700", created_at=now)
         for name, http, status, types in RESULTS:
@@ -284,7 +284,7 @@ class TestReaders:
 
 
 class TestUnknownOutcomes:
-    def test_report_with_a_timeout_is_collected_without_a_second_purchase(
+    def test_report_whose_order_timed_out_is_collected_without_a_second_purchase(
         self, reviewers_api, vendor, application, monkeypatch
     ):
         monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))

@@ -128,7 +128,7 @@ def test_submission_with_data_unreadable_only_for_a_challenger_is_accepted(api, 
     assert Score.objects.get(purpose="shadow").outcome == "refer"
 
 
-def test_application_with_a_failing_fact_is_left_to_reviewers(api, user, caplog, monkeypatch):
+def test_application_with_a_fact_that_raises_an_error_is_not_decided_automatically(api, user, caplog, monkeypatch):
     def fails(_user_id, _now):
         raise ZeroDivisionError("a fact is broken")
 
@@ -176,7 +176,7 @@ def test_submission_without_a_scoring_model_executes_no_additional_sql_statement
     assert counts["assist", "unlisted"] == counts["off", "unlisted"]
 
 
-def test_submission_with_a_scoring_model_executes_three_sql_statements_and_two_per_version(api, user, settings):
+def test_submission_with_a_scoring_model_executes_three_sql_statements_plus_two_per_model_version(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     plain = len(statements_of(api, draft_for(OfferFactory(), user)))
     offer, version = scored_offer()

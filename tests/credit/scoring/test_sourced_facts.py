@@ -148,7 +148,7 @@ class TestSources:
         assert api.read(f"/applications/{score.application_id}/score").json()["facts"] == score.sources
         assert date.fromisoformat(score.sources[1]["as_of"]) < score.created_at.date()
 
-    def test_score_uses_the_claim_if_bank_data_is_not_shared_or_of_another_person(self, api, user):
+    def test_score_uses_the_claim_if_bank_data_is_not_shared_or_belongs_to_another_person(self, api, user):
         sourced.bank(UserFactory(), paid_in=310_000, paid_out=120_000)
         assert submitted(api, user, CLAIMS).missing == ["use of income"]
         sourced.bank(user, paid_in=310_000, paid_out=120_000)

@@ -66,7 +66,7 @@ def test_decision_verifier_serializes_json_like_the_platform(document):
 
 
 @given(seed=st.binary(min_size=32, max_size=32), message=st.binary(max_size=80), bit=st.integers(0, 511))
-def test_ed25519_of_the_verifier_equals_the_cryptography_library(seed, message, bit):
+def test_ed25519_implementation_of_the_verifier_equals_the_cryptography_library(seed, message, bit):
     key = Ed25519PrivateKey.from_private_bytes(seed)
     public, signature = key.public_key().public_bytes_raw(), key.sign(message)
     assert ed25519(public, message, signature)
@@ -78,7 +78,7 @@ def test_ed25519_of_the_verifier_equals_the_cryptography_library(seed, message, 
     assert not ed25519(public, message, bytes(changed))
 
 
-def test_ed25519_of_the_verifier_passes_the_test_vectors_of_rfc_8032():
+def test_ed25519_implementation_of_the_verifier_passes_the_test_vectors_of_rfc_8032():
     # RFC 8032, section 7.1, tests 1 to 3.
     for public, message, signature in (
         (
@@ -100,7 +100,7 @@ def test_ed25519_of_the_verifier_passes_the_test_vectors_of_rfc_8032():
         assert ed25519(bytes.fromhex(public), bytes.fromhex(message), bytes.fromhex(signature))
 
 
-def test_ed25519_of_the_verifier_rejects_a_scalar_beyond_the_group_order():
+def test_ed25519_implementation_of_the_verifier_rejects_a_scalar_beyond_the_group_order():
     # The same signature with the group order added: malleability (RFC 8032, section 5.1.7).
     signature = SIGNER.private_key.sign(b"message")
     factor = int.from_bytes(signature[32:], "little") + verify_decision.ORDER

@@ -54,7 +54,7 @@ def test_random_scorecards_are_valid_definitions(random):
 
 @given(random=st.integers(0, 2**64).map(Random))
 @examples(50)
-def test_decision_bundle_of_a_random_card_passes_verification(random):
+def test_decision_bundle_of_a_random_scorecard_passes_verification(random):
     card, (facts, *_) = drawn(random)
     by_a_person = evaluator.evaluate(Card.of(card), facts).missing != ()
     given_bundle = bundle(card, facts, record_version=4, **({"automated": False} if by_a_person else {}))

@@ -82,7 +82,7 @@ class TestValidBundles:
         assert outcome_of(steps_of(bundle(), KEY, ())) == outcome_of(steps_of(bundle(), None)) == "unknown"
         assert outcome_of(steps_of(bundle())) == "verified"
 
-    def test_platform_key_verifies_only_records_of_its_period(self):
+    def test_platform_key_verifies_only_records_within_its_validity_period(self):
         later = "2026-06-01T00:00:00.000000Z"
         for key, decided_at in ((FIRST, "2026-05-31T23:59:59.999999Z"), (SECOND, later), (SECOND, f"2027{later[4:]}")):
             changed_bundle = recorded(bundle(), decided_at=decided_at)

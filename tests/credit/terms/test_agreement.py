@@ -177,7 +177,7 @@ def test_us_agreement_stored_without_items_has_an_unchanged_hash(monkeypatch):
     assert TERMS_TEXT.splitlines()[0] not in page
 
 
-def test_agreement_of_a_line_of_credit_contains_neither_payments_nor_terms():
+def test_agreement_of_a_line_of_credit_contains_no_payments_or_term():
     application = accepted(listed(**LINE), {"rate_percent": 9.9}, data={"amount_cents": 500_000})
     consumer = client_of(application.consumer)
     shown = read(consumer, application).json()

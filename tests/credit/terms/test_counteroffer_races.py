@@ -63,7 +63,7 @@ def one_race(number, offer, consumer):
     return application, answers
 
 
-def test_concurrent_ends_of_a_counteroffer_leave_a_consistent_state(settings):
+def test_concurrent_requests_that_close_a_counteroffer_leave_a_consistent_state(settings):
     settings.REVIEW_POLICY = "reviewed"
     offer, consumer = listed(), UserFactory()
     for number in range(RACES):

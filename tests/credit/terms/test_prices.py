@@ -95,7 +95,7 @@ class TestAutomatic:
         assert {step.name: step.state for step in verify(json.dumps(bundle).encode())}["decision"] == OK
         assert json.loads(DecisionAnchor.objects.get().record)["automated"] is True
 
-    def test_application_without_a_valid_scored_price_is_left_to_reviewers(self):
+    def test_application_without_a_valid_scored_price_is_not_decided_automatically(self):
         for prices in (
             None, [{"from_total": 10_000, "rate_percent": 8}], [{"from_total": 0, "rate_percent": 4}],
             [{"from_total": 0, "rate_percent": 8, "amount_max_cents": 499_999}],

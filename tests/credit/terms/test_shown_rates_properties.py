@@ -77,7 +77,7 @@ def worth(convention, schedule, percent, *, law):
 
 @pytest.mark.timeout(120 + LOANS * 10)
 @pytest.mark.parametrize(("law", "half"), [("us", 0.005), ("eu", 0.05)])
-def test_displayed_apr_in_documents_equals_the_curo_result(law, half):
+def test_displayed_apr_in_documents_equals_the_result_of_the_curo_library(law, half):
     from curo import EU200848EC, USAppendixJ
 
     convention, chance = {"us": USAppendixJ, "eu": EU200848EC}[law](), Random(f"shown {law}")
