@@ -428,9 +428,9 @@ _BUTTONS = {"ask_again": _ask_again, "close": _close, "send": _send, "withdraw":
 
 
 class NoticePage(MyPage):
-    """The page with the exact text of a notice. A link above the text leads back to the application.
+    """The page with the exact text of a notice, below links to the application and to a download.
 
-    If the applicant opens the page, the notice is delivered.
+    If the applicant opens or downloads the page, the notice is delivered.
     """
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
@@ -440,9 +440,24 @@ class NoticePage(MyPage):
         if notice.html is None:
             raise Http404
         notices.record_opening(notice, actor=actor_on(request), now=now)
-        end = history.end_of_notice(notice, notice.application, now=now)
-        back = render_to_string("credit/my/back.html", {"application_id": application_id, "end": end}, request)
+        if "download" in request.GET:
+            return _downloaded(notice)
+        end, application = history.end_of_notice(notice, notice.application, now=now), notice.application
+        context = {
+            "application_id": application_id,
+            "end": end,
+            "explains": notice.counteroffer is not None and notice.counteroffer.closed_at is None and not end,
+            "may_ask_again": application.is_reconsiderable and application.open_review_request is None,
+        }
+        back = render_to_string("credit/my/back.html", context, request)
         return HttpResponse(_BODY.sub(lambda body: body[0] + back, notice.html, count=1))
+
+
+def _downloaded(notice: Notice) -> HttpResponse:
+    """Return the exact bytes that the notice's hash covers, as a file."""
+    name = f"{notice.kind}-{reference_of(notice.application_id)}.html"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+    return HttpResponse(notice.html, headers=headers)
 
 
 def _chosen(parameters: Any) -> str:

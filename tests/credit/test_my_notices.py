@@ -6,9 +6,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from credit.notices import services
 from identity.models import User
 from tests.credit.notices.world import World
 from tests.credit.test_my_pages import browser_of, page_of
+from tests.factories import UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 ENDED, OFFER_ENDED = "This notice is no longer in effect.", "The offer in this notice has ended."
@@ -79,3 +81,31 @@ class TestNoticesAfterLaterSteps:
         User.objects.filter(pk=world.application.consumer_id).update(language="es")
         page = browser_of(world.application.consumer).get(path).content.decode()
         assert "Este aviso ya no está en vigor." in page
+
+
+class TestNoticePage:
+    def test_notice_page_links_to_the_request_for_reconsideration_and_to_a_download_of_its_exact_text(self, world):
+        world.reject(1)
+        world.issue(2)
+        browser, notice = browser_of(world.application.consumer), world.notice
+        path = f"/my/applications/{world.pk}/notices/{notice.pk}"
+        page = browser.get(path).content.decode()
+        assert f'<a href="/my/applications/{world.pk}#request">Request reconsideration</a>' in page
+        assert '<a href="/my">My applications</a>' in page
+        assert "use your browser's print function" in page
+        answer = browser.get(f"{path}?download")
+        assert answer.content.decode() == notice.html
+        assert answer.headers["Content-Disposition"].startswith('attachment; filename="adverse_action-A-')
+        assert browser_of(UserFactory()).get(f"{path}?download").status_code == 404
+        services.request_review(str(world.pk), statement="A raise.", actor=world.consumer, now=timezone.now())
+        assert "#request" not in browser.get(path).content.decode()
+
+    def test_notice_page_of_an_open_counteroffer_links_to_the_reasons(self, world):
+        world.counter(1)
+        world.issue(2)
+        page = browser_of(world.application.consumer).get(f"/my/applications/{world.pk}/notices/{world.notice.pk}")
+        assert f'<a href="/my/applications/{world.pk}#reasons">' in page.content.decode()
+        assert '<h3 id="reasons">' in page_of(world.application)
+        world.decline(3)
+        page = browser_of(world.application.consumer).get(page.wsgi_request.path)
+        assert "#reasons" not in page.content.decode()

@@ -92,8 +92,8 @@ def demo(settings, tmp_path, bookless):
     return User.objects.get(pk=run_json("seed_demo")["user_id"])
 
 
-# These documents are in the language of the application. The next test compares them.
-FIXED = re.compile(r"/(agreement|notices|information|proof)(/|$)")
+# These documents are in the language of the application, or uploaded files. The next test compares the documents.
+FIXED = re.compile(r"/(agreement|notices|information|proof|files)(/|$)")
 
 
 def paths_of(user):
