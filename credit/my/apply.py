@@ -94,7 +94,9 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
         context = super().get_context_data(**options)
         offers = [offer_to_read(offer) for offer in context["object_list"]]
         currencies = sorted({currency for offer in offers if (currency := offer.conventions.shown_currency)})
-        typed = ComparisonForm(self.request.GET, currency=next(iter(currencies), None))
+        terms: Any = self.get_queryset().order_by().values_list("term_options_months", flat=True).distinct()
+        months = {months for options in terms for months in options or ()}
+        typed = ComparisonForm(self.request.GET, currency=next(iter(currencies), None), months=months)
         loan = typed.loan()
         if loan is not None and self._refuse():
             loan = None

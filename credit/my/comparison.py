@@ -1,6 +1,6 @@
 """Estimate the installments of a loan, and compare the costs of offers for an amount and a number of months."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -70,7 +70,7 @@ _RANGE = " \u2013 "
 _AMOUNT_MAX = AMOUNT_MAX_CENTS // 100
 _SHOWN = ("payment_cents", "apr_percent", "total_of_payments_cents")
 WHOLE_MONTHS = _("Enter whole months, such as 40.")
-_ENTER = {AMOUNT: _("Enter the amount that you want to borrow."), MONTHS: _("Enter the number of months.")}
+_ENTER = {AMOUNT: _("Enter the amount that you want to borrow."), MONTHS: _("Choose the number of months.")}
 
 
 class ComparisonForm(forms.Form):
@@ -78,18 +78,22 @@ class ComparisonForm(forms.Form):
 
     use_required_attribute = False
 
-    def __init__(self, typed: Any, *, currency: str | None) -> None:
-        """Accept the number format of amounts in `currency`. Each offer has the amount in its own currency."""
+    def __init__(self, typed: Any, *, currency: str | None, months: Collection[int] = ()) -> None:
+        """Accept the number format of amounts in `currency`. Each offer has the amount in its own currency.
+
+        The choice of months contains the terms `months` of the offers, and the value in the address.
+        """
         super().__init__(typed if {AMOUNT, MONTHS} & typed.keys() else None, label_suffix="")
         number = {"invalid": gettext("Enter a number."), "min_value": gettext("Enter at least 1.")}
         most = gettext("Enter at most %s.")
+        texts = dict.fromkeys(filter(None, (*map(str, sorted(months)), typed.get(MONTHS))))
         self.fields[AMOUNT] = AmountField(
             currency, label=gettext("Amount"), required=False, min_value=1, max_value=_AMOUNT_MAX, decimal_places=2,
             error_messages={**number, "max_value": most % f"{_AMOUNT_MAX:,}"},
         )  # fmt: skip
         self.fields[MONTHS] = FigureField(
             label=gettext("Number of months"), required=False, min_value=1, max_value=TERM_MAX_MONTHS,
-            decimal_places=0, widget=forms.TextInput(attrs={"inputmode": "numeric"}),
+            decimal_places=0, widget=forms.Select(choices=[("", ""), *((text, text) for text in texts)]),
             error_messages={**number, "max_value": most % TERM_MAX_MONTHS, "max_decimal_places": WHOLE_MONTHS},
         )  # fmt: skip
 
@@ -115,6 +119,8 @@ class Compared:
     reason: str = ""
     # The address of the form has the amount and the number of months.
     query: str = ""
+    # The nearest amount and number of months that an unavailable offer allows, in words and as a query of the list.
+    nearest: tuple[str, str] | None = None
 
     def with_costs(self, rows: list[Row]) -> list[Row]:
         """Return the costs after the payment, and the offer's own rows with other titles."""
@@ -147,13 +153,27 @@ def _with_costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> Compar
     figures = {"amount_cents": int(amount_cents), "term_months": loan[MONTHS]} if is_payable else {}
     quotes = [{**quote, **figures, "fee_cents": 0} for quote in quotes_of(offer, figures, today=today)]
     if not quotes:
-        return Compared(offer, [], 0, gettext("This offer isn't available for this amount and number of months."))
+        reason = gettext("This offer isn't available for this amount and number of months.")
+        return Compared(offer, [], 0, reason, nearest=_nearest(offer, amount_cents, loan[MONTHS]))
     tables = [rows_of(quote, _SHOWN, start=today) for quote in quotes]
     costs = [
         (rows[0][0], _RANGE.join(dict.fromkeys(value for _title, value in rows))) for rows in zip(*tables, strict=True)
     ]
     query = urlencode({AMOUNT: f"{loan[AMOUNT]:f}", MONTHS: loan[MONTHS]})
     return Compared(offer, costs, quotes[0]["total_of_payments_cents"], "", query)
+
+
+def _nearest(offer: Offer, amount_cents: Decimal, months: int) -> tuple[str, str]:
+    """Return the nearest amount in whole units and the nearest number of months within the limits of a loan."""
+    currency = offer.conventions.shown_currency
+    unit = int(to_minor_units(Decimal(1), currency))
+    least = -(-(offer.loan_amount_min_cents or 1) // unit)
+    most = min(offer.loan_amount_max_cents or AMOUNT_MAX_CENTS, AMOUNT_MAX_CENTS) // unit
+    amount = min(max(int(amount_cents // unit), least), most)
+    term = min(offer.term_options_months or (), key=lambda option: (abs(option - months), option))
+    figures = {"amount": money(amount * unit, currency), "months": term}
+    words = gettext("Show the costs of %(amount)s for %(months)s months") % figures
+    return words, urlencode({AMOUNT: amount, MONTHS: term})
 
 
 def loan_from(query: Mapping[str, str], offer: Offer) -> dict[str, int] | None:

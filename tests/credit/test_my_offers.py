@@ -99,7 +99,7 @@ class TestVisibility:
         assert "catalog" not in form
 
     @pytest.mark.parametrize("asked", [{}, ASKED])
-    @pytest.mark.parametrize(("is_visitor", "statements"), [(True, 2), (False, 8)])
+    @pytest.mark.parametrize(("is_visitor", "statements"), [(True, 3), (False, 9)])
     def test_public_offer_list_executes_a_fixed_number_of_sql_statements(self, user, asked, is_visitor, statements):
         provider = ProviderFactory(id="700")
         browser = Client() if is_visitor else browser_of(user)
@@ -160,6 +160,45 @@ class TestCosts:
         assert "This is a line of credit, without a number of months." in page
         assert names_in(list_of()) == ["short", "line", "large", "middle", "cheap", "dear"]
 
+    def test_number_of_months_is_a_choice_of_the_terms_of_all_visible_offers(self):
+        provider = ProviderFactory(id="700")
+        OfferFactory.create_batch(20, provider=provider, **LOAN)
+        others = ("b", [84]), ("hidden", [96]), ("line", None)
+        for name, terms in others:
+            OfferFactory(
+                provider=provider, is_active=name != "hidden", **{**LOAN, "name": name, "term_options_months": terms}
+            )
+        for asked, more in (({}, []), ({"amount": "8000", "months": "13"}, ["13"]), ({"months": "x"}, ["x"])):
+            field = re.search(r'<select name="months".*?</select>', list_of(**asked))[0]
+            assert re.findall(r'<option value="(\w*)"', field) == ["", "12", "24", "36", "60", "84", *more]
+            assert re.findall(r'<option value="(\w*)" selected', field) == (more or [""] if asked else [""])
+
+    @pytest.mark.parametrize(
+        ("terms", "asked", "nearest"),
+        [
+            ({}, {"amount": "8000.50", "months": "13"}, ("amount=8000&months=12", "$8,000.00 for 12 months")),
+            ({}, {"amount": "8000", "months": "18"}, ("amount=8000&months=12", "$8,000.00 for 12 months")),
+            ({}, {"amount": "5", "months": "24"}, ("amount=1000&months=24", "$1,000.00 for 24 months")),
+            ({}, {"amount": "50000", "months": "99"}, ("amount=40000&months=60", "$40,000.00 for 60 months")),
+            (
+                {"loan_amount_min_cents": 100_050, "loan_amount_max_cents": None},
+                {"amount": "5", "months": "24"},
+                ("amount=1001&months=24", "$1,001.00 for 24 months"),
+            ),
+        ],
+    )
+    def test_unavailable_offer_has_a_link_to_its_nearest_amount_and_term_instead_of_a_button(
+        self, terms, asked, nearest
+    ):
+        offer = listed(**terms)
+        page = list_of(**asked)
+        query, words = nearest
+        assert NOT_AVAILABLE in page
+        assert f'<a class="button" href="?{query.replace("&", "&amp;")}">Show the costs of {words}<' in page
+        assert "Apply<" not in page
+        assert names_in(page) == [offer.name]
+        assert len(costs_in(list_of(**dict(pair.split("=") for pair in query.split("&"))))) == 1
+
     def test_offer_without_a_rate_is_listed_with_a_message_about_the_missing_rate(self):
         listed(apr_min_percent=None, apr_max_percent=None)
         page = list_of(**ASKED)
@@ -175,7 +214,7 @@ class TestCosts:
 
     def test_public_offer_list_marks_and_retains_an_invalid_amount_or_term(self, no_rate_limits):
         listed()
-        enter_months = "Enter the number of months."
+        enter_months = "Choose the number of months."
         for asked, wrong in (
             ({"amount": "", "months": ""}, {}),
             ({"amount": "8000"}, {"months": enter_months}),
