@@ -292,7 +292,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         **asked,
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
         "moves": history.events_of(application, moves, asked["requests"]),
-        "reasons": principal_reasons(moves[0]) if application.status == states.REJECTED else [],
+        "reasons": principal_reasons(moves[0]) if moves and application.status == states.REJECTED else [],
         "rejected_because": last_reason if application.status == states.REJECTED else "",
         "requested_because": last_reason if application.status == states.PENDING_DOCUMENTS else "",
     }

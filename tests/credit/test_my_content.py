@@ -11,11 +11,12 @@ from credit.core.applicants import Applicants
 from credit.core.countries import COUNTRIES
 from credit.models import Application
 from credit.models.reports import CREDIT, REQUESTED, Report
+from identity.models import User
 from tests.credit.applicants import LEAST, PERSON
 from tests.credit.document_support import PDF, with_documents
 from tests.credit.erasing import erase_applicants
 from tests.credit.notices.world import World, provider_offer
-from tests.credit.terms.lending import applied, listed
+from tests.credit.terms.lending import applied, lender_of, listed
 from tests.credit.test_my_pages import browser_of, page_of, press_button, upload_file
 from tests.factories import ApplicationFactory, UserFactory
 
@@ -119,6 +120,33 @@ def test_page_of_a_submitted_application_shows_the_offer_or_the_rejection_reason
     page = page_of(world.application)
     assert page.index("Income insufficient for amount of credit requested") < page.index("What you sent")
     assert page.count("<h2>Why it was declined</h2>") == 1
+
+
+@pytest.mark.parametrize("metadata", [None, {"reasons": ["unknown_code"]}])
+def test_page_of_a_rejection_without_valid_reasons_refers_to_the_lender(settings, offer, metadata):
+    settings.REVIEW_POLICY = "open"
+    application = applied(offer)
+    body = {"status": "rejected", "updated_by": "name", "metadata": metadata}
+    assert lender_of(offer).replace(f"/applications/{application.pk}/status", body).status_code == 200
+    page = page_of(application)
+    assert "<h2>Why it was declined</h2> <p>The lender has not stated its reasons yet." in page
+    assert '<a href="#lender">To get the reasons, contact the lender.</a>' in page
+    User.objects.filter(pk=application.consumer_id).update(language="es")
+    assert "El prestamista todavía no ha indicado sus motivos." in page_of(application)
+
+
+def test_page_of_a_rejection_with_an_empty_message_shows_its_principal_reasons(offer):
+    application = applied(offer)
+    body = {"status": "rejected", "updated_by": "name", "reason": "", "metadata": {"reasons": ["bankruptcy"]}}
+    assert lender_of(offer).replace(f"/applications/{application.pk}/status", body).status_code == 200
+    page = page_of(application)
+    assert '<ul class="ways"><li><bdi>Bankruptcy</bdi></li></ul>' in page
+    assert "Message from the lender" not in page
+
+
+def test_page_of_an_application_that_was_created_as_rejected_refers_to_the_lender():
+    page = page_of(ApplicationFactory(status="rejected", initial_status="rejected"))
+    assert "The lender has not stated its reasons yet." in page
 
 
 def test_application_page_omits_erased_and_unreadable_applicants(settings):
