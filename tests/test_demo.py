@@ -32,7 +32,7 @@ def here(db, settings, tmp_path, bookless):
 
 
 @pytest.mark.parametrize(("policy", "providers"), [("open", "open"), ("four_eyes", "granted")])
-def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_none(here, settings, policy, providers):
+def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_no_records(here, settings, policy, providers):
     settings.REVIEW_POLICY, settings.PROVIDERS = policy, providers
     first = run_json("seed_demo")
     counts = count_all()

@@ -7,11 +7,11 @@ from tests.guards import GUARDS, TESTS
 from tests.processes import ROOT
 
 
-def test_each_text_that_a_guard_replaces_occurs_once_in_its_file():
+def test_each_text_that_the_guard_script_replaces_occurs_exactly_once_in_its_file():
     assert [guard.name for guard in GUARDS if (ROOT / guard.file).read_text().count(guard.old) != 1] == []
 
 
-def test_documented_guards_equal_the_guards_of_the_script():
+def test_documentation_lists_exactly_the_guards_of_the_guard_script():
     listed = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| `tests/(\S+\.py)` \|$", page("develop/tests.md"), re.MULTILINE)
     assert listed == [(guard.name, guard.tests) for guard in GUARDS]
     assert [file for _, file in listed if file.startswith("system/") or not (TESTS / file).exists()] == []

@@ -355,7 +355,7 @@ def test_request_body_with_another_user_id_returns_401(demo, person, name):
             assert refusal["details"][0]["field"] == member
 
 
-def test_each_write_operation_accepts_an_idempotency_key_or_is_documented():
+def test_each_write_operation_accepts_an_idempotency_key_or_is_a_documented_exception():
     assert {*WRITES} - {*WITH_KEY} == {*WITHOUT_KEY}
     assert {*WITH_KEY} <= {*WRITES}, "no read takes a key"
     ignoring = {name for name in OPERATIONS if "`Idempotency-Key` is ignored" in OPERATIONS[name][2]["description"]}

@@ -38,7 +38,7 @@ def documented_variables():
     return first
 
 
-def test_documented_and_read_environment_variables_are_the_same():
+def test_documented_environment_variables_equal_the_variables_that_the_code_reads():
     settings = page("operate/settings.md")
     missing = {name for name in variables() if f"`{name}`" not in (EVERYTHING if name in OF_MAKE_RUN else settings)}
     assert missing == set()

@@ -22,7 +22,7 @@ def test_open_banking_sandbox_passes_every_vendor_check(capsys):
 
 
 @pytest.mark.parametrize(("place", "token"), [(PLACE, None), ("credit.reports.sandbox:SandboxVendor", "x")])
-def test_check_vendor_requires_a_public_token_for_open_banking_only(place, token):
+def test_check_vendor_requires_a_public_token_only_for_open_banking(place, token):
     with pytest.raises(CommandError, match="--public-token is required for an adapter of open banking"):
         call_command("check_vendor", place, public_token=token)
 

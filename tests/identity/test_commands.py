@@ -157,7 +157,7 @@ class TestCreateApiKey:
 
 
 class TestRotateApiKey:
-    def test_rotate_api_key_makes_a_successor_and_shortens_the_old_key(self, user):
+    def test_rotate_api_key_creates_a_successor_and_shortens_the_validity_of_the_old_key(self, user):
         old = issue(user, scopes=["offers:read"])
         printed = run_json("rotate_api_key", old.record.pk)
         assert (printed["replaces"], printed["scopes"]) == (old.record.pk, ["offers:read"])
@@ -247,7 +247,7 @@ class TestPasswordsAndDisabling:
 
 
 class TestRotateSigningKey:
-    def test_rotate_signing_key_publishes_a_new_key_without_rejecting_the_old(self, user, api):
+    def test_rotate_signing_key_publishes_a_new_key_and_the_old_key_remains_valid(self, user, api):
         before = SigningKey.objects.get()
         printed = run_json("rotate_signing_key")
         assert printed["retired"] == [before.kid]

@@ -35,7 +35,7 @@ def test_only_a_well_formed_authorization_header_is_accepted(user):
         assert_error(with_authorization(header), 401, "E2001")
 
 
-def test_request_with_two_headers_of_a_credential_is_rejected(user):
+def test_request_with_a_repeated_credential_in_one_header_is_rejected(user):
     token, key = bearer_of(user), issue(user).key
     for between in (",", ", "):
         assert_error(with_authorization(f"Bearer {token}{between}Bearer {token}"), 400, "E1015")
@@ -51,7 +51,7 @@ def test_a_token_and_a_key_of_the_same_account_are_accepted_together(user, stran
     assert_error(with_both("ck_test_x"), 401, "E2002")
 
 
-def test_unknown_api_key_or_another_secret_or_checksum_is_rejected(user):
+def test_api_key_with_an_unknown_id_a_wrong_secret_or_a_wrong_checksum_is_rejected(user):
     key = issue(user).key
     forged = key[:21] + "A" * 32
     for text in (

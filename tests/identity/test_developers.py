@@ -313,7 +313,7 @@ class TestRequests:
 
 
 class TestSecondFactor:
-    def test_developer_pages_require_the_second_factor_where_the_api_does(self, browser, user):
+    def test_developer_pages_require_the_second_factor_for_the_same_actions_as_the_api(self, browser, user):
         made_key(browser)
         key = ApiKey.objects.get()
         authenticator = authenticator_of(user)

@@ -61,7 +61,7 @@ def token_of(template="invitation"):
     return json.loads(mail.context)["link"].rpartition("/")[2]
 
 
-def test_an_invitation_is_mailed_and_accepted_once(operator, jane, api):
+def test_an_invitation_is_sent_by_mail_and_can_be_accepted_only_once(operator, jane, api):
     shown, token = invited(operator)
     assert (shown["email"], shown["role"], shown["state"]) == (EMAIL, "developer", "waiting")
     assert token not in json.dumps(shown)
@@ -154,7 +154,7 @@ def test_the_invitation_of_a_disabled_owner_grants_no_role(api, user):
     assert not ProviderMember.objects.filter(user__in=people.values()).exists()
 
 
-def test_joining_a_lender_ends_the_other_invitations_of_the_members_address(api, user, jane):
+def test_joining_a_lender_revokes_other_invitations_of_the_address_to_the_same_lender(api, user, jane):
     for number in ("700", "701"):
         ProviderFactory(id=number, owner=user)
     first, token = invited(api, "reader", provider_id="700")
@@ -210,7 +210,7 @@ def test_invitation_to_an_invalid_address_or_above_the_pending_limit_is_rejected
     assert_error(operator.send(PATH, {"email": "third@example.org", "role": "developer"}), 400, "E1001")
 
 
-def test_accounts_without_permission_cannot_invite_or_list(user, api):
+def test_accounts_without_permission_cannot_create_or_list_invitations(user, api):
     key = ApiClient(api_key=issue(user).key)
     for caller in (api, key):
         assert_error(caller.send(PATH, {"email": EMAIL, "role": "developer"}), 403, "E2005")
@@ -240,7 +240,7 @@ def made_link(**options):
     return make_link("invitation", email=EMAIL, subject="7", lasts=timedelta(days=7), now=timezone.now(), **options)
 
 
-def test_one_time_link_works_once_and_is_not_consumed_by_opening(db):
+def test_one_time_link_works_only_once_and_remains_valid_after_opening_its_page(db):
     token, ended = made_link(), make_link("claim", email=EMAIL, subject="8", lasts=timedelta(7), now=timezone.now())
     for _ in range(2):
         assert find_link(token, "invitation", now=timezone.now()).subject == "7"
@@ -266,7 +266,7 @@ def test_one_time_link_works_only_for_its_purpose_address_and_time(db):
     assert use_link(token, "invitation", email=EMAIL, now=timezone.now())
 
 
-def test_table_of_one_time_links_contains_neither_plaintext_tokens_nor_addresses(db):
+def test_table_of_one_time_links_contains_no_plaintext_tokens_and_no_addresses(db):
     token = made_link()
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM identity_onetimelink")
@@ -275,7 +275,7 @@ def test_table_of_one_time_links_contains_neither_plaintext_tokens_nor_addresses
     assert EMAIL not in kept
 
 
-def test_concurrent_uses_of_a_one_time_link_succeed_once(committed):
+def test_only_one_of_concurrent_uses_of_a_one_time_link_succeeds(committed):
     token = made_link()
 
     def use():

@@ -96,7 +96,7 @@ def test_logged_in_account_can_accept_an_invitation_to_its_address():
     assert browser.post(path).status_code == 410
 
 
-def test_invitation_page_and_mail_name_the_lender_and_the_role(lender):
+def test_invitation_page_and_mail_state_the_lender_and_the_role(lender):
     path = link("owner", provider_id=lender.pk)
     for language, text in (
         ("en", "Cedar Lending invites you as an owner."), ("es", "Cedar Lending le invita como propietario."),

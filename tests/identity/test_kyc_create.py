@@ -128,7 +128,7 @@ def test_fourth_identity_verification_attempt_of_a_user_in_30_days_is_rejected(p
     assert start(api)["attempt"] == 4
 
 
-def test_identity_verification_request_to_plaid_matches_plaids_description(judged_plaid, api, user, settings):
+def test_identity_verification_request_matches_the_openapi_description_of_plaid(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
     (request,) = judged_plaid.requests_at("/identity_verification/create")

@@ -78,7 +78,7 @@ def test_support_can_read_but_not_decide_identity_verifications(pending):
     assert backoffice.get(LIST).status_code == 200
 
 
-def test_concurrent_identity_verification_decisions_succeed_once(committed, needs_postgresql, user):
+def test_only_one_of_concurrent_identity_verification_decisions_succeeds(committed, needs_postgresql, user):
     shown = start(client_of(user))
     submit_outcome(shown, "review")
     judges = [staff_of("Reviewer", username=name) for name in ("rita", "ron")]

@@ -99,7 +99,7 @@ def test_ten_wrong_passwords_from_one_ip_do_not_block_other_ips(staff, hashed, d
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_failed_log_ins_behind_a_trusted_proxy_count_for_the_client_ip(staff, settings, door):
+def test_failed_log_ins_behind_a_trusted_proxy_count_toward_the_limit_of_the_client_ip(staff, settings, door):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     fail(9)
     log_in(door, "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
@@ -224,7 +224,9 @@ class TestKnownDevice:
         assert self.come_in(another, username=other.username, REMOTE_ADDR=THERE) == 302
 
     @pytest.mark.parametrize("has_second_factor", [False, True])
-    def test_password_reset_lets_the_owner_log_in_while_the_name_is_locked(self, staff, request, has_second_factor):
+    def test_owner_can_log_in_after_a_password_reset_while_the_user_name_is_locked(
+        self, staff, request, has_second_factor
+    ):
         confirm(staff, "boss@example.com")
         if has_second_factor:
             authenticator_of(staff)
@@ -270,7 +272,7 @@ class TestSecondFactor:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_failed_log_ins_of_an_ipv6_address_count_for_its_network(staff, door):
+def test_failed_log_ins_of_an_ipv6_address_count_toward_the_limit_of_its_network(staff, door):
     fail(9, "2001:db8:0:1::1")
     log_in(door, "2001:db8:0:1::2", password="wrong")
     assert log_in(door, "2001:db8:0:1:ffff::") == 429
@@ -357,7 +359,7 @@ def test_third_concurrent_password_hash_is_rejected_with_a_retryable_error(slow)
     assert SlowHasher.at_it == 2
 
 
-def test_log_in_fails_immediately_if_two_others_wait_for_a_hashing_slot(slow, monkeypatch):
+def test_log_in_fails_immediately_if_two_other_log_ins_wait_for_a_hashing_slot(slow, monkeypatch):
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
     waiting = [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]
     refused = list(islice(as_completed(waiting, timeout=9), 2))

@@ -106,7 +106,7 @@ class TestAccounts:
         payload = Event.objects.filter(type="account.created", account_id=partner.pk).first().object
         assert payload == {"user_id": shown["id"], "managed_by": str(partner.pk)}
 
-    def test_only_partners_can_create_and_act_for_managed_accounts(self, api, account):
+    def test_only_partners_can_create_managed_accounts_and_act_on_behalf_of_the_accounts(self, api, account):
         path = f"{PATH}/{account['id']}"
         for answer in (
             api.send(PATH, {"external_id": "a"}), api.read(path),
@@ -115,7 +115,7 @@ class TestAccounts:
             assert_error(answer, 403, "E2005")
         assert ManagedAccount.objects.count() == 1
 
-    def test_managed_account_data_is_encrypted_and_deleted_with_the_access(self, shop):
+    def test_managed_account_data_is_encrypted_and_deleted_when_the_partners_access_ends(self, shop):
         account = create_account(shop, email=EMAIL, name="Jane Doe")
         with connection.cursor() as cursor:
             cursor.execute("SELECT email, name FROM identity_managedaccount")
@@ -237,7 +237,7 @@ class TestClaimedAccounts:
         written += [json.dumps(item) for item in AccountHistory.objects.values_list("details", flat=True)]
         assert not any("jane" in item for item in written)
 
-    def test_account_claim_link_works_once_and_is_not_consumed_by_opening(self, shop):
+    def test_account_claim_link_works_only_once_and_remains_valid_after_opening_its_page(self, shop):
         create_account(shop, email=EMAIL)
         address = f"/account/claim/{token_of('claim')}"
         for _ in range(2):
@@ -286,7 +286,7 @@ class TestClaimedAccounts:
         account_ids = Event.objects.filter(type="account.access_ended").values_list("account_id", flat=True)
         assert set(account_ids) == {partner.pk, person.pk}
 
-    def test_a_partner_that_disables_a_claimed_account_only_ends_its_access(self, shop):
+    def test_partner_that_disables_a_claimed_account_loses_access_and_the_account_stays_enabled(self, shop):
         UserFactory(email=EMAIL)
         account = claimed(shop)
         assert person_of(account).email == "", "the claim does not move the address of another account"

@@ -63,7 +63,7 @@ def test_consent_page_describes_the_client_and_each_scope_in_plain_words(browser
     assert not Grant.objects.exists()
 
 
-def test_the_consent_page_lists_the_limits_of_the_client(browser, db):
+def test_consent_page_lists_the_actions_that_the_app_cannot_take(browser, db):
     client, _ = make_client(name="<script>alert(1)</script>", scopes=list(SCOPES))
     for asked, cannot, can in (
         ("identity:read", "your bank accounts", "your identity checks"),
@@ -106,7 +106,7 @@ def test_every_scope_has_a_distinct_description(browser, db):
         assert escape(words) in text
 
 
-def test_unticked_scopes_are_not_granted(user, browser, registered):
+def test_scopes_that_the_user_deselects_are_not_granted(user, browser, registered):
     page = open_consent_page(browser, registered[0], scope="offers:read identity:read")
     assert boxes_of(page) == ["offers:read", "identity:read"]
     code = redirected_with(answer(browser, page, granted=["identity:read"]))["code"]

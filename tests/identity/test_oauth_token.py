@@ -156,7 +156,7 @@ def test_pkce_of_a_confidential_client_is_verified(user, registered):
     assert exchange(code, *registered).status_code == 200
 
 
-def test_oauth_refresh_rotates_the_token_and_reuse_ends_the_family(user, registered):
+def test_oauth_refresh_rotates_the_token_and_reuse_revokes_the_token_family(user, registered):
     first = tokens_of(user, registered)
     second = refresh(first["refresh_token"], *registered).json()
     assert reads_offers(second["access_token"]) == 200
@@ -231,7 +231,7 @@ def statuses_of(call):
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
-def test_concurrent_uses_of_an_authorization_code_succeed_once():
+def test_only_one_of_concurrent_uses_of_an_authorization_code_succeeds():
     user, registered = UserFactory(), make_client()
     for _ in range(ROUNDS):
         code = code_for(user, registered[0])
@@ -240,7 +240,7 @@ def test_concurrent_uses_of_an_authorization_code_succeed_once():
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
-def test_concurrent_uses_of_an_oauth_refresh_token_end_the_family():
+def test_concurrent_uses_of_an_oauth_refresh_token_revoke_the_token_family():
     user, registered = UserFactory(), make_client()
     for _ in range(ROUNDS):
         token = exchange(code_for(user, registered[0]), *registered).json()["refresh_token"]

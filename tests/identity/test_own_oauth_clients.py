@@ -171,7 +171,7 @@ def test_a_client_name_that_looks_like_the_name_of_another_client_is_rejected(ap
 
 
 @pytest.mark.usefixtures("needs_postgresql")
-def test_concurrent_registrations_of_one_client_name_succeed_once(committed):
+def test_only_one_of_concurrent_registrations_with_the_same_client_name_succeeds(committed):
     actors = [Actor(UserFactory(), "jwt:x") for _ in range(4)]
 
     def register(actor, name):
@@ -189,7 +189,7 @@ def test_concurrent_registrations_of_one_client_name_succeed_once(committed):
 
 
 @pytest.mark.django_db
-def test_existing_clients_with_one_name_still_work_and_doctor_lists_them():
+def test_existing_clients_with_the_same_name_remain_usable_and_are_listed_by_doctor():
     user = UserFactory()
     for name in ("Budget app", "Budget \u0430pp", "Other"):  # Version 1.0 stored the names in this form.
         OAuthClient.objects.create(name=name, user=user)

@@ -22,7 +22,7 @@ def begin():
     return open_banking().create_verification(client_user_id="42-a", template_id="idvtmp_1", redirect_uri=None)
 
 
-def test_every_request_and_response_matches_plaids_description(plaid, judge):
+def test_every_request_and_response_matches_the_openapi_description_of_plaid(plaid, judge):
     provider = open_banking()
     provider.create_link_token(user_id="42")
     item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("removed", {

@@ -89,7 +89,9 @@ def test_each_set_of_recovery_codes_has_its_own_salt(db, user, stranger):
     assert len(salts) == 3
 
 
-def test_log_in_with_a_code_computes_equally_many_hashes_with_and_without_recovery_codes(db, user, stranger, hashed):
+def test_log_in_with_a_code_computes_the_same_number_of_hashes_with_and_without_recovery_codes(
+    db, user, stranger, hashed
+):
     recovery_codes_of(user)
     for person in (user, stranger):
         authenticator_of(person)
@@ -148,7 +150,7 @@ class TestCodesOfVersion10:
         assert [prune(now=timezone.now())["recovery_codes_hashed"] for _ in range(2)] == [1, 0]
         assert use_code(user, code) is not None
 
-    def test_newest_recovery_codes_are_valid_in_the_format_of_either_version(self, user, stranger):
+    def test_newest_recovery_codes_are_valid_whichever_version_stored_the_codes(self, user, stranger):
         for person in (user, stranger):
             authenticator_of(person)
         overtaken, newest = recovery_codes_of(user)[0], seeds_of(user)[0]

@@ -138,14 +138,14 @@ def fresh_code(user, kind):
 
 
 @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-def test_authenticator_code_logs_in_once_on_the_page(user, kind):
+def test_authenticator_code_can_be_used_for_only_one_log_in_on_the_page(user, kind):
     code = fresh_code(user, kind)
     assert browser_of(user).post(LOG_IN, {"code": code}).status_code == 302
     assert "already used" in browser_of(user).post(LOG_IN, {"code": code}).content.decode()
 
 
 @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-def test_concurrent_uses_of_an_authenticator_code_log_in_once(committed, user, kind):
+def test_only_one_of_concurrent_log_ins_with_the_same_authenticator_code_succeeds(committed, user, kind):
     code = fresh_code(user, kind)
     browsers = [browser_of(user) for _ in range(4)]
     answers = run_concurrently(
@@ -198,7 +198,7 @@ def test_adding_a_second_factor_requires_reauthentication(user):
     assert OutgoingMail.objects.get().template == "confirm_address"
 
 
-def test_removing_a_second_factor_ends_its_credentials_and_mails_the_owner(user):
+def test_removing_a_second_factor_revokes_its_credentials_and_notifies_the_owner_by_mail(user):
     EmailAddress.objects.create(user=user, email="jane@example.org", verified=True, primary=True)
     authenticator_of(user)
     recovery_codes_of(user)
@@ -215,7 +215,7 @@ def test_removing_a_second_factor_ends_its_credentials_and_mails_the_owner(user)
     assert json.loads(OutgoingMail.objects.get().context)["event"] == "app_removed"
 
 
-def test_new_recovery_codes_replace_the_old_codes_and_mail_the_owner(user):
+def test_new_recovery_codes_replace_the_old_codes_and_are_announced_to_the_owner_by_mail(user):
     EmailAddress.objects.create(user=user, email="jane@example.org", verified=True, primary=True)
     authenticator_of(user)
     old = recovery_codes_of(user)

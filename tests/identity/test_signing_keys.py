@@ -84,7 +84,7 @@ def test_concurrent_starts_create_one_first_signing_key(committed):
     assert kids == {SigningKey.objects.get().kid}
 
 
-def test_concurrent_key_ring_reloads_create_no_second_signing_key(committed, monkeypatch):
+def test_concurrent_reloads_of_the_signing_keys_create_no_second_key(committed, monkeypatch):
     """In eight threads, every call reloads the ring. No thread creates another key for an empty ring."""
     monkeypatch.setattr(signing_keys, "KEYS_REMEMBERED_SECONDS", 0.0)
     ring = signing_keys.KeyRing()

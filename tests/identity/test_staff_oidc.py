@@ -75,7 +75,7 @@ def test_oidc_request_contains_pkce_state_nonce_and_acr_values(issuer):
     assert len({query["state"], query["nonce"], query["code_challenge"]}) == 3
 
 
-def test_second_oidc_log_in_requires_neither_invitation_nor_address(issuer, jane):
+def test_second_oidc_log_in_requires_no_invitation_and_no_address(issuer, jane):
     browser, _response = log_in(issuer, email="other@staff.example", email_verified=False)
     assert is_in(browser)
     assert User.objects.get().email == EMAIL
@@ -132,7 +132,7 @@ def test_oidc_log_in_does_not_link_an_unconfirmed_account(issuer):
 
 
 @pytest.mark.parametrize("is_superuser", [True, False])
-def test_oidc_log_in_does_not_link_superusers_or_other_subjects(issuer, is_superuser):
+def test_oidc_log_in_does_not_link_superusers_or_accounts_of_other_subjects(issuer, is_superuser):
     person = UserFactory(is_superuser=is_superuser, is_staff=True)
     confirm(person, EMAIL)
     if not is_superuser:
@@ -161,7 +161,7 @@ def test_oidc_second_factor_is_accepted_by_amr_or_requested_acr(issuer, jane):
     assert list(accepted.values()) == [True] * 3 + [False] * 5, accepted
 
 
-def test_linked_staff_account_can_add_its_first_second_factor(transactional_db, issuer, settings):
+def test_staff_account_linked_by_oidc_can_add_a_second_factor(transactional_db, issuer, settings):
     person = UserFactory()
     confirm(person, EMAIL)
     invited()
@@ -177,7 +177,7 @@ def test_linked_staff_account_can_add_its_first_second_factor(transactional_db, 
     assert browser.get(address).headers["Location"].startswith("/account/reauthenticate")
 
 
-def test_staff_log_in_requires_the_accounts_second_factor_if_the_issuer_reports_none(issuer, jane):
+def test_staff_log_in_requires_the_accounts_second_factor_if_the_issuer_reports_no_factor(issuer, jane):
     authenticator_of(User.objects.get())
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, response = log_in(issuer)

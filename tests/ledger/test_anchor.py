@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 BODY = {"user_id": "42", "report_type": "credit_report", "report_data": "hello"}
 
 
-def test_anchor_returns_hash_block_and_opening_of_the_report(client):
+def test_anchor_response_contains_the_hash_the_block_and_the_commitment_opening_of_the_report(client):
     response = client.anchor("hello")
     body = response.json()
     assert response.status_code == 200

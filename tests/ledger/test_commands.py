@@ -30,7 +30,7 @@ def files(tmp_path):
     return proof, report
 
 
-def test_ledger_proof_command_prints_the_proof_only_of_an_anchored_report(client, files):
+def test_ledger_proof_command_prints_a_proof_only_for_an_anchored_report(client, files):
     digest = report_digest("report 5").hex()
     assert files[0].read_text() == client.get(f"/proof/{digest}.tlog-proof").content.decode()
     for arguments in (["zz"], ["ab" * 32], [digest, "--index", "7"]):

@@ -16,7 +16,7 @@ def test_ledger_commitment_is_the_hash_of_nonce_and_canonical_metadata():
     assert commitment == sha256(bytes(16) + document).digest()
 
 
-def test_ledger_submissions_have_different_nonces_and_receipts_the_hash_of_the_leaf():
+def test_ledger_submissions_have_different_nonces_and_their_receipts_contain_the_leaf_hash():
     receipt = make_receipt(Submission(bytes(32), "42", "t"), index=5, block_number=2, timestamp="")
     assert receipt.leaf_hash == sha256(b"\0" + bytes(32) + receipt.commitment).digest()
     assert not receipt.duplicate

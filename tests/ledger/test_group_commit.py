@@ -73,7 +73,7 @@ def test_block_contains_complete_anchor_requests_up_to_a_maximum_size(monkeypatc
     assert sum(seal.blocks) == 120
 
 
-def test_failed_block_fails_only_the_anchor_requests_of_the_block():
+def test_failure_of_a_block_fails_only_the_anchor_requests_in_that_block():
     failing = threading.Event()
     seal = SlowSeal()
 

@@ -29,7 +29,7 @@ def test_ledger_health_reports_waiting_entries_as_syncing(client, monkeypatch):
     assert client.get("/stats").json()["is_syncing"] is True
 
 
-def test_ledger_health_is_degraded_if_the_log_is_behind_its_guard(client):
+def test_ledger_health_is_degraded_if_the_log_is_older_than_the_guard_file(client):
     seal_reports(["a"])
     guard.advance(guard.Mark(2, bytes(32)))
     response = client.get("/health")

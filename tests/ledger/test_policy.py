@@ -44,7 +44,7 @@ def test_example_witness_policy_of_the_format_is_parsed_and_written_unchanged():
     assert [witness.verifier for witness in again.witnesses] == [witness.verifier for witness in policy.witnesses]
 
 
-def test_witness_quorum_requires_each_group_of_its_levels_or_its_single_witness():
+def test_witness_quorum_is_met_only_if_the_listed_witness_or_enough_groups_cosigned():
     policy = read(TWO_LEVELS)
     names = [witness.name for witness in policy.witnesses]
     for count in range(7):

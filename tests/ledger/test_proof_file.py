@@ -25,7 +25,7 @@ def names_and_verdicts(text: str, report: str) -> list[tuple[str, bool]]:
     return [(step.name, step.ok) for step in steps]
 
 
-def test_proof_file_is_parsed_unchanged_and_accepted_by_a_third_party():
+def test_proof_file_is_parsed_unchanged_and_accepted_by_a_third_party_library():
     for index in range(5):
         text = proof_of(index).text()
         assert proof_file.ProofFile.from_text(text) == proof_of(index)

@@ -224,7 +224,7 @@ def test_proof_endpoint_returns_the_earliest_or_the_requested_entry(client):
         assert_error(client.get(f"{address}?index={index}"), 400, "E1001")
 
 
-def test_proof_of_an_absent_hash_returns_404_and_an_invalid_hash_400(client):
+def test_proof_request_for_an_absent_hash_returns_404_and_for_an_invalid_hash_400(client):
     for suffix in ("", ".tlog-proof"):
         assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
         assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")

@@ -131,7 +131,7 @@ def test_ledger_verification_reports_an_additional_entry_or_tile(small_log):
     assert "ledger_tile" in first_fault()
 
 
-def test_ledger_verification_reports_a_larger_guard_or_a_guard_with_another_root(small_log, settings):
+def test_ledger_verification_reports_a_guard_file_with_a_larger_size_or_another_root(small_log, settings):
     settings.LEDGER_GUARD_FILE.unlink()
     for size in (265, 266):
         guard.advance(guard.Mark(size, b"x" * 32))

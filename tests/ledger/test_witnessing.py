@@ -205,7 +205,7 @@ def test_internal_error_for_a_witness_does_not_prevent_cosignatures_of_other_wit
     assert run_round(make_asker(three)) == {"cosigned": 3, "failed": 0}, "new cosignatures are requested"
 
 
-def test_witness_with_an_endless_or_no_response_does_not_delay_other_witnesses(make_asker, three, monkeypatch):
+def test_witness_with_an_endless_or_missing_response_does_not_delay_other_witnesses(make_asker, three, monkeypatch):
     released, outlasted = threading.Event(), []
 
     def endless(environ, start_response):

@@ -58,7 +58,7 @@ def test_crypto_address_with_a_private_key_can_receive_a_payment(pay):
         assert (answer.status_code, answer.json().get("to_address")) == (200, checksum_address(address))
 
 
-def test_transfer_to_the_payers_wallet_or_the_token_is_rejected(api, user, pay, node):
+def test_transfer_to_the_payers_wallet_or_to_the_token_contract_is_rejected(api, user, pay, node):
     for address, why in ((ADDRESS, "another wallet"), (TOKEN, "contract of the token"), (ZERO, "burn address")):
         for spelling in (address, address.lower(), "0x" + address[2:].upper()):
             assert why in assert_error(pay(to_address=spelling), 400, "E1001")["message"]

@@ -17,7 +17,7 @@ from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
 
 
-def test_card_payment_is_charged_once_and_can_be_read(api, user, key):
+def test_card_payment_is_charged_only_once_and_can_be_read(api, user, key):
     response = process(api, user, key=key, description="Rent", provider_account_id="acct_9")
     body = response.json()
     assert response.status_code == 200, body

@@ -22,7 +22,7 @@ def pay(api, user, key=None, **changes):
     return process(api, user, key=key, **{"payment_method_id": TOKEN, **changes})
 
 
-def test_stripe_requests_are_complete_and_store_no_secret(db, double, api, user):
+def test_requests_to_stripe_contain_every_required_field_and_payments_store_no_secret(db, double, api, user):
     body = pay(api, user, provider_account_id="acct_7", description="Rent").json()
     assert body["status"] == "Completed"
     sent = double.received[0]

@@ -81,7 +81,7 @@ def test_processor_failure_event_fails_an_unknown_payment(anonymous, api, user):
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
-def test_processor_event_for_an_unknown_payment_waits_for_the_payment(anonymous, api, user, unknown):
+def test_processor_event_for_a_payment_that_does_not_exist_yet_is_applied_later(anonymous, api, user, unknown):
     intent = intent_of(unknown, metadata={"payment_id": "987654321"})
     assert send_event(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert ProcessorEvent.objects.get().applied_at is None
@@ -96,7 +96,7 @@ def test_processor_event_for_an_unknown_payment_waits_for_the_payment(anonymous,
     assert ProcessorEvent.objects.get().applied_at is not None
 
 
-def test_foreign_processor_events_do_not_delay_waiting_events(anonymous, unknown):
+def test_processor_events_about_charges_of_other_systems_do_not_delay_events_about_payments(anonymous, unknown):
     for number in range(60):
         foreign = {"id": f"pi_{number}", "amount": 1, "currency": "usd", "metadata": {}}
         send_event(anonymous, "payment_intent.succeeded", foreign, identifier=f"evt_foreign_{number}")

@@ -199,7 +199,7 @@ def test_refund_event_of_an_unknown_stripe_intent_is_not_applied(api, payment, e
     assert set(ProcessorEvent.objects.values_list("applied_at", flat=True)) == {None}
 
 
-def test_refund_events_wait_until_the_payment_is_completed(api, user, payment, emit):
+def test_refund_and_dispute_events_are_applied_only_after_the_payment_is_completed(api, user, payment, emit):
     Payment.objects.update(status="Unknown", transaction_id=None, due_at="2099-01-01T00:00:00Z")
     emit("charge.refunded", **charge(2_500))
     emit("charge.dispute.created", **dispute("needs_response"))

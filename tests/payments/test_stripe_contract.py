@@ -13,7 +13,7 @@ def stripe_api():
     return StripeDescription()
 
 
-def test_every_kind_of_request_matches_stripes_description(stripe_api, double, api, user):
+def test_every_kind_of_request_matches_the_openapi_description_of_stripe(stripe_api, double, api, user):
     process(api, user, payment_method_id="pm_1", description="Rent & heating: 50 %", provider_account_id="acct_7")
     process(api, user, payment_method_id="pm_1", currency="eur")
     process(api, user, payment_method_id="pm_requires_action")
@@ -30,7 +30,7 @@ def test_every_kind_of_request_matches_stripes_description(stripe_api, double, a
         ), request
 
 
-def test_responses_of_the_stripe_test_double_match_stripes_description(stripe_api, double, api, user):
+def test_responses_of_the_stripe_test_double_match_the_openapi_description_of_stripe(stripe_api, double, api, user):
     headers = {"Idempotency-Key": "k", "Content-Type": "application/x-www-form-urlencoded"}
 
     def send(method, path, key="k", **form):

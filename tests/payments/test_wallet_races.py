@@ -19,7 +19,7 @@ def statuses_of(*calls):
     return [answer.status_code for answer in run_concurrently(*calls)]
 
 
-def test_concurrent_default_wallet_choices_leave_one_default():
+def test_concurrent_default_wallet_choices_leave_exactly_one_default_wallet():
     owner = UserFactory()
     api = client_of(owner)
     pair = [connected(owner, ADDRESS), connected(owner, OTHER_ADDRESS)]
@@ -32,7 +32,7 @@ def test_concurrent_default_wallet_choices_leave_one_default():
     assert all(after["previous_wallet_id"] == before["wallet_id"] for before, after in pairwise(chain))
 
 
-def test_first_wallets_connected_concurrently_have_one_default():
+def test_concurrently_connected_first_wallets_have_exactly_one_default_wallet():
     for _ in range(ROUNDS):
         owner = UserFactory()
         api = client_of(owner)
@@ -59,7 +59,7 @@ def test_concurrently_disconnected_wallet_is_not_the_default():
         assert Wallet.objects.filter(user=owner, is_default=True).count() <= 1
 
 
-def test_concurrent_disconnections_of_a_wallet_succeed_once():
+def test_only_one_of_concurrent_disconnections_of_a_wallet_succeeds():
     owner = UserFactory()
     api = client_of(owner)
     wallet = connected(owner)
@@ -68,7 +68,7 @@ def test_concurrent_disconnections_of_a_wallet_succeed_once():
     assert len(events(owner, "wallet.disconnected")) == 1
 
 
-def test_concurrent_requests_for_a_custodial_wallet_create_one():
+def test_concurrent_requests_for_a_custodial_wallet_create_only_one_wallet():
     owner = UserFactory()
     api = client_of(owner)
     assert statuses_of(*[lambda: api.send("/wallet/connect/circle", {})] * 8) == [200] * 8

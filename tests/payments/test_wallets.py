@@ -100,7 +100,7 @@ def test_another_wallet_can_become_the_default(api, user):
     assert newest == {"wallet_id": str(first.pk), "previous_wallet_id": None}
 
 
-def test_the_database_allows_one_default_wallet_per_user(user, stranger):
+def test_the_database_allows_only_one_default_wallet_per_user(user, stranger):
     connected(user, ADDRESS)
     second = connected(user, OTHER_ADDRESS)
     connected(stranger, ADDRESS)
@@ -203,7 +203,7 @@ def test_wallet_address_of_another_user_or_network_is_another_wallet(api, strang
         assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": network}).json()["network"] == expected
 
 
-def test_wallet_with_an_invalid_or_ownerless_address_or_an_invalid_network_is_rejected(api):
+def test_wallet_with_an_invalid_or_keyless_address_or_an_invalid_network_is_rejected(api):
     for changes in (*({"address": address} for address in (
         ADDRESS[2:] + "00", "0X" + ADDRESS[2:].lower(), "0x" + "g" * 40, "0x" + "\uff11" * 40, MISTYPED_ADDRESS,
         *KEYLESS_ADDRESSES,

@@ -64,7 +64,7 @@ def test_sandbox_clock_advanced_by_decades_cannot_be_advanced_further(api, user)
     assert "new account" in body["message"]
 
 
-def test_advancing_the_clock_by_30_days_ends_idle_applications_and_log_ins(user):
+def test_advancing_the_clock_by_30_days_expires_idle_applications_and_log_ins(user):
     application = ApplicationFactory(consumer=user, status="draft")
     pair = tokens.start_family(user=user, now=timezone.now())
     token = ApiClient(bearer=pair.access_token)
@@ -110,7 +110,7 @@ def test_sessions_ended_by_a_new_password_remain_ended_after_a_clock_advance(wai
     assert TokenFamily.objects.filter(user=user).count() == 2
 
 
-def test_clock_advance_by_seconds_permits_vendor_calls_and_ends_authorization_codes(wait, api, user):
+def test_clock_advance_by_seconds_permits_vendor_calls_and_expires_authorization_codes(wait, api, user):
     client, secret = make_client(scopes=["offers:read"])
     code = code_for(user, client, scope="offers:read")
     shown = start(api)
@@ -124,7 +124,7 @@ def test_clock_advance_by_seconds_permits_vendor_calls_and_ends_authorization_co
     assert exchange(code, client, secret).status_code == 400
 
 
-def test_advancing_the_clock_by_7_days_ends_a_lender_invitation(wait, api, user):
+def test_advancing_the_clock_by_7_days_expires_a_lender_invitation(wait, api, user):
     ProviderFactory(id="700", owner=user)
     assert api.send("/providers/700/members", {"username": "nobody"}).status_code == 202
     wait(days=6)
@@ -133,7 +133,7 @@ def test_advancing_the_clock_by_7_days_ends_a_lender_invitation(wait, api, user)
     assert api.read("/providers/700/members").json()["invitations"] == []
 
 
-def test_clock_advance_preserves_idempotency_keys_and_shifts_waiting_anchors(wait, api, user, key, settings):
+def test_clock_advance_preserves_idempotency_keys_and_makes_pending_anchors_due_earlier(wait, api, user, key, settings):
     settings.ANCHOR_DECISIONS = True
     application = ApplicationFactory(consumer=user, status="under_review")
     application.transition_to("approved", actor=Actor(user=user, credential="jwt"), now=timezone.now())
@@ -186,7 +186,7 @@ def test_decision_export_contains_terms_of_the_newest_approval_after_a_clock_adv
     assert exported() == before
 
 
-def test_advancing_the_clock_does_not_change_times_of_histories(wait, api, user):
+def test_advancing_the_clock_does_not_change_the_times_of_history_entries(wait, api, user):
     shown = start(api)
     api.send(f"/sandbox/verifications/{shown['verification_id']}/outcome", {"outcome": "verified"})
     feed = api.read("/webhooks/events").json()["events"]

@@ -99,7 +99,9 @@ def test_undecided_staged_item_expires_after_30_days(user, api):
     assert not Note.objects.exists()
 
 
-def test_expiry_of_1200_staged_items_executes_few_sql_statements(user, stranger, django_assert_max_num_queries):
+def test_expiry_of_1200_staged_items_executes_a_limited_number_of_sql_statements(
+    user, stranger, django_assert_max_num_queries
+):
     now = timezone.now()
     StagedItem.objects.bulk_create(
         StagedItem.of(user_id=owner.pk, kind="note", payload={"text": "x"}, source=None, now=now - 2 * DAYS)

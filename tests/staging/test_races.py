@@ -21,7 +21,7 @@ def decision(client, user, path):
     return lambda: client.send(f"/staging/{path}", {"user_id": str(user.pk)}, key=True)
 
 
-def test_concurrent_approval_and_rejection_of_a_staged_item_succeed_once():
+def test_only_one_of_concurrent_approval_and_rejection_of_a_staged_item_succeeds():
     user = UserFactory()
     client = client_of(user)
     approvals = 0
@@ -38,7 +38,7 @@ def test_concurrent_approval_and_rejection_of_a_staged_item_succeed_once():
     assert Event.objects.count() == ROUNDS
 
 
-def test_concurrent_approve_all_and_single_decisions_decide_items_once():
+def test_concurrent_approve_all_and_single_decisions_decide_each_item_only_once():
     user = UserFactory()
     client = client_of(user)
     for _ in range(quick_or_full(3, 10)):
@@ -81,7 +81,7 @@ def test_item_staged_during_approve_all_is_either_approved_or_still_staged():
     assert Note.objects.count() == 2 * rounds
 
 
-def test_concurrent_staging_requests_with_one_idempotency_key_run_once():
+def test_concurrent_staging_requests_with_one_idempotency_key_stage_the_items_only_once():
     user = UserFactory()
     client = client_of(user)
     stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 50, source=None, now=timezone.now())

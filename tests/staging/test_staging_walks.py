@@ -26,7 +26,7 @@ def stored(owner):
 
 
 @pytest.mark.django_db
-def test_random_staging_steps_decide_an_item_once_and_store_only_approvals():
+def test_random_staging_steps_decide_each_item_once_and_store_only_approved_payloads():
     stranger = UserFactory()
 
     @given(st.lists(STEPS, min_size=1, max_size=12), st.integers(0, 1))

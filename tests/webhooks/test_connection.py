@@ -137,7 +137,7 @@ def test_webhook_delivery_resolves_the_host_once_and_uses_the_checked_address(pr
     assert receiver.received[0].headers["Host"] == f"receiver.example:{receiver.port}"
 
 
-def test_webhook_receivers_redirect_is_not_followed(private_allowed, listener):
+def test_redirect_of_a_webhook_receiver_is_not_followed(private_allowed, listener):
     for status in [301, 302, 307, 308]:
         with Receiver(answers=[(status, {"Location": address_of(listener)}, b"")]) as receiver:
             assert post(receiver.url).status == status, status

@@ -59,7 +59,7 @@ def redeliver(api, delivery):
     return api.send(f"{PATH}/{delivery.pk}/redeliver")
 
 
-def test_redelivery_creates_a_new_delivery_unless_the_endpoint_is_disabled_or_deleted(api, receiver, log, work):
+def test_only_redelivery_to_an_enabled_endpoint_creates_a_new_delivery(api, receiver, log, work):
     delivery = Delivery.objects.filter(status="delivered").first()
     receiver.received.clear()
     response = redeliver(api, delivery)
@@ -78,7 +78,7 @@ def test_redelivery_creates_a_new_delivery_unless_the_endpoint_is_disabled_or_de
     assert_error(redeliver(api, delivery), 404, "E4009")
 
 
-def test_prune_deletes_webhook_deliveries_after_a_month_without_their_events(receiver, make_endpoint, emit, work):
+def test_prune_deletes_webhook_deliveries_but_not_their_events_after_a_month(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
     emit(3)
     work()

@@ -185,7 +185,9 @@ def test_webhook_delivery_on_a_closed_connection_is_retried_on_a_new_connection(
     assert all(len(delivery.attempts) == 1 for delivery in Delivery.objects.all())
 
 
-def test_slow_deliveries_of_one_account_do_not_block_others(receiver, make_endpoint, emit, work, stranger):
+def test_slow_deliveries_of_one_account_do_not_block_deliveries_of_other_accounts(
+    receiver, make_endpoint, emit, work, stranger
+):
     with Receiver(seconds=0.05) as slow:
         make_endpoint(slow.url)
         make_endpoint(receiver.url, owner=stranger)

@@ -174,7 +174,7 @@ def endpoint_ids_of(caller):
     return {endpoint["id"] for endpoint in caller.read(PATH).json()["endpoints"]}
 
 
-def test_app_lists_only_its_webhook_endpoints_and_the_user_all(api, user, app):
+def test_app_can_list_only_its_own_webhook_endpoints_and_the_user_can_list_all(api, user, app):
     other, _ = app_of(user, "Other app")
     of_user, of_app, of_other_app = create_as(api), create_as(app[0]), create_as(other)
     assert (endpoint_ids_of(app[0]), endpoint_ids_of(other)) == ({of_app}, {of_other_app})

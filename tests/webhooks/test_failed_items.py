@@ -114,7 +114,7 @@ def test_failing_delivery_does_not_stop_other_deliveries_of_its_endpoint(
     assert Delivery.objects.get(status="delivered").event_id == UUID(other)
 
 
-def test_error_in_a_webhook_delivery_lane_fails_only_the_deliveries_of_the_lane(
+def test_internal_error_for_one_webhook_receiver_fails_only_deliveries_to_that_receiver(
     neighbors, user, stranger, work, monkeypatch
 ):
     Endpoint.objects.filter(pk=neighbors.pk).update(url="http://poisoned.example")

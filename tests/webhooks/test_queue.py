@@ -70,7 +70,7 @@ def test_webhook_worker_resuming_after_its_lease_changes_nothing(queued):
     assert Delivery.objects.get().status == "delivered"
 
 
-def test_concurrent_publishers_deliver_an_event_once(queued):
+def test_concurrent_publishers_deliver_each_event_only_once(queued):
     queued(1)
     first = Delivery.objects.get()
     with pytest.raises(IntegrityError), transaction.atomic():

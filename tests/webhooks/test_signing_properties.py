@@ -39,7 +39,7 @@ def sign_delivery(body, secrets, *, message_id="m"):
 
 @given(BODIES, st.lists(SECRETS, min_size=1, max_size=2, unique=True), IDS)
 @examples(30)
-def test_webhook_signature_verifies_only_with_live_secrets(body, secrets, message_id):
+def test_webhook_signature_verifies_only_with_currently_valid_secrets(body, secrets, message_id):
     headers = sign_delivery(body, secrets, message_id=message_id)
     assert all(accepts(headers, body, secret) for secret in secrets)
     other = "whsec_" + base64.b64encode(hmac.digest(secrets[0].encode(), b"other", "sha256")).decode()

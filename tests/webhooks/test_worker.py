@@ -128,6 +128,6 @@ def stop_when(worker, condition):
     worker.stop()
 
 
-def test_webhook_attempt_lasts_at_most_15_s_and_lease_60_s(settings):
+def test_webhook_attempt_lasts_at_most_15_s_and_its_lease_60_s(settings):
     assert settings.WEBHOOK_LEASE_SECONDS == 60
     assert Worker()._attempt_seconds == 15.0

@@ -10,7 +10,7 @@ KINDS = {fault.name: fault for fault in faults.FAULTS}
 SHORT_FORM = ("switch-over", "cable of the primary pulled for 4 s", "machine of the primary killed")
 
 
-def test_writes_are_neither_lost_nor_repeated_during_faults_of_database_nodes():
+def test_writes_are_not_lost_or_repeated_during_faults_of_database_nodes():
     outcome = faults.run(
         plan=lambda rig: [item for item in map(KINDS.get, SHORT_FORM) if faults.is_possible(item, rig)],
         pause_seconds=0.1,  # other tests use the cores, too

@@ -27,7 +27,7 @@ def test_doctor_creates_no_file(migrated, tmp_path):
     assert files() == before
 
 
-def test_doctor_of_the_ledger_checks_its_static_files_and_no_mail(migrated, tmp_path):
+def test_doctor_of_the_ledger_checks_its_static_files_and_does_not_check_mail(migrated, tmp_path):
     shutil.copyfile(migrated, tmp_path / "own.sqlite3")
     environment = SERVED | {
         "ENVIRONMENT": "production", "SERVICE": "ledger", "VAR_DIR": str(tmp_path), "ALLOW_SANDBOX": "1",

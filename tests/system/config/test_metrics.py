@@ -36,7 +36,7 @@ def send_gets(port, times, target="/v1/openapi.json"):
 
 
 class TestCounts:
-    def test_request_counts_include_all_workers_and_killed_workers_until_their_server_stops(self, server):
+    def test_request_counts_include_live_and_killed_workers_until_their_server_stops(self, server):
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
             assert send_gets(port, 30) == {200}
@@ -121,7 +121,7 @@ class TestServer:
         with metrics_server(*server, **options) as port:
             yield port
 
-    def test_metrics_server_accepts_reads_to_its_own_hosts_only(self, watcher):
+    def test_metrics_server_accepts_only_read_requests_to_its_own_hosts(self, watcher):
         allowed_hosts = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
         assert send_gets(watcher, 1, "/") == send_gets(watcher, 1, "/metrics/") == {404}
         statuses = {status_of(exchange(watcher, request(method, "/health"))) for method in ("GET", "HEAD", "OPTIONS")}

@@ -11,7 +11,7 @@ from tests.credit.test_record_keys import PATH, verify_signature
 from tests.system.credit.test_application_proof import anchor, decided, ledger  # noqa: F401  fixtures
 
 
-def test_the_proof_of_a_decision_contains_signature_opening_and_anchored_key(decided, api):
+def test_the_proof_of_a_decision_contains_its_signature_its_commitment_opening_and_an_anchored_key(decided, api):
     assert anchor()["anchored"] == 2
     with override_settings(ROOT_URLCONF="config.urls"):
         proof = api.read(f"/applications/{decided.pk}/proof").json()

@@ -41,7 +41,9 @@ def rehearse(address, folder):
     return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
 
 
-def test_database_dump_under_traffic_contains_all_writes_and_erasures_acknowledged_before(place, cluster_with_account):
+def test_database_dump_under_traffic_contains_all_writes_and_erasures_acknowledged_before_the_dump(
+    place, cluster_with_account
+):
     address, folder = place
     me, key = cluster_with_account.account
     body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}).encode()

@@ -93,7 +93,9 @@ def test_requests_oauthlib_completes_the_authorization_code_flow(live_server, re
     assert session.get(f"{live_server.url}/v1/provider-offers?provider_id=1").json() == []
 
 
-def test_authlib_completes_the_authorization_code_flow_and_revokes(live_server, resource_owner, browser, callback):
+def test_authlib_completes_the_authorization_code_flow_and_revokes_its_token(
+    live_server, resource_owner, browser, callback
+):
     client, secret = make_client(redirect=callback[0], scopes=SCOPES)
     session = AuthlibSession(
         client.client_id, secret, scope=" ".join(SCOPES), redirect_uri=callback[0], code_challenge_method="S256"

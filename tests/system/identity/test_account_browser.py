@@ -171,7 +171,7 @@ def test_a_user_adds_uses_and_removes_a_second_factor_in_a_browser(chromium, liv
     browser_user.press("second-factor-none")
 
 
-def test_a_passkey_is_added_in_a_browser_and_logs_in(chromium, live_server, user):
+def test_a_passkey_that_is_added_in_a_browser_can_be_used_to_log_in(chromium, live_server, user):
     """Uses the host name localhost, because browsers support passkeys without TLS only there."""
     browser_user = BrowserUser(chromium, live_server)
     page, server = browser_user.page, live_server.url.replace("127.0.0.1", "localhost")

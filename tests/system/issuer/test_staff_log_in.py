@@ -123,7 +123,7 @@ def test_staff_log_in_without_a_second_factor_at_the_issuer_requires_the_account
     assert address.startswith("/account/second-factor")
 
 
-def test_an_authorization_code_of_the_issuer_is_accepted_once(issuer):
+def test_an_authorization_code_of_the_issuer_is_accepted_only_once(issuer):
     browser, response, _session = log_in(issuer)
     again = f"{response.request['PATH_INFO']}?{response.request['QUERY_STRING']}"
     assert Client().get(again).status_code == 403

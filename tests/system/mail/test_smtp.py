@@ -104,7 +104,7 @@ def deliver_rounds(count):
         OutgoingMail.objects.filter(status=PENDING).update(due_at=timezone.now())
 
 
-def test_mails_are_retried_after_an_outage_a_timeout_and_temporary_rejections_only(queued, by_smtp):
+def test_mails_are_retried_only_after_an_outage_a_timeout_or_a_temporary_rejection(queued, by_smtp):
     port = free_port()
     by_smtp(port)
     deliver_rounds(1)

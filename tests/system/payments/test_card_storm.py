@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.usefixtures("needs_postgresql"), pytest.mark.timeout(1
 KEYS = int(os.environ.get("STORM_KEYS", "60"))
 
 
-def test_killed_servers_charge_no_card_twice_and_leave_no_charge_unrecorded(tmp_path, template):
+def test_each_card_charge_is_made_once_and_recorded_although_servers_are_killed(tmp_path, template):
     figures = Storm(own_database_url(), tmp_path, template, keys=KEYS).run()
     print(figures)
     assert violations(figures) == {}

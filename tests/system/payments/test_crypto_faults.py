@@ -170,7 +170,7 @@ def test_ethereum_node_is_called_outside_of_database_transactions(payer, node):
 class TestConcurrentConfirmations:
     """Concurrent confirmations and settlements."""
 
-    def test_concurrent_confirmations_of_a_transaction_pay_once(self, payer):
+    def test_concurrent_confirmations_of_a_transaction_pay_only_once(self, payer):
         for nonce in range(5):
             payment = payer.initiate()
             assert payment["transaction"]["nonce"] == nonce

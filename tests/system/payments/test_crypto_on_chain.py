@@ -131,7 +131,7 @@ def test_a_confirmation_for_another_network_or_after_the_deadline_is_rejected_an
 # --- Repetitions ------------------------------------------------------------------------------------------------------
 
 
-def test_submitted_crypto_payment_accepts_only_its_own_transaction_which_is_sent_once(payer, node):
+def test_submitted_crypto_payment_accepts_only_its_own_transaction_and_sends_the_transaction_once(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     first = payer.confirm(payment, signed)

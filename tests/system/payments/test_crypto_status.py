@@ -5,7 +5,7 @@ from tests.payments.http_double import unused_address
 from tests.payments.test_crypto_confirm import HASH
 
 
-def test_the_status_of_a_transaction_follows_its_confirmations(payer, settings):
+def test_the_status_of_a_transaction_depends_on_its_confirmations(payer, settings):
     settings.SETTLEMENT_CONFIRMATIONS = 3
     payer.chain.mine_by_hand()
     paid = payer.pay()
