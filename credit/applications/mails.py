@@ -40,9 +40,12 @@ class Event:
 _DECIDED = _("The lender decided on your application")
 SENT = Event(_("Your application was sent to the lender"), standing.BY_STATUS[states.SUBMITTED].next)
 UNDER_REVIEW = Event(_("Your application is under review again"), standing.BY_STATUS[states.UNDER_REVIEW].next)
+# Titles and messages of lenders can have personal data, so the mail has none.
 DOCUMENTS_REQUESTED = Event(
-    standing.BY_STATUS[states.PENDING_DOCUMENTS].words, standing.BY_STATUS[states.PENDING_DOCUMENTS].next
+    standing.BY_STATUS[states.PENDING_DOCUMENTS].words,
+    _("Log in to see what the lender requests. Upload the documents, then send them to the lender."),
 )
+DOCUMENTS_SENT = Event(_("Your documents were sent to the lender"), standing.BY_STATUS[states.UNDER_REVIEW].next)
 APPROVED = Event(_DECIDED, standing.BY_STATUS[states.APPROVED].next)
 OTHER_TERMS_OFFERED = Event(standing.OFFERED.words, standing.OFFERED.next)
 DECIDED = Event(_DECIDED, _("Log in to read the decision and its reasons."))
@@ -81,7 +84,7 @@ def event_of(application: Any, row: Any, completes: Any) -> Event | None:
     if (before, to) == (states.APPROVED, states.WITHDRAWN) and is_own:
         return DECLINED
     if to == states.UNDER_REVIEW and is_own:
-        return SENT
+        return DOCUMENTS_SENT
     return _BY_STATUS.get(to)
 
 

@@ -31,7 +31,7 @@ BY_STATUS = {
     states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will review it."), LENDER),
     states.UNDER_REVIEW: Standing(_("Under review"), _("The lender decides, or requests more from you."), LENDER),
     states.PENDING_DOCUMENTS: Standing(
-        _("The lender requests documents"), _("Upload the documents, then send the application to the lender."), YOU
+        _("The lender requests documents"), _("Upload the documents, then send them to the lender."), YOU
     ),
     states.APPROVED: Standing(_("Approved"), _("Accept or decline the terms."), YOU),
     states.REJECTED: Standing(_("Declined"), _("You can request reconsideration by a person.")),

@@ -27,6 +27,7 @@ _NOTICE_OF_OTHER = _(
     "You can accept once it is delivered."
 )
 _IS_COMPLETE = _("Check the application, then send it to the lender.")
+_DOCUMENTS_ARE_READY = _("Send the documents to the lender.")
 _DECIDES_AGAIN = _("The day of the first payment has passed. The lender must decide again.")
 
 
@@ -57,9 +58,11 @@ def next_step_of(
 def _standing_now(
     application: Application, standing: Standing, terms: Acceptable, *, pricing: Any, page: dict[str, Any]
 ) -> Standing:
-    """Return the texts of the status. Missing data, a blocked acceptance, or a reconsideration changes them."""
+    """Return the texts of the status. Missing data and documents, a blocked acceptance, or a request change them."""
     if application.status == states.DRAFT and not page["due"]:
         return replace(standing, next=_IS_COMPLETE)
+    if application.status == states.PENDING_DOCUMENTS and page["documents"] and not page["missing"]:
+        return replace(standing, next=_DOCUMENTS_ARE_READY)
     if application.status == states.REJECTED and page["may_ask_again"]:
         return replace(standing, who=YOU)
     if application.status != states.APPROVED or application.accepted_at is not None:

@@ -378,7 +378,13 @@ def _send(request: HttpRequest, application_id: str) -> str:
         declared = None
         if application.status == states.DRAFT and require_joint_intent(request, application):
             declared = {JOINT_CREDIT: {"declaration": gettext(JOINT_APPLICATION), "language": active_language()}}
-        return _move(request, application_id, to, gettext("The application was sent to the lender."), declared)
+        is_answer = application.status == states.PENDING_DOCUMENTS and application.requested_documents.exists()
+        done = (
+            gettext("The documents were sent to the lender.")
+            if is_answer
+            else gettext("The application was sent to the lender.")
+        )
+        return _move(request, application_id, to, done, declared)
 
 
 def _withdraw(request: HttpRequest, application_id: str) -> str:

@@ -18,7 +18,7 @@ from tests.credit.terms.lending import accept_terms, applied, approve, lender_of
 from tests.credit.terms.test_agreement import CONTACT, RESIDENT
 from tests.credit.terms.test_counteroffers import counter
 from tests.credit.test_my_content import written
-from tests.credit.test_my_pages import browser_of, press_button
+from tests.credit.test_my_pages import browser_of, press_button, upload_file
 from tests.factories import UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -66,6 +66,14 @@ def withdraw(offer, application):
 
 def request_documents(offer, application):
     change(offer, application, "pending_documents", reason="A payslip.")
+
+
+def send_documents(offer, application):
+    body = {"names": ["Proof of my bankruptcy"], "reason": "Income"}
+    assert lender_of(offer).send(f"/applications/{application.pk}/documents", body).status_code == 201
+    upload_file(application)
+    assert "The documents were sent to the lender." in press_button(application, "send")
+    assert not [text for _subject, text in mails() if "bankruptcy" in text]
 
 
 def reject(offer, application):
@@ -126,7 +134,8 @@ def expire(offer, application):
 STEPS = [
     (send, "Your application was sent to the lender", "The lender will review it.", True, "draft"),
     (withdraw, "Your application was withdrawn", "The application is closed.", False, "under_review"),
-    (request_documents, "The lender requests documents", "Upload the documents, then", True, "under_review"),
+    (request_documents, "The lender requests documents", "Log in to see what the", True, "under_review"),
+    (send_documents, "Your documents were sent to the lender", "The lender decides, or", False, "under_review"),
     (reject, "The lender decided on your application", "Log in to read the decision and its", False, "under_review"),
     (grant, "The lender decided on your application", "Accept or decline the terms.", True, "under_review"),
     (offer_other_terms, "The lender offers other terms", "Accept or decline the", True, "under_review"),

@@ -70,7 +70,8 @@ def test_document_section_shows_the_number_of_received_documents_and_the_deadlin
     for number, name in enumerate(NAMES[:2], start=1):
         page = upload(application, name)
         assert f"{number} of 3 received" in page
-        assert "Send to the lender" not in page
+        assert "Send the documents to the lender" not in page
+        assert '<a href="#lender">If you can\'t get a document, contact the lender.</a>' in page
     application.refresh_from_db()
     last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
     zone = "America/Los_Angeles"
@@ -81,10 +82,11 @@ def test_document_section_shows_the_number_of_received_documents_and_the_deadlin
     page = upload(application, NAMES[2])
     assert "3 of 3 received" in page
     assert "missing documents" not in page
-    assert "Send to the lender" in page
+    assert "Send the documents to the lender</button>" in page
+    assert '<th scope="row">Next step</th><td>Send the documents to the lender.</td>' in page
     application.refresh_from_db()
     last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
-    assert f"Send the application to the lender by {deadlines.in_words(last, zone)}." in page
+    assert f"Send the documents to the lender by {deadlines.in_words(last, zone)}." in page
     expire_idle(now=last)
     application.refresh_from_db()
     assert application.status == "expired"

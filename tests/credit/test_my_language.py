@@ -135,7 +135,7 @@ def test_document_upload_page_is_available_in_spanish():
     application = speaking(with_documents(UserFactory()))
     assert "El archivo debe ser PDF, JPEG o PNG." in spanish(upload_file(application, b"MZ"))
     assert "Se subió el archivo." in spanish(upload_file(application))
-    assert "La solicitud se envió al prestamista." in spanish(press_button(application, "send"))
+    assert "Los documentos se enviaron al prestamista." in spanish(press_button(application, "send"))
 
 
 def test_page_without_an_applicant_language_uses_the_browser_language(user):

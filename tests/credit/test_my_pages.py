@@ -174,10 +174,10 @@ class TestDocuments:
         application = with_documents(UserFactory())
         page = page_of(application)
         assert "Payslip" in page
-        assert "Send to the lender" not in page
+        assert "Send the documents to the lender" not in page
         assert "The file was uploaded." in upload_file(application)
         assert DocumentFile.objects.get().credential == "my"
-        assert "Send to the lender" in page_of(application)
+        assert "Send the documents to the lender" in page_of(application)
         press_button(application, "send")
         assert application.status == "under_review"
 

@@ -60,7 +60,7 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
     browser_user.page.set_input_files("[type=file]", file)
     press(browser_user, "Upload", "my-uploaded")
     assert DocumentFile.objects.get().document.application_id == application.pk
-    press(browser_user, "Send to the lender", "my-sent-back")
+    press(browser_user, "Send the documents to the lender", "my-sent-back")
     assert approve(lender_of(offer), application).status_code == 200
     browser_user.open(mailed_path(), "my-approved")
     browser_user.page.click("text=Check the terms and decide")
