@@ -523,6 +523,7 @@ class TestApplying:
         assert answer.status_code == 400
         assert "Nothing was saved. Correct the marked fields." in page
         assert '<a href="#id_first-legal_name">Legal name</a>: Enter the legal name.' in page
+        assert '<a href="#id_data-owns_home">Do you own your home?</a>: Choose' in page
         assert errors_in(page) == {
             "data-amount_cents": "Enter the amount that you want to borrow.",
             "data-term_months": "Choose the number of months.",
