@@ -40,7 +40,7 @@ _TITLES = {
     "term_months": _("Number of months"),
     "income_cents": _("Income a year"),
     "monthly_income_cents": _("Monthly income"),
-    "monthly_debt_cents": _("Debt payments a month"),
+    "monthly_debt_cents": _("Monthly debt payments"),
     "purpose": _("Purpose"),
     # Names that scoring models often use for their inputs.
     "income": _("Income"),
@@ -79,7 +79,7 @@ _REPORT_STATUSES = {
 }
 _REPORT_TITLES = {
     "income_monthly_cents": _("Monthly income"),
-    "obligations_monthly_cents": _("Debt payments a month"),
+    "obligations_monthly_cents": _("Monthly debt payments"),
     "delinquencies_24_months": _("Late payments in 24 months"),
     "inquiries_6_months": _("Inquiries in 6 months"),
     "oldest_account_months": _("Months since the oldest account"),

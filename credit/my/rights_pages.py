@@ -143,7 +143,7 @@ _TITLES = {
     "report.delinquencies_24_months": _("Late payments in 24 months"),
     "report.income_monthly_cents": _("Monthly income, from the income report"),
     "report.inquiries_6_months": _("Inquiries in 6 months"),
-    "report.obligations_monthly_cents": _("Debt payments a month, from the credit report"),
+    "report.obligations_monthly_cents": _("Monthly debt payments, from the credit report"),
     "report.oldest_account_months": _("Months since the oldest account"),
     "report.score": _("Credit score"),
     "report.status": _("Status of the credit report"),
