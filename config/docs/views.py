@@ -14,6 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.middleware.http import ConditionalGetMiddleware
+from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.decorators import decorator_from_middleware
@@ -153,17 +154,18 @@ def try_document(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 
 def root(request: HttpRequest) -> HttpResponse:
-    """Return the start page in the browser's language. API clients get 404."""
+    """Return the start page in the chosen language, or in the browser's. API clients get 404."""
     addresses = {"docs": reverse("docs:front"), "reference": reverse("docs"), "back_office": reverse("admin:index")}
     if request.method in SAFE_METHODS and _is_a_person(request):
         pages = {
             "apply": reverse("my_apply"),
             "my": reverse("my"),
             "developers": reverse("developers"),
-            "provider_name": settings.PROVIDER_NAME,
+            "forgotten": reverse("account_reset_password"),
         }
-        with override(get_language_from_request(request)):
-            response = HttpResponse(render_to_string("docs/root.html", {**addresses, **pages}))
+        user: Any = request.user
+        with override((user.is_authenticated and user.language) or get_language_from_request(request)):
+            response = render(request, "docs/root.html", {**addresses, **pages})
     else:
         where = "Nothing is here. The documentation is at {docs} and {reference}, the back office at {back_office}."
         response = NotFound(where.format(**addresses)).response()

@@ -115,3 +115,31 @@ def test_expired_form_page_is_in_the_browsers_language(user):
     assert answer.status_code == 403
     assert "Este formulario caducó" in text_of(answer)
     assert "Log in" not in text_of(answer)
+
+
+def test_header_and_footer_link_visitors_to_the_log_in_and_accounts_to_their_data(browser):
+    for path, log_in in (("/", "/account/login"), ("/my/apply?x=1", "/account/login?next=/my/apply%3Fx%3D1")):
+        page = Client().get(path, headers=BROWSER).content.decode()
+        assert f'<a href="{log_in}">Log in</a></nav>' in page
+        assert '<a class="brand" href="/">' in page
+        assert 'name="language" value="es"' in page
+        footer = re.search("<footer.*</footer>", page, re.S)[0]
+        assert re.findall('href="([^"]+)"', footer) == ["/#help", "/my/apply"]
+    assert "</nav>\n    <form" not in Client().get("/account/login").content.decode()
+    for path in ("/", "/my", "/account/", "/oauth/grants"):
+        page = browser.get(path, headers=BROWSER).content.decode()
+        assert "Log in</a>" not in page
+        assert '<a href="/account/privacy">Privacy and my data</a></nav>' in page
+        assert '<a href="/my">My applications</a> <a href="/account/">My account</a></nav>' in page
+    assert "<footer" not in browser.get("/developers", headers=BROWSER).content.decode()
+    assert "Log in</a>" not in browser.get("/nothing", headers=BROWSER).content.decode()
+
+
+def test_start_page_has_the_language_of_the_account_or_of_the_browser(browser, user):
+    for language, title in (("en", "Apply for a loan"), ("es", "Solicitar un préstamo"), ("de", "Kredit beantragen")):
+        page = Client().get("/", headers={**BROWSER, "Accept-Language": language}).content.decode()
+        assert f'<html lang="{language}">' in page
+        assert f"<h1>{title}</h1>" in page
+    user.language = "es"
+    user.save()
+    assert '<html lang="es">' in browser.get("/", headers=BROWSER).content.decode()

@@ -153,8 +153,8 @@ def check_decision(browser_user):
     assert looks[0] == looks[1]
     assert browser_user.page.evaluate("document.activeElement.tagName") == "BODY"
     address = browser_user.page.url
-    # The first link skips to the content. The last Enter opens the second link, which leads to /my.
-    for key in ("Enter", "Tab", "Tab", "Enter"):
+    # The first link skips to the content, and the second opens the start page. The last Enter opens the link to /my.
+    for key in ("Enter", "Tab", "Tab", "Tab", "Enter"):
         browser_user.page.keyboard.press(key)
         if key == "Enter":
             assert Application.objects.get().accepted_at is None
