@@ -466,9 +466,8 @@ def _downloaded(notice: Notice) -> HttpResponse:
     return HttpResponse(notice.html, headers=headers)
 
 
-def _chosen(parameters: Any) -> str:
-    """Return the requested language of the consent text. The default is the page's language."""
-    wanted = parameters.get("language", active_language())
+def _consent_language(wanted: str) -> str:
+    """Return the wanted language of the consent text if the text has it, otherwise the default language."""
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 
@@ -476,14 +475,14 @@ class ConsentPage(MyPage):
     """The page of the consent to electronic notices. It shows the text, and a button to agree or to withdraw."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        language = _chosen(request.GET)
+        language = _consent_language(active_language())
         text = notices.consent_text(language)
         facts = {"text": text, "text_sha256": digest_of(text), "language": language}
         return render(request, "credit/my/consent.html", {**facts, "is_given": Consent.is_given_by(request.user.pk)})
 
     def post(self, request: HttpRequest) -> HttpResponse:
         actor, now = actor_on(request), timezone.now()
-        language = _chosen(request.POST)
+        language = _consent_language(request.POST.get("language", active_language()))
         try:
             consume("write", str(request.user.pk))
             if request.POST.get("do") == "agree":
