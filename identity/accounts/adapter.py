@@ -189,6 +189,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     }
 
 
+def is_generated(username: str) -> bool:
+    """Check whether a user name has the form of the names that `generate_unique_username` creates."""
+    return re.fullmatch(r"u[0-9a-f]{16}", username) is not None
+
+
 class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
     """Requires a confirmed address before the first log-in. Accounts that an operator created need no confirmation."""
 

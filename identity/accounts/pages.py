@@ -36,7 +36,7 @@ from config.mail.outbox import queue_requested_mail
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import has_one
 from identity.accounts import addresses, invitations, managed
-from identity.accounts.adapter import CONFIRMED, UNCONFIRMED, mark_device
+from identity.accounts.adapter import CONFIRMED, UNCONFIRMED, is_generated, mark_device
 from identity.accounts.browsers import browser_name
 from identity.accounts.forms import CONFIRMATION_TEMPLATE, AddressForm, NameForm
 from identity.accounts.languages import page_language
@@ -144,6 +144,7 @@ class AccountPage(LoginRequiredMixin, TemplateView):
         return super().get_context_data(**options) | {
             "address": address,
             "may_change_name": not is_partner(self.request.user),
+            "has_chosen_name": not is_generated(self.request.user.get_username()),
         }
 
     def post(self, request: HttpRequest) -> HttpResponse:

@@ -17,7 +17,7 @@ from config.core.erasure import kept_rows
 from config.core.errors import NotFound
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.log_in import gave_second_factor
-from config.core.privacy import CONSENT, CONTRACT, LEGAL_OBLIGATION, LEGITIMATE_INTEREST, Table, register
+from config.core.privacy import CONSENT, CONTRACT, LEGAL_OBLIGATION, LEGITIMATE_INTEREST, Table, register, tables_of
 from identity.access import consents as kinds
 from identity.access.models import User
 from identity.access.scopes import SCOPES
@@ -66,25 +66,36 @@ _DONE = {
 }
 
 
-def _stored_data() -> list[dict[str, str]]:
-    """Return the stored personal data of the privacy register, one line per ground and purpose, in the active language.
+def _stored_data(user_id: int) -> list[dict[str, str]]:
+    """Return the personal data of an account by the privacy register, one line per ground and purpose.
 
-    A line has all sources, recipients, and retentions of its tables. `law` cites the ground (GDPR Article 13(1)(c)).
+    Tables without a row of the account are omitted. A line has all sources, recipients, and retentions of its tables,
+    in the active language.
     """
+    empty = {label for label, _table, rows in tables_of(user_id) if not rows.exists()}
     tables: dict[tuple[str, str], list[Table]] = {}
-    for table in register().values():
-        if any(treatment.kind == "personal" and not treatment.is_secret for treatment in table.fields.values()):
+    for label, table in register().items():
+        treatments = table.fields.values()
+        if label not in empty and any(each.kind == "personal" and not each.is_secret for each in treatments):
             tables.setdefault((table.ground, table.purpose), []).append(table)
-    names = ("purpose", "source", "recipients", "retention")
+    names = ("purpose", "source", "recipients")
     lines = [
         {
             "ground": str(_GROUNDS[ground]),
-            "law": gettext(ground).partition(": ")[2],
             **{name: "; ".join(dict.fromkeys(gettext(getattr(each, name)) for each in same)) for name in names},
+            "retention": _retention(same),
         }
         for (ground, _purpose), same in tables.items()
     ]
     return sorted(lines, key=itemgetter("ground", *names))
+
+
+def _retention(tables: list[Table]) -> str:
+    """Return the retention of tables, and of the records that remain after an erasure of the account."""
+    treatments = [treatment for table in tables for treatment in table.fields.values()]
+    rules = dict.fromkeys(gettext(treatment.keep.rule) for treatment in treatments if treatment.keep is not None)
+    text = "; ".join(dict.fromkeys(gettext(table.retention) for table in tables))
+    return gettext("%(text)s. Then: %(rules)s") % {"text": text, "rules": "; ".join(rules)} if rules else text
 
 
 def _kept_records(user_id: int) -> list[dict[str, Any]]:
@@ -123,7 +134,7 @@ class PrivacyPage(_PrivacyView, TemplateView):
             "erasure": None if requested.status == Erasure.NONE else requested,
             "obstacles": requested.obstacles,
             "kept": _kept_records(user.pk),
-            "held": _stored_data(),
+            "held": _stored_data(user.pk),
         }
 
     def post(self, request: HttpRequest) -> HttpResponse:

@@ -133,6 +133,19 @@ def page_of(user):
     return browser.get("/account/privacy").content.decode()
 
 
+def test_privacy_page_lists_only_stored_data_and_what_remains_after_an_erasure(user):
+    assert ". Then: " not in page_of(user)
+    ApplicationFactory(consumer=user, status="rejected", submitted_at=timezone.now())
+    page = page_of(user)
+    assert "webhooks" not in page
+    assert "stablecoins" not in page
+    assert "Article 6" not in page
+    assert "until the account is erased. Then: applications and their records: 25 months from a notice" in page
+    issue(user)
+    assert "calls of the account" not in page
+    assert "calls of the account" in page_of(user)
+
+
 def test_consent_about_an_application_contains_lender_name_and_reference(api, user):
     lender = ProviderFactory(name="First & Last Bank")
     application = ApplicationFactory(

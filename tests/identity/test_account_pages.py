@@ -89,7 +89,12 @@ def test_account_can_sign_up_confirm_the_address_and_log_in():
     assert answer.headers["Location"] == "/account/"
     user = User.objects.get()
     assert "jane" not in user.username, "other people see names"
-    assert user.username in browser.get("/account/").content.decode()
+    page = browser.get("/account/").content.decode()
+    assert EMAIL in page
+    assert user.username not in page, "the sign-up generated it"
+    overview = browser.get("/developers", follow=True).content.decode()
+    assert user.username in overview
+    assert f"user id <code>{user.pk}</code>" in overview
     assert not AccountHistory.objects.exists(), "the address has not changed"
 
 

@@ -52,12 +52,13 @@ def test_oauth_authorization_redirects_to_the_log_in_and_back(user, registered):
 
 
 def test_consent_page_describes_the_client_and_each_scope_in_plain_words(browser, user, registered):
+    type(user).objects.filter(pk=user.pk).update(email="jane@example.org")
     page = open_consent_page(browser, registered[0], scope="offers:read identity:read")
     text = page.content.decode()
-    for words in (
-        "Budget app", user.username, "See the offers", "See your identity checks", "app.example",
-    ):  # fmt: skip
+    for words in ("Budget app", "jane@example.org", "See the offers", "See your identity checks", "app.example"):
         assert words in text
+    assert "<code>" not in text
+    assert user.username not in text
     assert "form-action 'self' https://app.example" in page.headers["Content-Security-Policy"]
     assert page.headers["Cache-Control"] == "no-store"
     assert not Grant.objects.exists()
