@@ -56,6 +56,10 @@ EXPIRED = Event(_("Your application expired"), standing.BY_STATUS[states.EXPIRED
 OTHER_TERMS_DECLINED = Event(_("You declined the other terms"), standing.BY_STATUS[states.UNDER_REVIEW].next)
 OTHER_TERMS_WITHDRAWN = Event(_("The lender withdrew its other terms"), standing.BY_STATUS[states.UNDER_REVIEW].next)
 RECONSIDERATION = Event(_("You requested reconsideration"), standing.ASKED_AGAIN.next)
+CORRECTION_REQUESTED = Event(_("You reported a wrong value"), _("A reviewer corrects the value, or states why not."))
+CORRECTION_ANSWERED = Event(
+    _("The lender answered your report of a wrong value"), _("Log in, and open “How the decision is made”.")
+)
 UPDATE = Event(_("Your application has an update"), _("Log in to see the update."))
 _BY_STATUS = {
     states.SUBMITTED: SENT,

@@ -13,15 +13,17 @@ from django.utils.translation import gettext_lazy as _
 
 from config.api.rate_limits import consume
 from config.core.currencies import to_minor_units
+from config.core.encryption import readable
 from config.core.errors import ApiError, ValidationFailed
 from config.core.figure_fields import AmountField, FigureField
 from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
+from credit.core import deadlines
 from credit.core.facts import APPLICANT, BANK, CORRECTED, path_of
 from credit.core.figures import date_in_words
 from credit.core.profile import members_of
 from credit.core.translations import active_language, free_text, in_language
-from credit.models import Application, DocumentFile
+from credit.models import Application, Correction, DocumentFile
 from credit.my.content import Row, choice_in_words, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import error_message, read_lines
@@ -53,12 +55,7 @@ class ExplanationPage(MyPage):
             "inputs": inputs,
             "correctable": _correctable(application),
             "corrections": [
-                (
-                    row,
-                    _title(row.fact, application),
-                    _in_words(row.fact, row.parsed_claim, application),
-                    free_text(row.reason or "", application.offer_snapshot, {"language": row.reason_language}),
-                )
+                _describe_correction(row, application)
                 for row in corrections.corrections_of(str(application.pk), actor_on(request))
             ],
             "files": DocumentFile.uploaded_for(application),
@@ -78,6 +75,20 @@ class ExplanationPage(MyPage):
             messages.error(request, error_message(refusal), extra_tags=field)
             return self._page(request, application, typed)
         return redirect("my_explanation", application_id)
+
+
+def _describe_correction(row: Correction, application: Application) -> dict[str, Any]:
+    """Return the template context of a correction. Its texts are empty after an erasure."""
+    return {
+        "status": row.status,
+        "title": _title(row.fact, application),
+        "claimed": _in_words(row.fact, row.parsed_claim, application),
+        "statement": readable(lambda: row.statement) or "",
+        "requested_at": row.requested_at,
+        "due": deadlines.in_words(row.due_at, timezone.get_current_timezone_name()),
+        "closed_at": row.closed_at,
+        "why": free_text(row.reason or "", application.offer_snapshot, {"language": row.reason_language}),
+    }
 
 
 class _WrongField(ValidationFailed):

@@ -12,6 +12,7 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, RecordNotEditable, ReviewerRequired
+from credit.applications import mails
 from credit.applications.services import load_for, lock_own
 from credit.core.card import is_claimed
 from credit.core.errors import NotCorrectable
@@ -107,6 +108,7 @@ def request_correction(
         except IntegrityError as error:
             raise RecordNotEditable(f"A correction of `{fact}` is already open.") from error
         record_application_event("correction_requested", application, now=now, correction_id=str(correction.pk))
+        mails.mail_event(application, mails.CORRECTION_REQUESTED, now=now, by=correction.due_at)
     return correction
 
 
@@ -159,4 +161,5 @@ def answer_correction(
                 correction.score = assess(application, champion, now=now)
         correction.save(update_fields=["reason", "reason_language", "score"])
         record_application_event("correction_answered", application, now=now, correction_id=str(correction.pk))
+        mails.mail_event(application, mails.CORRECTION_ANSWERED, now=now)
     return correction

@@ -14,10 +14,12 @@ from credit.models import Correction, DocumentFile, RequestedDocument, Score, Sc
 from credit.my.content import value_in_words
 from credit.scoring import facts_of
 from credit.scoring.scores import with_corrections
+from identity.accounts.addresses import confirm
 from tests.api import assert_error, client_of
 from tests.credit.scoring.making import join
 from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.credit.support import move
+from tests.credit.test_application_mails import mails
 from tests.credit.test_my_pages import browser_of
 from tests.factories import UserFactory
 
@@ -205,6 +207,8 @@ def test_correction_is_requested_on_the_page_in_major_currency_units(application
     page = browser.get(place).content.decode()
     assert "Corrections that you requested" in page
     assert "the right value: <bdi>$3,200.50</bdi> (open)" in page
+    assert '<p><bdi class="lines">Typed wrong.</bdi></p>' in page
+    assert re.search(r"You reported it on \w+ \d+, \d{4}. A reviewer answers by \w+ \d+, \d{4}", page)
     claim = value_in_words(INCOME, application.application_data["monthly_income_cents"])
     assert re.search(rf'<option value="{INCOME}">[^<]+: {re.escape(claim)}</option>', page)
     for claimed in ("", "abc", "1e99", "NaN"):
@@ -229,3 +233,22 @@ def test_correction_form_retains_its_input_after_a_validation_error(application,
     assert "Typed &quot;wrong&quot;.</textarea>" in page
     assert not Correction.objects.exists()
     assert "Typed" not in browser.get(place).content.decode()
+
+
+@pytest.mark.parametrize("answer", ["corrected", "refused"])
+def test_report_and_answer_of_a_wrong_value_send_a_mail_without_the_value(api, reviewer, application, path, answer):
+    confirm(application.consumer, "ada@example.org")
+    requested(api, path)
+    correction = Correction.objects.get()
+    body = {"status": answer, "reason": "The payslip shows it."}
+    assert reviewer.replace(f"{path}/{correction.pk}", body).status_code == 200
+    subjects, texts = zip(*mails(), strict=True)
+    assert [subject.partition(":")[0] for subject in subjects] == [
+        "You reported a wrong value",
+        "The lender answered your report of a wrong value",
+    ]
+    assert "Deadline: " in texts[0]
+    assert "Next step: Log in, and open “How the decision is made”." in texts[1]
+    assert not [text for text in texts if "3,200" in text or "payslip" in text]
+    page = browser_of(application.consumer).get(f"/my/applications/{application.pk}/explanation").content.decode()
+    assert re.search(r"A reviewer answered on \w+ \d+, \d{4}", page)
