@@ -126,7 +126,11 @@ def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
     is_amount = fact.endswith("_cents")
     limits: dict[str, Any] = {"min_value": -_NUMBER_MAX, "max_value": _NUMBER_MAX}
     field = AmountField(currency, **limits) if is_amount else FigureField(currency=currency, **limits)
-    field.error_messages["invalid"] = gettext("Enter a number.")
+    field.error_messages |= {
+        "invalid": gettext("Enter a number."),
+        "min_value": gettext("Enter at least %s.") % value_in_words("", -_NUMBER_MAX, currency),
+        "max_value": gettext("Enter at most %s.") % value_in_words("", _NUMBER_MAX, currency),
+    }
     try:
         number = field.clean(text)
     except ValidationError as error:

@@ -252,3 +252,13 @@ def test_report_and_answer_of_a_wrong_value_send_a_mail_without_the_value(api, r
     assert not [text for text in texts if "3,200" in text or "payslip" in text]
     page = browser_of(application.consumer).get(f"/my/applications/{application.pk}/explanation").content.decode()
     assert re.search(r"A reviewer answered on \w+ \d+, \d{4}", page)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "error"),
+    [("9999999999999", "Enter at most 1,000,000,000,000."), ("-9999999999999", "Enter at least -1,000,000,000,000.")],
+)
+def test_correction_form_rejects_a_huge_number_with_the_limit(application, user, claimed, error):
+    place = f"/my/applications/{application.pk}/explanation"
+    answer = browser_of(user).post(place, {"fact": INCOME, "claimed": claimed, "statement": "Wrong."})
+    assert f'<div id="claimed-error"><p class="error">{error}</p>' in answer.content.decode()
