@@ -16,6 +16,7 @@ from credit.core import machine as states
 from credit.core.figures import date_in_words, money
 from credit.core.loan_words import in_words
 from credit.core.standing import LENDER, OFFERED, YOU, Standing, of_status
+from credit.core.translations import Text
 from credit.models import Application, ApplicationHistory, Clock, Counteroffer, Notice, ReviewRequest
 from credit.models.notices import CANCELLED
 from credit.my.words import reason_in_words
@@ -120,17 +121,24 @@ _ENDED = {
 
 def events_of(
     application: Application, moves: Iterable[ApplicationHistory], requests: Iterable[Mapping[str, Any]]
-) -> list[tuple[str, str, str]]:
-    """Return the words, the time, and the reason of each event, newest first.
+) -> list[tuple[str, str, str, bool]]:
+    """Return the words, the time, and the reason of each event, and whether the lender wrote it, newest first.
 
     `requests` are the requests for reconsideration. Another section has their reasons and answers.
     """
     zone = timezone.get_current_timezone_name()
-    events = [(move.changed_at, str(of_status(move.status).words), reason_in_words(move)) for move in moves]
+    events = [(move.changed_at, _words_of(move), reason_in_words(move)) for move in moves]
     events += _counteroffers(application)
     events += [(request["asked_at"], gettext("You requested reconsideration"), "") for request in requests]
     newest_first = sorted(events, key=lambda event: event[0], reverse=True)
-    return [(words, deadlines.in_words(moment, zone), why) for moment, words, why in newest_first]
+    return [
+        (words, deadlines.in_words(moment, zone), why, isinstance(why, Text)) for moment, words, why in newest_first
+    ]
+
+
+def _words_of(move: ApplicationHistory) -> str:
+    is_closed_draft = (move.previous_status, move.status) == (states.DRAFT, states.WITHDRAWN)
+    return str((standing.CLOSED if is_closed_draft else of_status(move.status)).words)
 
 
 def _counteroffers(application: Application) -> Iterator[tuple[datetime, str, str]]:

@@ -75,6 +75,7 @@ from identity.accounts.languages import chosen_language
 _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER_REVIEW}
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
+    "submitted_at",
 )  # fmt: skip
 # The page of a draft shows the current name of the offer.
 _OFFER_TEXTS = ("name", "language", "translations")

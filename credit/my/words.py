@@ -69,6 +69,8 @@ def standing_of(application: Any) -> standing.Standing:
         return standing.ACCEPTED if application.withdrawn_from_at is None else standing.WITHDRAWN_FROM
     if application.status == states.WITHDRAWN and application.is_declined:
         return standing.DECLINED
+    if application.status == states.WITHDRAWN and application.submitted_at is None:
+        return standing.CLOSED
     if application.is_offered:
         return standing.OFFERED
     if application.is_asked_again and application.status == states.REJECTED:

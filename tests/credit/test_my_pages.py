@@ -125,6 +125,11 @@ class TestButtons:
         assert "The draft was closed." in page
         assert "Content of the application" in page
         assert draft.status == "withdrawn"
+        listed = browser_of(draft.consumer).get("/my").content.decode()
+        for shown in (page, listed):
+            assert '<strong class="standing">Draft closed</strong>' in shown
+            assert "The lender never received this draft." in shown
+            assert "Withdrawn" not in shown
         application = applied(offer)
         assert "Close this draft" not in page_of(application)
         assert "The application has changed." in press_button(application, "close")
@@ -191,7 +196,8 @@ class TestDocuments:
         world.counter(0)
         page = page_of(world.application)
         assert 0 < page.index("Check the terms and decide") < page.index("Payslip")
-        assert "Message from the lender" not in page
+        assert "<h2>Message from the lender</h2>" not in page
+        assert 'Message from the lender:</span> <bdi class="hint">Please.</bdi>' in page
 
     def test_document_upload_page_rejects_a_missing_large_or_unsupported_file_with_a_message(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
