@@ -73,7 +73,7 @@ class Claim(StatefulModel):
         help_text="The accounts that can read the claim with the API. `private`: only the owner. `conditional`: also "
         "reviewers. `shared`: every account.",
     )
-    evidence = JsonTextField(help_text="URLs or documents. The API never fetches them.")
+    evidence = JsonTextField(help_text="URLs or documents. The API never fetches the URLs.")
     notes = models.TextField(null=True, help_text="Human-readable notes. Null if there are none.")  # noqa: DJ001  null and "" differ in the API
     approved_at = models.DateTimeField(
         null=True, help_text="When the claim was first approved (UTC); null before then."

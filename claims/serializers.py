@@ -69,7 +69,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
     publication_id = PublicationField(
         min_length=1,
         max_length=PUBLICATION_MAX_LENGTH,
-        help_text="An external id, such as a DOI, an arXiv id, or an ISBN, or a work identifier.",
+        help_text="An external id (such as a DOI, an arXiv id, or an ISBN), or a work identifier.",
     )
     claim_type = serializers.TextField(
         min_length=1, max_length=64, help_text="The kind of the claim, such as `author` or `contributor`."

@@ -28,7 +28,7 @@ class TooManyAttempts(ApiError):
     error, code, stored = "too_many_attempts", "E3006", True
     message = (
         f"An account has at most {ATTEMPTS_MAX} attempts at identity verification in {ATTEMPTS_DAYS} days. "
-        "Attempts that the applicant did not start don't count."
+        "Only attempts that the applicant started count."
     )
 
     @classmethod
@@ -39,7 +39,7 @@ class TooManyAttempts(ApiError):
 
 class BankItemNotFound(ApiError):
     status, error, code = 404, "bank_item_not_found", "E4008"
-    message = "No bank is linked. Create a link token, open Plaid Link with it, and exchange the result."
+    message = "No bank is linked. Create a link token, open Plaid Link with the token, and exchange the result."
 
 
 class RelinkRequired(ApiError):

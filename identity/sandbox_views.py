@@ -31,7 +31,7 @@ class OutcomeRequestSerializer(serializers.RequestSerializer):
 
 
 class LoginRequiredPageSerializer(serializers.ResponseSerializer):
-    """The item. It can't be read until its owner logs in to the bank again."""
+    """The item. The platform can't read the item until its owner logs in to the bank again."""
 
     item_id = serializers.TextField(help_text="The linked bank.")
     login_required = serializers.FlagField(help_text="Whether the next read requires a new log-in at the bank.")

@@ -61,7 +61,8 @@ class RefreshRequestSerializer(serializers.RequestSerializer):
 
 
 class CallerSerializer(serializers.ResponseSerializer):
-    """The authenticated account. On behalf of the account, an app or a partner gets only its id and the scopes."""
+    """The authenticated account. An app or a partner that acts on behalf of the account gets only the account's id and
+    the scopes."""
 
     id = serializers.Int64Field(help_text="The account's id, as a number.")
     user_id = serializers.TextField(

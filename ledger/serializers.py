@@ -241,8 +241,8 @@ class KeySerializer(serializers.ResponseSerializer):
     origin = serializers.TextField(help_text="The log's name, the first line of each checkpoint.")
     vkey = serializers.TextField(help_text="The key as a verifier key of signed notes.")
     pem = serializers.TextField(help_text="The same key as PEM.")
-    previous = serializers.TextField(allow_null=True, help_text="The URL of the previous log. Null if none.")
-    next = serializers.TextField(allow_null=True, help_text="The URL of the next log. Null if none.")
+    previous = serializers.TextField(allow_null=True, help_text="The URL of the previous log. Null if there is none.")
+    next = serializers.TextField(allow_null=True, help_text="The URL of the next log. Null if there is none.")
 
 
 class BlockSerializer(LogSerializer):

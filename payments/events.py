@@ -9,7 +9,9 @@ FAMILIES = (
             status=said(TEXT, "The payment's status at the time of the event."),
             sometimes={
                 "disputed": said(
-                    FLAG, "Only in `payment.disputed`. True while a dispute is open, and after the payer has won."
+                    FLAG,
+                    "Only in `payment.disputed`. True while a dispute is open, and after the payer has won the "
+                    "dispute.",
                 )
             },
         ),
@@ -37,7 +39,7 @@ FAMILIES = (
             status=said(TEXT, "The payment's status at the time of the event."),
             sometimes={
                 "network": said(TEXT, "The EVM network, by its CAIP-2 id."),
-                "tx_hash": said(TEXT_OR_NULL, "The hash of the transaction. Null before it is signed."),
+                "tx_hash": said(TEXT_OR_NULL, "The hash of the transaction. Null before the transaction is signed."),
                 "simulated": said(FLAG, "True if the network is simulated and no funds move."),
             },
         ),

@@ -8,7 +8,11 @@ FAMILIES = (
             item_id=said(UUID, "The item's id."),
             kind=said(TEXT, "The kind of the payload."),
             status=said(TEXT, "The item's status at the time of the event."),
-            sometimes={"stored_id": said(TEXT, "The id of the permanent row. Only in `staging.item.approved`.")},
+            sometimes={
+                "stored_id": said(
+                    TEXT, "The id of the record that the approval created. Only in `staging.item.approved`."
+                )
+            },
         ),
         {
             "staged": "An item is waiting for its owner's approval.",

@@ -90,7 +90,8 @@ class Approval(models.Model):
 
     item = models.OneToOneField(StagedItem, primary_key=True, on_delete=models.PROTECT, related_name="approval")
     stored_id = models.CharField(
-        max_length=64, help_text="The id of the permanent row, in the table of the item's kind."
+        max_length=64,
+        help_text="The id of the record that the approval created. `kind` defines the type of the record.",
     )
 
     def __str__(self) -> str:

@@ -83,9 +83,11 @@ class ItemPageSerializer(serializers.PageSerializer):
 
 
 class ApprovedItemSerializer(ItemSerializer):
-    """An approved item, and the row that stores it."""
+    """An approved item, and the id of the record that the approval created."""
 
-    stored_id = serializers.TextField(help_text="The id of the permanent row, in the table of the item's kind.")
+    stored_id = serializers.TextField(
+        help_text="The id of the record that the approval created. `kind` defines the type of the record."
+    )
 
     class Meta(ItemSerializer.Meta):
         fields = [*ItemSerializer.Meta.fields, "stored_id"]
@@ -94,12 +96,12 @@ class ApprovedItemSerializer(ItemSerializer):
 class ApprovedAllSerializer(serializers.ResponseSerializer):
     """The approved items."""
 
-    approved = serializers.Int64Field(help_text="The number of items.")
+    approved = serializers.Int64Field(help_text="The number of approved items.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were approved.")
 
 
 class RejectedAllSerializer(serializers.ResponseSerializer):
     """The rejected items."""
 
-    rejected = serializers.Int64Field(help_text="The number of items.")
+    rejected = serializers.Int64Field(help_text="The number of rejected items.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were rejected.")

@@ -67,7 +67,7 @@ class StagingViewSet(ApiViewSet):
     def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Reject a staged item.
 
-        The item keeps its payload, but the API never stores the payload in the table of the item's kind.
+        The item retains its payload, but the API never creates a record from the payload.
         """
         require_self(request, body["user_id"])
         return services.reject_item(item_id, actor=actor_of(request), now=timezone.now())

@@ -70,7 +70,7 @@ class SignatureReplayed(ApiError):
     status, error, code = 401, "signature_replayed", "E2007"
     message = (
         "This signed request was received before (replay protection). Sign a new request. If the operation accepts an "
-        "Idempotency-Key, you can also repeat this request with its key."
+        "Idempotency-Key, you can also repeat this request with the same key."
     )
 
 

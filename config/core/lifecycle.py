@@ -134,16 +134,16 @@ class StatusHistory(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     position = models.PositiveIntegerField(help_text="The number of the status change, from 1.")
-    status = models.CharField(max_length=32, help_text="The status that was entered.")
+    status = models.CharField(max_length=32, help_text="The new status.")
     previous_status = models.CharField(max_length=32, help_text="The status before the change.")
     changed_by = models.CharField(
         max_length=255,
-        help_text="The `updated_by` of the request, or the user name for a change in the back office or the lender "
-        "console. Otherwise the account's `user_id`, `model:<id>@<version>`, or `system`.",
+        help_text="The author of the change: with the API, the `updated_by` of the request; in the back office or the "
+        "lender console, the user name. Otherwise, the account's `user_id`, `model:<id>@<version>`, or `system`.",
     )
-    changed_at = models.DateTimeField(help_text="When the status was entered (UTC).")
+    changed_at = models.DateTimeField(help_text="When the application or claim got the status (UTC).")
     reason = models.TextField(null=True, help_text="A human-readable reason. Null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
-    metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null if none.")
+    metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null if there is none.")
     principal = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,

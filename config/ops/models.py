@@ -56,7 +56,7 @@ class RequestLine(models.Model):
     status = models.PositiveSmallIntegerField(help_text="The HTTP status of the response.")
     code = models.CharField(max_length=8, blank=True, default="", help_text="The error code; empty if none.")
     failed_fields = models.JSONField(
-        null=True, default=None, help_text="The names of the fields that failed; null if none."
+        null=True, default=None, help_text="The names of the fields that failed; null if there are none."
     )
     duration_ms = models.PositiveIntegerField(help_text="The time until the response began, in milliseconds.")
     request_id = models.UUIDField(help_text="The id in `X-Request-Id` of the response.")

@@ -15,7 +15,7 @@ class ClockRequestSerializer(serializers.RequestSerializer):
     advance_seconds = serializers.Int64Field(
         min_value=1,
         max_value=int(clock.ADVANCE_MAX.total_seconds()),
-        help_text=f"The seconds to advance the clock, at most {clock.ADVANCE_MAX.days} days.",
+        help_text=f"The number of seconds by which to advance the clock, at most {clock.ADVANCE_MAX.days} days.",
     )
 
 
@@ -24,13 +24,13 @@ def _count(records: str) -> Any:
 
 
 class ClockDone(serializers.ResponseSerializer):
-    """Counts of the workers' results, by kind. The workers process all due records on this server, for all accounts."""
+    """Counts of the workers' results, by kind. The workers process the due records of all accounts on this server."""
 
     counteroffers_expired = _count("applications that were rejected because a counteroffer expired.")
     applications_expired = _count("idle applications that expired.")
     notices_made = _count("notices that were created.")
-    notices_overdue = _count("deadlines of notices and of requests for reconsideration that passed.")
-    api_keys_announced = _count("API keys that expire within 14 days and were announced (`api_key.expiring`).")
+    notices_overdue = _count("notices and requests for reconsideration whose deadline passed.")
+    api_keys_announced = _count("API keys for which the worker emitted `api_key.expiring`.")
     verifications_expired = _count("identity verifications that were not started in time.")
     staged_items_expired = _count("staged items that expired without a decision.")
     payments_completed = _count("open card payments that were completed.")
@@ -39,7 +39,7 @@ class ClockDone(serializers.ResponseSerializer):
     crypto_payments_failed = _count("crypto payments that failed.")
     crypto_payments_expired = _count("crypto payments that were not signed in time.")
     refresh_tokens = _count("refresh tokens that were deleted.")
-    token_families = _count("ended log-ins, authorizations of apps, and tokens of partners that were deleted.")
+    token_families = _count("ended log-ins, app authorizations, and partner tokens that were deleted.")
     oauth_grants = _count("authorization codes that were deleted.")
     idempotency_records = _count("stored responses that were deleted. Their idempotency keys can be used again.")
     webhook_deliveries = _count("finished deliveries that were deleted from the log.")

@@ -199,7 +199,7 @@ class Delivery(models.Model):
         on_delete=models.PROTECT,
         db_index=False,
         related_name="deliveries",
-        help_text="The event, whose id is the `webhook-id` of every attempt.",
+        help_text="The id of the event, which is the `webhook-id` of every attempt.",
     )
     event_type = models.CharField(max_length=64, help_text="The event type.")
     status = models.CharField(
@@ -210,7 +210,9 @@ class Delivery(models.Model):
         "further attempt (`failed`).",
     )
     attempts: Any = JsonTextField(default=list)
-    due_at = models.DateTimeField(null=True, blank=True, help_text="When the next attempt is due (UTC); null if none.")
+    due_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the next attempt is due (UTC); null if there is none."
+    )
     claim = models.UUIDField(null=True, editable=False)
     is_redelivery = models.BooleanField(default=False)
     created_at = models.DateTimeField()

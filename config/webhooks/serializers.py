@@ -63,7 +63,8 @@ class EndpointSerializer(serializers.ModelResponseSerializer):
     disabled_at = serializers.DateTimeField(
         source="disabled_since",
         allow_null=True,
-        help_text="When the endpoint was disabled (UTC). The feed has all later events. Null while it is enabled.",
+        help_text="When the endpoint was disabled (UTC). The feed contains all later events. Null while the endpoint "
+        "is enabled.",
     )
 
     class Meta:

@@ -14,8 +14,8 @@ class ApiKeyRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     name = serializers.NameField(
         max_length=NAME_MAX_LENGTH,
-        help_text="Your description of the purpose. The name must not look like the name of another key of yours, "
-        "unless that key is expired, revoked, or rotated.",
+        help_text="Your description of the purpose. The name must not look like the name of another API key of the "
+        "account. Expired, revoked, and rotated keys don't count.",
     )
     scopes = serializers.ListField(
         child=serializers.OneOfField(SCOPES),
@@ -96,6 +96,7 @@ class TokenSerializer(SecretAnswer, serializers.ResponseSerializer):
     expires_in = serializers.Int64Field(help_text="The lifetime of the access token in seconds.")
     refresh_token = serializers.TextField()
     refresh_expires_in = serializers.Int64Field(
-        help_text="The lifetime of the refresh token in seconds. After single sign-on, it ends with the session."
+        help_text="The lifetime of the refresh token in seconds. After single sign-on, the lifetime ends with the "
+        "session."
     )
     scope = serializers.TextField(help_text="The scopes of the access token, separated by spaces.")

@@ -123,7 +123,7 @@ class AccountErasureViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, **account: str) -> Erasure:
         """Get the erasure of your account.
 
-        If none is requested, `status` is `none`. `obstacles` lists the reasons that prevent or delay the erasure.
+        If no erasure is requested, `status` is `none`. `obstacles` lists the reasons that prevent or delay the erasure.
         """
         return erasure.show_erasure(self.account_of(request, **account, also_erased=True)[1])
 
@@ -155,8 +155,8 @@ class ManagedErasureViewSet(AccountErasureViewSet):
         AccountErasureViewSet.retrieve,
         """Get the erasure of a customer's account.
 
-        You can also get a completed erasure. If none is requested, `status` is `none`. If the customer has claimed the
-        account, the API returns 400 `E3004`. Apps get 403 `E2005`.
+        You can also get a completed erasure. If no erasure is requested, `status` is `none`. If the customer has
+        claimed the account, the API returns 400 `E3004`. Apps get 403 `E2005`.
         """,
     )
     destroy = _for_customers(

@@ -113,7 +113,7 @@ class ActingTokenSerializer(serializers.ResponseSerializer):
     """A token with which a partner acts on behalf of a customer."""
 
     access_token = serializers.TextField(
-        help_text="A JWT: send it as `Authorization: Bearer`. The token's claim `act` has your ID."
+        help_text="A JWT: send it as `Authorization: Bearer`. The claim `act` of the token contains your account's id."
     )
     token_type = serializers.TextField(help_text="`Bearer`.")
     expires_in = serializers.Int64Field(help_text="The lifetime in seconds. The token can't be refreshed.")
@@ -144,16 +144,16 @@ class ObstacleSerializer(serializers.ResponseSerializer):
 
 
 class KeptRowsSerializer(serializers.ResponseSerializer):
-    """The rows that remain after an erasure, for one ground of retention."""
+    """The records that remain after an erasure, for one ground of retention."""
 
     ground = serializers.TextField(
         help_text="The name of the ground, as in `manage.py personal_data`. `decision_records` of versions 1 to 3 also "
         "contain the text of the reason."
     )
-    rows = serializers.Int64Field(help_text="The number of retained rows.")
+    rows = serializers.Int64Field(help_text="The number of retained records.")
     until = serializers.DayField(
         allow_null=True,
-        help_text="The day on which the last row is erased. Null if the day is unknown, or if the rows are never "
+        help_text="The day on which the last record is erased. Null if the day is unknown, or if the records are never "
         "erased.",
     )
 
@@ -163,9 +163,9 @@ class AccountConsentSerializer(serializers.ModelResponseSerializer):
 
     name = serializers.TextField(
         allow_null=True,
-        help_text="The display name of the app, the bank, or the lender. If the vendor has no name for the bank, the "
-        "name of an approved account. Null for electronic notices, for an unlinked bank that the vendor removed, and "
-        "if no name is known.",
+        help_text="The display name of the app, the bank, or the lender. If the vendor has no name for the bank, this "
+        "is the name of an approved account of the bank. Null for electronic notices, for an unlinked bank that the "
+        "vendor removed, and if no name is known.",
     )
     application_reference = serializers.TextField(
         allow_null=True,
@@ -208,8 +208,8 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     )
     kept = KeptRowsSerializer(
         many=True,
-        help_text="The retained rows for each ground. Before the erasure, the rows that an erasure would retain now. "
-        "Empty if `status` is `none`.",
+        help_text="The number of retained records for each ground. Before the erasure, the number of records that an "
+        "erasure would retain now. Empty if `status` is `none`.",
     )
 
     class Meta:

@@ -42,7 +42,7 @@ class AccountInvitationViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Invitation:
         """Invite an email address.
 
-        The API emails a link that works once, within 7 days, for that address. An account has at most 50 open
+        The API emails a link that works once, within 7 days, for the invited address. An account has at most 50 open
         invitations.
 
         If the account has a second factor, you must have logged in with it. Owners of a lender invite its members.
@@ -112,10 +112,10 @@ class ManagedAccountViewSet(ApiViewSet):
         """Disable a managed account.
 
         The account can't log in, and no app or partner can act on its behalf. The API deletes the `email` and `name`
-        that you sent. The account's other records stay.
+        that you sent. The API retains the account's other records.
 
-        If the customer has claimed the account, the account stays active, and only your access to it ends. Otherwise,
-        the API returns 400 `E3004` while the account has an in-flight payment.
+        If the customer has claimed the account, the account stays active, and only your access to it ends. If the
+        customer has not claimed the account, the API returns 400 `E3004` while the account has an in-flight payment.
         """
         managed.disable_account(actor_of(request), account_id, now=timezone.now())
 

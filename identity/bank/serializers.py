@@ -65,7 +65,7 @@ class AccountsQuery(serializers.QuerySerializer):
         min_length=1,
         max_length=TOKEN_MAX_LENGTH,
         required=False,
-        help_text="An access token of the vendor. The API uses it instead of the stored tokens.",
+        help_text="An access token of the vendor. The API uses this token instead of the stored tokens.",
     )
 
 
@@ -109,7 +109,7 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
     institution_id = serializers.TextField(allow_null=True, help_text="The bank's id at the vendor, null if unknown.")
     institution_name = serializers.TextField(allow_null=True, help_text="The bank's name, null if unknown.")
     persistent_account_id = serializers.TextField(
-        allow_null=True, help_text="The account's id that stays the same when it is linked again, null if unknown."
+        allow_null=True, help_text="An id that stays the same when the account is linked again; null if unknown."
     )
     currency = serializers.TextField(allow_null=True, help_text=_CURRENCY_HELP)
     exponent = serializers.Int32Field(
@@ -150,7 +150,7 @@ class ItemStateSerializer(serializers.JsonPartSerializer):
 
 
 class BankAccountsSerializer(serializers.ResponseSerializer):
-    """The accounts of the linked items, or of the item of `access_token`."""
+    """The accounts of all linked items, or of the item that `access_token` identifies."""
 
     accounts = BankAccountSerializer(many=True, help_text="The accounts of the items that were read.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were read.")
@@ -179,7 +179,7 @@ class BankTransactionSerializer(serializers.JsonPartSerializer):
 
 
 class BankTransactionsSerializer(serializers.PageSerializer):
-    """A page of the transactions of the linked items, or of the item of `access_token`, newest first."""
+    """A page of transactions, newest first: of all linked items, or of the item that `access_token` identifies."""
 
     transactions = BankTransactionSerializer(many=True, help_text="The transactions, newest first.")
     items = ItemStateSerializer(many=True, help_text="Each requested item that is linked, even if it can't be read.")

@@ -54,7 +54,7 @@ logger = logging.getLogger("platform.bank")
 ACCOUNT_KIND, TRANSACTION_KIND = "bank_account", "bank_transaction"
 HMAC_FIELD = "seal"
 _LEASE = timedelta(minutes=5)  # the maximum duration of all requests for an item
-_LOG_IN_AGAIN = "The bank requires a new log-in. Create a link token for the item, and open Plaid Link with it."
+_LOG_IN_AGAIN = "The bank requires a new log-in. Create a link token for the item, and open Plaid Link with the token."
 
 
 class ItemNotRemoved(Exception):

@@ -37,7 +37,7 @@ class BankdataViewSet(ApiViewSet):
         """Unlink a bank.
 
         The API removes the item at the vendor immediately. If the removal fails, the platform retries the removal
-        later. Approved accounts and transactions stay.
+        later. The API retains approved accounts and transactions.
         """
         services.unlink_item(actor=actor_of(request), item_id=item_id, now=timezone.now())
 

@@ -46,7 +46,7 @@ class KycVerification(StatefulModel):
         help_text="The status of the verification.",
     )
     status_reason = models.TextField(null=True)  # noqa: DJ001
-    provider = models.CharField(max_length=32, help_text="The vendor that verifies.")
+    provider = models.CharField(max_length=32, help_text="The vendor of the verification.")
     provider_reference = models.CharField(max_length=255, help_text="The verification's id at the vendor.")
     provider_status = models.CharField(max_length=64, help_text="The vendor's own status.")
     steps: Any = JsonTextField(help_text="The vendor's steps, and the status of each.")
@@ -65,7 +65,8 @@ class KycVerification(StatefulModel):
         "expired before a review, the field still contains the expiry.",
     )
     expires_at = models.DateTimeField(
-        help_text="By when the applicant must start on the vendor's page (UTC). After that, the verification expires."
+        help_text="The time by which the applicant must start on the vendor's page (UTC). After that, the verification "
+        "expires."
     )
     refreshed_at = models.DateTimeField(help_text="When the platform last requested the status from the vendor.")
     completed_at = models.DateTimeField(

@@ -15,7 +15,7 @@ _LAST_ERROR = {
     "properties": {
         "code": {"type": "string", "description": "The code of the error."},
         "message": {"type": "string", "description": "The error in words."},
-        "steps": {"type": "array", "items": {"type": "string"}, "description": "The failed steps of the vendor."},
+        "steps": {"type": "array", "items": {"type": "string"}, "description": "The vendor's steps that failed."},
     },
 }
 _UNENCODED = re.compile(r"[\s\\]")

@@ -46,7 +46,7 @@ class KycViewSet(ApiViewSet):
 
         If the account has an open verification with the same `template_id` and `redirect_uri`, the API returns this
         verification. It also returns a verification in `processing`. The API cancels any other open verification. An
-        account has at most three attempts in 30 days. Attempts that the applicant did not start don't count. Outside of
+        account has at most three attempts in 30 days. Only attempts that the applicant started count. Outside of
         production, the sandbox vendor has no limit.
         """
         stored = None if key is None else key.stored()

@@ -13,9 +13,7 @@ class OAuthClientRequestSerializer(serializers.RequestSerializer):
     """An OAuth client to register."""
 
     refuses_unknown = True
-    name = serializers.NameField(
-        help_text="The name on the consent page. It must not be the same as another client's name, or look like it."
-    )
+    name = serializers.NameField(help_text="The name on the consent page. It must not look like another client's name.")
     redirect_uris = serializers.ListField(
         child=serializers.TextField(min_length=1, max_length=ADDRESS_MAX_LENGTH),
         min_length=1,

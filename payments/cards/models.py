@@ -52,8 +52,8 @@ class Payment(models.Model):
     failure = models.CharField(  # noqa: DJ001
         max_length=64,
         null=True,
-        help_text="The processor's reason, such as `card_declined`, or `not_charged` if the processor has no charge. "
-        "Null unless the payment failed.",
+        help_text="The processor's reason for the failure, such as `card_declined`. The value is `not_charged` if the "
+        "processor has no charge. Null unless the payment failed.",
     )
     refunded_cents = models.BigIntegerField(
         default=0, db_default=0, help_text="The refunded part of the amount, in the currency's minor unit."

@@ -43,7 +43,7 @@ class ProcessRequestSerializer(serializers.RequestSerializer):
         help_text="The ISO 4217 code of the currency. Null means USD.",
     )
     description = serializers.TextField(
-        **serializers.NULLABLE, help_text="A description for your own use; null if none."
+        **serializers.NULLABLE, help_text="A description for your own use; null if there is none."
     )
     provider_account_id = serializers.IdField(
         **serializers.NULLABLE, help_text="The payee's account at the processor. Null means the platform's own account."
@@ -84,12 +84,14 @@ class AddMethodRequestSerializer(serializers.RequestSerializer):
 
     refuses_unknown = True
     user_id = serializers.Int64Field(help_text="The owner of the method: your own user_id, as a number.")
-    account_id = serializers.IdField(help_text="The processor's token of the account or card, never its number.")
+    account_id = serializers.IdField(
+        help_text="The processor's token for the account or the card, not the number of the account or the card."
+    )
     processor_type = serializers.OneOfField(PROCESSOR_TYPES)
 
 
 class MethodSerializer(serializers.ResponseSerializer):
-    """A payment method. If the installation stores no methods, an acknowledgment."""
+    """A payment method. If the installation does not store payment methods, an acknowledgment."""
 
     id = serializers.TextField(help_text="The method's id.")
     acknowledged = serializers.FlagField(required=False)
@@ -105,15 +107,17 @@ class MethodSerializer(serializers.ResponseSerializer):
 
 
 class AddedSerializer(MethodSerializer):
-    """The added payment method. If the installation stores no methods, `id` is absent."""
+    """The added payment method. If the installation does not store payment methods, `id` is absent."""
 
     id = serializers.TextField(
-        required=False, help_text="The method's id. Absent if the installation stores no methods."
+        required=False, help_text="The method's id. Absent if the installation does not store payment methods."
     )
 
 
 class MethodsSerializer(serializers.CollectionSerializer):
     """The account's payment methods."""
 
-    payment_methods = MethodSerializer(many=True, help_text="The methods. Empty if the installation stores no methods.")
+    payment_methods = MethodSerializer(
+        many=True, help_text="The methods. Empty if the installation does not store payment methods."
+    )
     total = serializers.Int64Field(help_text="The number of methods.")

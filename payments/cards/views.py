@@ -102,8 +102,8 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
         The request has a processor's token, never a card number.
 
-        With `PAYMENT_METHODS=documented`, the default in development, the API stores nothing and only acknowledges
-        the request.
+        With `PAYMENT_METHODS=documented`, the default in development, the API acknowledges the request without storing
+        the method.
         """
         user_id = body.pop("user_id")
         require_self(request, user_id)
@@ -115,7 +115,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
     def make_default(self, request: ApiRequest, method_id: str) -> PaymentMethod | dict[str, Any]:
         """Set the default payment method.
 
-        If the installation stores no methods, the API only acknowledges the request.
+        If the installation does not store payment methods, the API acknowledges the request without an effect.
         """
         if not methods.are_stored():
             return methods.acknowledge(method_id)
@@ -126,7 +126,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
         """Enable or disable a payment method.
 
         The request enables a disabled method, and disables an enabled method. A disabled method is not the default. If
-        the installation stores no methods, the API only acknowledges the request.
+        the installation does not store payment methods, the API acknowledges the request without an effect.
         """
         if not methods.are_stored():
             return methods.acknowledge(method_id)
@@ -136,7 +136,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
     def list(self, request: ApiRequest, user_id: str) -> QuerySet[PaymentMethod]:
         """List payment methods.
 
-        The list is empty if the installation stores no methods.
+        The list is empty if the installation does not store payment methods.
         """
         require_self(request, user_id)
         own = PaymentMethod.objects.filter(user=request.user)

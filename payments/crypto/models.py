@@ -50,7 +50,7 @@ class CryptoPayment(StatefulModel):
     block_number = models.BigIntegerField(null=True)
     failure = models.CharField(max_length=255, null=True)  # noqa: DJ001
     expires_at = models.DateTimeField(
-        help_text="By when the signed transaction must be sent (UTC). After that, the payment expires."
+        help_text="The time by which you must send the signed transaction (UTC). After that, the payment expires."
     )
     look_at = models.DateTimeField(null=True, help_text="When the worker checks the transaction on the chain again.")
     submitted_at = models.DateTimeField(null=True)

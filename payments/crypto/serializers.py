@@ -18,7 +18,7 @@ class InitiateRequestSerializer(serializers.RequestSerializer):
     to_address = AddressField()
     amount_usdc = serializers.Int64Field(min_value=0)
     description = serializers.TextField(
-        **serializers.NULLABLE, help_text="A description for your own use; null if none."
+        **serializers.NULLABLE, help_text="A description for your own use; null if there is none."
     )
     network = NetworkField(**serializers.NULLABLE)
 
@@ -56,7 +56,7 @@ class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
 
 
 class InitiatedSerializer(serializers.ModelResponseSerializer):
-    """A payment that waits for its signature."""
+    """A payment whose transaction must be signed."""
 
     payment_id = serializers.UUIDField(source="id")
     transaction = UnsignedTransactionSerializer(
@@ -95,7 +95,7 @@ class TransactionStatusSerializer(serializers.ResponseSerializer):
     )
     confirmations = serializers.Int64Field(
         help_text="The number of blocks since the transaction, including its own block. 0 while the transaction is in "
-        "no block. If `simulated` is true, the number that a payment requires."
+        "no block. If `simulated` is true, this is the number that a payment requires."
     )
     simulated = serializers.FlagField()
 

@@ -65,7 +65,9 @@ class Wallet(models.Model):
     )
     network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
     address = models.CharField(max_length=42, help_text="The address in its EIP-55 spelling: 0x and 40 hex digits.")
-    label = models.CharField(max_length=255, null=True, help_text="The owner's name for the wallet; null if none.")  # noqa: DJ001  null and "" differ in the API
+    label = models.CharField(  # noqa: DJ001  null and "" differ in the API
+        max_length=255, null=True, help_text="The owner's name for the wallet; null if there is none."
+    )
     custody_account = models.ForeignKey(CustodyAccount, null=True, on_delete=models.PROTECT, related_name="wallets")
     status = models.CharField(
         max_length=16,

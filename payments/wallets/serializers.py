@@ -11,7 +11,7 @@ class CircleWalletRequestSerializer(serializers.RequestSerializer):
     user_id = serializers.FreeField(**serializers.NULLABLE, help_text="Your own `user_id`. Null means your account.")
     network = NetworkField(**serializers.NULLABLE)
     label = serializers.TextField(
-        max_length=serializers.ID_MAX_LENGTH, **serializers.NULLABLE, help_text="Your label; null if none."
+        max_length=serializers.ID_MAX_LENGTH, **serializers.NULLABLE, help_text="Your label; null if there is none."
     )  # type: ignore[assignment]
 
 
@@ -51,7 +51,8 @@ class WalletConnectionSerializer(WalletSerializer):
 
     wallet_id = serializers.TextField(source="pk")
     custodial = serializers.FlagField(
-        source="is_custodial", help_text="Whether a vendor holds the keys. Such a wallet can't sign crypto payments."
+        source="is_custodial",
+        help_text="Whether a vendor holds the keys. A wallet with keys at a vendor can't sign crypto payments.",
     )
 
     class Meta(WalletSerializer.Meta):
@@ -76,6 +77,6 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
         help_text="The source of the amounts. `sandbox` and `circle` are custody vendors. For a wallet of the kind "
-        "`walletconnect`, it is `simulated` if no chain is configured: the amounts are 0. It is `unavailable` if the "
-        "platform does not read the wallet's network: the amounts are null.",
+        "`walletconnect`, the source is `simulated` if no chain is configured. The amounts are then 0. The source is "
+        "`unavailable` if the platform does not read the wallet's network. The amounts are then null.",
     )  # type: ignore[assignment]

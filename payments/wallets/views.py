@@ -46,7 +46,7 @@ class WalletViewSet(CardFreeViewSet):
         """Connect a wallet that you control.
 
         The API stores only a reference. If the wallet is already connected, a request with the same address and network
-        returns it.
+        returns the wallet.
         """
         return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
@@ -77,8 +77,8 @@ class WalletViewSet(CardFreeViewSet):
         """Get the balance of a wallet.
 
         For each call, the API requests the balance from the custody vendor or the settlement chain. For a wallet of the
-        kind `walletconnect`, `source` is `simulated` if no chain is configured. It is `unavailable` if the platform
-        does not read the wallet's network.
+        kind `walletconnect`, `source` is `simulated` if no chain is configured. The source is `unavailable` if the
+        platform does not read the wallet's network.
         """
         wallet = wallets.load_wallet(wallet_id, request.user)
         balance = wallets.read_balance(wallet)
