@@ -28,13 +28,15 @@ _ONLY_EU = "Absent unless the offer's `jurisdiction` is `eu`."
 _LOAN: dict[str, Schema] = {
     "amount_cents": typed(
         _INTEGER,
-        "The amount of the loan, or the limit of a line of credit. Null only in an offer's information form that "
-        "assumes a limit of the credit.",
+        "The amount of the loan, or the limit of a line of credit. Null only if the European information form of an "
+        "offer assumes a credit limit.",
     ),
     "rate_percent": typed("number", "The note rate per year, in percent."),
     "term_months": typed(_INTEGER, f"The number of monthly payments. {_NOT_OF_LINE}"),
     "fee_cents": typed("integer", "The fee. 0 if there is none."),
-    "first_payment_on": typed(_TEXT, "The date of the first payment. Null if it depends on the start.", format="date"),
+    "first_payment_on": typed(
+        _TEXT, "The date of the first payment. Null if the date depends on the start of the loan.", format="date"
+    ),
 }
 # A value that is null or absent in a request has its default.
 _LOAN_REQUEST: dict[str, Schema] = {
@@ -51,7 +53,9 @@ _LOAN_REQUEST: dict[str, Schema] = {
     ),
     "fee_cents": typed(_INTEGER, "The fee. Default: 0."),
     "first_payment_on": typed(
-        _TEXT, "The date of the first payment. Null or absent if it depends on the start.", format="date"
+        _TEXT,
+        "The date of the first payment. Null or absent if the date depends on the start of the loan.",
+        format="date",
     ),
 }
 _EU_REJECTION = (
@@ -84,14 +88,14 @@ _REPORT: dict[str, Schema] = {
         "`score_disclosure`, unless the application is rejected. Otherwise it can be null or absent.",
     ),
     "applicant": typed("integer", "The number of the report's applicant: 1 or 2. Absent means 1."),
-    "result": typed(_TEXT, f"The result of the query of a database. {_EU_REJECTION}"),
+    "result": typed(_TEXT, f"The result of a database query. {_EU_REJECTION}"),
     "categories": typed(
         ["array", "null"],
         f"The categories of the report's data. {_EU_REJECTION}",
         items={"type": "string"},
         maxItems=CATEGORIES_MAX,
     ),
-    "supplier": typed(_TEXT, "The company that supplied the report. Null or absent if none."),
+    "supplier": typed(_TEXT, "The company that supplied the report to the agency. Null or absent if there is none."),
 }
 _OTHER_REASON = typed(
     "object",
@@ -118,7 +122,7 @@ _PROOF: dict[str, Schema] = {
 COMPONENTS: dict[str, Schema] = {
     "LoanTermsRequest": typed(
         "object",
-        "The terms of a loan. Null or absent values have their default.",
+        "The terms of a loan. If a value is null or absent, the API uses its default.",
         properties=_LOAN_REQUEST,
         additionalProperties=False,
     ),
@@ -130,11 +134,11 @@ COMPONENTS: dict[str, Schema] = {
             "application_id": typed("string", "The application's id.", format="uuid"),
             "kind": typed("string", "The kind of the terms: `approval` or `counteroffer`."),
             **_LOAN,
-            "payment_cents": typed(_INTEGER, f"Each monthly payment except for the last. {_NOT_OF_LINE}"),
+            "payment_cents": typed(_INTEGER, f"The amount of each monthly payment except the last. {_NOT_OF_LINE}"),
             "final_payment_cents": typed(_INTEGER, f"The last payment. {_NOT_OF_LINE}"),
             "total_of_payments_cents": typed(_INTEGER, f"The sum of all payments. {_NOT_OF_LINE}"),
             "finance_charge_cents": typed(_INTEGER, f"The cost of the loan: interest and fee. {_NOT_OF_LINE}"),
-            "amount_financed_cents": typed(_INTEGER, f"The amount without the fee. {_NOT_OF_LINE}"),
+            "amount_financed_cents": typed(_INTEGER, f"The amount less the fee. {_NOT_OF_LINE}"),
             "apr_percent": typed(_NUMBER, f"The annual percentage rate. {_NOT_OF_LINE}"),
             "method": typed(
                 _TEXT,
@@ -160,29 +164,29 @@ COMPONENTS: dict[str, Schema] = {
         properties={
             "reasons": typed(
                 ["array", "null"],
-                "The principal reasons of a rejection. Null or absent if none.",
+                "The principal reasons of a rejection. Null or absent if there are none.",
                 items=_ref("PrincipalReason"),
             ),
             "terms": {
-                "description": "The loan of an approval. Null or absent for the defaults.",
+                "description": "The loan of an approval. Null or absent means the default terms.",
                 "anyOf": [_ref("LoanTermsRequest"), {"type": "null"}],
             },
             "report_ids": typed(
                 ["array", "null"],
-                "The ids of the used reports, at most 10. Null or absent if none. Without `report_ids` and "
+                "The ids of the used reports, at most 10. Null or absent if there are none. Without `report_ids` and "
                 "`consumer_report`, the API adds the reports that the score used.",
                 items={"type": "string"},
             ),
             "language": typed(
                 _TEXT,
-                "The language of `reason` and of reasons in your own words, such as `es`. Null or absent for the "
+                "The language of `reason` and of reasons in your own words, such as `es`. Null or absent means the "
                 "language of the offer.",
             ),
             "consumer_report": {
-                "description": f"A report, or a list of up to {REPORTS_MAX} reports for each applicant, that the "
-                "platform does not store. Null or absent if there is none, and if you send `report_ids`. Unless "
-                "`REVIEW_POLICY` is `open`, the API rejects this field if the installation has a vendor of reports, or "
-                "if the application has a stored report.",
+                "description": f"One report, or a list of up to {REPORTS_MAX} reports for each applicant. The "
+                "platform does not store these reports. Null or absent if there is none, and if you send `report_ids`. "
+                "Unless `REVIEW_POLICY` is `open`, the API rejects this field if the installation has a vendor of "
+                "reports, or if the application has a stored report.",
                 "anyOf": [
                     _ref("ConsumerReport"),
                     {"type": "array", "items": _ref("ConsumerReport")},
@@ -192,7 +196,7 @@ COMPONENTS: dict[str, Schema] = {
         },
     ),
     "PrincipalReason": {
-        "description": "A code of the model form of 12 CFR 1002, or another reason in words.",
+        "description": "A reason code of the model form in 12 CFR 1002, or another reason as text.",
         "anyOf": [typed("string", "The code of a reason.", enum=[*REASONS]), _OTHER_REASON],
     },
     "InclusionProof": typed(

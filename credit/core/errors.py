@@ -186,7 +186,10 @@ class ReportPending(ApiError):
     """A report is already requested, or a score is waiting for a report."""
 
     status, error, code = 409, "report_pending", "E3022"
-    message = "A report about the applicant is already requested, or the score waits for reports. Wait for the result."
+    message = (
+        "A report about the applicant is already requested, or a score can't be computed before requested reports "
+        "arrive. Wait for the result."
+    )
 
 
 class ReportVendorError(ApiError):

@@ -16,12 +16,14 @@ FAMILIES = (
             provider_id=said(INT64, "The id of the application's lender."),
             sometimes={
                 "document_id": said(UUID, "The id of the document. Only `application.document_received` contains it."),
-                "counteroffer_id": said(UUID, "The counteroffer's id. Only events about a counteroffer contain it."),
-                "correction_id": said(UUID, "The correction's id. Only events about a correction contain it."),
+                "counteroffer_id": said(
+                    UUID, "The counteroffer's id. Only events about a counteroffer contain this id."
+                ),
+                "correction_id": said(UUID, "The correction's id. Only events about a correction contain this id."),
                 "review_request_id": said(
                     UUID,
                     "The id of the request for reconsideration. Only events about a request for reconsideration "
-                    "contain it.",
+                    "contain this id.",
                 ),
             },
         ),
@@ -32,7 +34,7 @@ FAMILIES = (
             "submitted": "An application was submitted. If it was created as `submitted`, the applicant's account gets "
             "`application.created` instead.",
             "under_review": "The review of an application started, or started again.",
-            "pending_documents": "An application waits for documents that the lender requested.",
+            "pending_documents": "The lender requested documents for an application.",
             "document_received": "A file was uploaded for a requested document.",
             "approved": "An application was approved.",
             "rejected": "An application was rejected.",
@@ -137,7 +139,7 @@ FAMILIES = (
             model_id=said(INT64, "The scoring model's id."),
             version=said(INT64, "The number of the version."),
             provider_id=said(TEXT, "The id of the model's lender."),
-            role=said(TEXT, "The version's role: `champion` or `challenger`. Empty once it is retired."),
+            role=said(TEXT, "The version's role: `champion` or `challenger`. Empty once the version is retired."),
             definition_sha256=said(TEXT, "The SHA-256 of the definition's canonical JSON, in hex."),
         ),
         {

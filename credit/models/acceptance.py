@@ -74,7 +74,7 @@ class ContractWithdrawal(_SignedRecord):
     declared_at = models.DateTimeField(help_text="When the declaration was sent (UTC).")
     received_at = models.DateTimeField(help_text="When the declaration was recorded (UTC).")
     channel = models.CharField(max_length=16, choices=[(channel, channel) for channel in CHANNELS])
-    period_ends_at = models.DateTimeField(null=True, help_text="The end of the period (UTC); null if none.")
+    period_ends_at = models.DateTimeField(null=True, help_text="The end of the period (UTC); null if there is none.")
     repay_by = models.DateField(help_text="The last day for repayment.")
     interest_a_day_cents = models.BigIntegerField(
         null=True, help_text="The interest per day until repayment, in the minor unit; null if the amount is not known."

@@ -74,8 +74,8 @@ class Application(DecisionRules):
     initial_status = models.CharField(max_length=32)
     application_data = JsonTextField(
         null=True,
-        help_text="The applicant's data, as any JSON that you and the lender agree on. Null if there are none, or if "
-        "they were erased.",
+        help_text="The applicant's data, as any JSON that you and the lender agree on. Null if there is no data, or if "
+        "it was erased.",
     )
     data_changed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -88,8 +88,8 @@ class Application(DecisionRules):
     notes = models.TextField(null=True, help_text="Human-readable notes. Null if there are none.")  # noqa: DJ001
     share: Any = JsonTextField(
         default=list,
-        help_text="The data that the applicant shares with the lender: `bank`, `identity`. Empty if none, and after "
-        "the applicant ended the sharing.",
+        help_text="The data that the applicant shares with the lender: `bank`, `identity`. Empty if the applicant "
+        "shares no data, or has ended the sharing.",
     )
     submitted_at = models.DateTimeField(
         null=True, help_text="When the application was first submitted (UTC). Null before then."
@@ -100,16 +100,16 @@ class Application(DecisionRules):
     reviewed_by = models.CharField(  # noqa: DJ001
         max_length=255,
         null=True,
-        help_text="The `updated_by` of the last decision, or the reviewer's user name for a decision in the back "
-        "office or the lender console. For an accepted or expired counteroffer, its `offered_by`. For an automatic "
-        "decision, `model:<id>@<version>`. Null before the first decision.",
+        help_text="The author of the last decision: with the API, the `updated_by` of the request; in the back office "
+        "or the lender console, the reviewer's user name. For an accepted or expired counteroffer, the counteroffer's "
+        "`offered_by`. For an automatic decision, `model:<id>@<version>`. Null before the first decision.",
     )
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)
     accepted_at = models.DateTimeField(
         null=True,
-        help_text="When the applicant accepted the approval or the counteroffer (UTC). Null before then, and after a "
-        "reopening.",
+        help_text="When the applicant accepted the approval or the counteroffer (UTC). Null before the acceptance, and "
+        "after the application is reopened.",
     )
     # These columns are for accepted agreements under Directive (EU) 2023/2225. Reopening an application clears them.
     told_of_right_at = models.DateTimeField(
@@ -119,7 +119,7 @@ class Application(DecisionRules):
         null=True, help_text="When the borrowers had the whole agreement and its information (UTC); null before then."
     )
     withdrawn_from_at = models.DateTimeField(
-        null=True, help_text="When a borrower withdrew from the accepted agreement (UTC); null if none."
+        null=True, help_text="When a borrower withdrew from the accepted agreement (UTC); null if there is none."
     )
     loan_terms = models.ForeignKey(
         "credit.LoanTerms",

@@ -88,7 +88,7 @@ class Correction(ClosableModel):
     statement = EncryptedTextField(null=True, help_text="The applicant's statement. Null after an erasure.")
     file = models.ForeignKey(
         "credit.DocumentFile", null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="An uploaded file of the application that shows the value. Null if none.",
+        help_text="An uploaded file of the application that shows the value. Null if there is none.",
     )  # fmt: skip
     requested_at = models.DateTimeField(help_text="When the value was reported (UTC).")
     due_at = models.DateTimeField(help_text="The deadline of the answer (UTC).")
@@ -97,7 +97,7 @@ class Correction(ClosableModel):
     reason_language = models.CharField(max_length=2, null=True, editable=False)  # noqa: DJ001
     score = models.OneToOneField(
         "credit.Score", null=True, on_delete=models.PROTECT, related_name="+",
-        help_text="The new assessment; null if none.",
+        help_text="The new assessment; null if there is none.",
     )  # fmt: skip
 
     class Meta:

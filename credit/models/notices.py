@@ -143,7 +143,9 @@ class Notice(lifecycle.StatefulModel):
     )
     profile = models.CharField(max_length=8, help_text="The applicable law: `us` or `eu`.")
     language = models.CharField(
-        max_length=8, default="en", help_text="The language of the notice. It is `en` until the notice is created."
+        max_length=8,
+        default="en",
+        help_text="The language of the notice. The value is `en` until the notice is created.",
     )
     due_at = models.DateTimeField(help_text="The deadline of the notice (UTC).")
     status = models.CharField(
@@ -423,8 +425,8 @@ class ReviewRequest(models.Model):
         max_length=32,
         blank=True,
         default="",
-        help_text="The application's status that closed the request, or `counteroffer`. Empty while the request is "
-        "open.",
+        help_text="How the request was closed: the application's new status, or `counteroffer`. Empty while the "
+        "request is open.",
     )
 
     class Meta:

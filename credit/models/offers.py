@@ -37,7 +37,8 @@ class Provider(models.Model):
         max_length=255,
         blank=True,
         default="",
-        help_text="The lender's name. Empty until it is set, if the id was assigned by its first use.",
+        help_text="The lender's name. If the first use of the id created the lender, the name is empty until it is "
+        "set.",
     )
     name_key = models.CharField(  # noqa: DJ001  null without a name, or if an older lender's name looks the same
         max_length=64, null=True, unique=True, editable=False
@@ -52,17 +53,21 @@ class Provider(models.Model):
         max_length=8,
         null=True,
         choices=agencies.CHOICES,
-        help_text="The Federal agency for notices. Null for the installation's default.",
+        help_text="The Federal agency for notices. Null means the installation's default.",
     )
-    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number. Null if none.")  # noqa: DJ001
-    email = models.CharField(max_length=254, null=True, help_text="The lender's email address. Null if none.")  # noqa: DJ001
+    phone = models.CharField(  # noqa: DJ001
+        max_length=64, null=True, help_text="The lender's telephone number. Null if there is none."
+    )
+    email = models.CharField(max_length=254, null=True, help_text="The lender's email address. Null if there is none.")  # noqa: DJ001
     register_number = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The register and the number of the lender's registration. Null if none."
+        max_length=255,
+        null=True,
+        help_text="The register and the number of the lender's registration. Null if there is none.",
     )
-    supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null if none.")
-    redress = JsonTextField(null=True, help_text="The out-of-court dispute resolution body; null if none.")
+    supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null if there is none.")
+    redress = JsonTextField(null=True, help_text="The out-of-court dispute resolution body; null if there is none.")
     debt_advice = models.CharField(  # noqa: DJ001
-        max_length=1000, null=True, help_text="Where borrowers get debt advice. Null if none."
+        max_length=1000, null=True, help_text="Where borrowers get debt advice. Null if there is none."
     )
     logo_sha256 = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001  null without a logo
     owner = models.ForeignKey(
@@ -215,34 +220,38 @@ class Offer(models.Model):
     )
     excluded_states = JsonTextField(
         null=True,
-        help_text="The US states in which the offer is not available, as two-letter codes. Null or empty if none.",
+        help_text="The US states in which the offer is not available, as two-letter codes. Null or empty if there are "
+        "none.",
     )
     customer_segment = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=255, null=True, help_text="The customer segment that the offer is for. Null for all."
     )
     blockscore_model_id = models.BigIntegerField(
-        null=True, help_text="The id of the lender's scoring model for the applications. Null if none."
+        null=True, help_text="The id of the lender's scoring model for the applications. Null if there is none."
     )
     ab_test_variant = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The variant of an A/B test. Null if none."
+        max_length=255, null=True, help_text="The variant of an A/B test. Null if there is none."
     )
     ab_test_allocation = models.IntegerField(
         null=True, help_text="The share of accounts that get the tested offer, in percent. Null for all accounts."
     )
     # Applications to the offer must meet these requirements (`credit.requirements`).
-    application_schema = JsonTextField(null=True, help_text="The JSON Schema of `application_data`. Null for any data.")
+    application_schema = JsonTextField(
+        null=True, help_text="The JSON Schema of `application_data`. Null if any data is allowed."
+    )
     required_documents = JsonTextField(
-        null=True, help_text="The documents that an application requires. Null or empty if none."
+        null=True, help_text="The documents that an application requires. Null or empty if no documents are required."
     )
     applicant_requires = JsonTextField(
-        null=True, help_text="The required fields of each applicant. Null or empty if none."
+        null=True, help_text="The required fields of each applicant. Null or empty if no fields are required."
     )
     risk_based_pricing = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=16,
         null=True,
         choices=[(method, method) for method in pricing_rules.METHODS],
         help_text="The notice that applicants with a consumer report receive before they accept: `notice`, "
-        "`score_disclosure`, or `not_applicable`. Null means `notice`. With `jurisdiction` `eu`, there is no notice.",
+        "`score_disclosure`, or `not_applicable`. Null means `notice`. Applicants for an offer with `jurisdiction` "
+        "`eu` receive no notice.",
     )
     risk_based_pricing_reason = models.CharField(  # noqa: DJ001
         max_length=32,
@@ -253,12 +262,12 @@ class Offer(models.Model):
     reports = JsonTextField(
         null=True,
         help_text="The kinds of reports that the platform requests at the submission, if the scoring model reads "
-        "`report.…`. Null or empty if none.",
+        "`report.…`. Null or empty if no reports are requested.",
     )
     min_age = models.IntegerField(
         null=True,
-        help_text="The minimum age of each applicant, in years. If set, `date_of_birth` is required. If null, a "
-        "minimum of 18 applies to applicants with a date of birth.",
+        help_text="The minimum age of each applicant, in years. If set, `date_of_birth` is required. If null, "
+        "applicants who state a date of birth must be at least 18.",
     )
     # These fields are the offer's law (`credit.core.jurisdictions`), and the data that Directive (EU) 2023/2225
     # requires.
@@ -278,7 +287,8 @@ class Offer(models.Model):
     regime_reason = models.CharField(  # noqa: DJ001
         max_length=500,
         null=True,
-        help_text="Why the regime applies, such as `renovation` for unsecured credit above EUR 100,000. Null if none.",
+        help_text="Why the regime applies, such as `renovation` for unsecured credit above EUR 100,000. Null if there "
+        "is none.",
     )
     currency = models.CharField(  # noqa: DJ001
         max_length=3, null=True, help_text="The ISO 4217 code of every amount. Amounts are in its minor unit."
@@ -292,18 +302,18 @@ class Offer(models.Model):
     )
     fee_financed = models.BooleanField(
         null=True,
-        help_text="Whether the lender deducts the fee from the payout. If false, the borrower pays it separately. Null "
-        "with `jurisdiction` `us`.",
+        help_text="Whether the lender deducts the fee from the payout. If false, the borrower pays the fee separately. "
+        "Null with `jurisdiction` `us`.",
     )
-    example = JsonTextField(null=True, help_text="The credit of the representative example. Null if none.")
+    example = JsonTextField(null=True, help_text="The credit of the representative example. Null if there is none.")
     apr_cap = models.FloatField(
-        null=True, help_text="The highest annual percentage rate that the law allows. Null if none."
+        null=True, help_text="The highest annual percentage rate that the law allows. Null if there is none."
     )
     terms_text = models.TextField(  # noqa: DJ001
-        null=True, help_text="The lender's terms in words, for applicants. Null if none."
+        null=True, help_text="The lender's terms in words, for applicants. Null if there is none."
     )
     texts = JsonTextField(
-        null=True, help_text="The lender's texts for the rows of the European information form. Null if none."
+        null=True, help_text="The lender's texts for the rows of the European information form. Null if there is none."
     )
     language = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=2,
@@ -314,7 +324,7 @@ class Offer(models.Model):
     translations = JsonTextField(
         null=True,
         help_text="The offer's texts in other languages, by language. Applicants read the texts in their language. "
-        "Null if none.",
+        "Null if there is none.",
     )
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is active. False once it is deactivated."

@@ -75,15 +75,18 @@ class Report(models.Model):
         default=False, db_default=False, help_text="Whether the score of the submission waits for the report."
     )
     as_of = models.DateField(
-        null=True, help_text="The day of the report's data. Null until it arrives, and for a failed report."
+        null=True, help_text="The day of the report's data. Null until the report arrives, and if the report failed."
     )
     expires_at = models.DateTimeField(
         null=True,
-        help_text="When the report expires as a source of facts (UTC). Null until it arrives, and for a failed report.",
+        help_text="When the report expires as a source of facts (UTC). Null until the report arrives, and if the "
+        "report failed.",
     )
     summary = EncryptedTextField(null=True)
     summary_sha256 = models.CharField(  # noqa: DJ001  null: no summary
-        max_length=64, null=True, help_text="The SHA-256 of the summary's canonical JSON, in hex. Null if none."
+        max_length=64,
+        null=True,
+        help_text="The SHA-256 of the summary's canonical JSON, in hex. Null if there is none.",
     )
     raw = EncryptedTextField(null=True)
     raw_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001

@@ -48,7 +48,7 @@ class AnchorSerializer(ModelResponseSerializer):
     signature = SignatureSerializer(
         source="signature_and_key",
         allow_null=True,
-        help_text="The signature of `record`. Null for records older than the first record key.",
+        help_text="The signature of `record`. Null if the record is older than the platform's first record key.",
     )
     proof_file = TextField(
         source="kept_proof_file",
@@ -57,7 +57,9 @@ class AnchorSerializer(ModelResponseSerializer):
         "anchored.",
     )
     opening = OpeningSerializer(
-        allow_null=True, help_text="The input of the entry's commitment. Null until the record is anchored."
+        allow_null=True,
+        help_text="The data from which the commitment of the ledger's entry is computed. Null until "
+        "the record is anchored.",
     )
 
     class Meta:
@@ -100,11 +102,16 @@ class BundleSerializer(ResponseSerializer):
 
     record = TextField(help_text="The decision record, as canonical JSON.")
     signature = SignatureSerializer(
-        allow_null=True, help_text="The signature of `record`. Null for records older than the first record key."
+        allow_null=True,
+        help_text="The signature of `record`. Null if the record is older than the platform's first record key.",
     )
-    proof_file = TextField(allow_null=True, help_text="The inclusion proof of `record`. Null until it is anchored.")
+    proof_file = TextField(
+        allow_null=True, help_text="The inclusion proof of `record`. Null until the record is anchored."
+    )
     opening = OpeningSerializer(
-        allow_null=True, help_text="The input of the entry's commitment. Null until `record` is anchored."
+        allow_null=True,
+        help_text="The data from which the commitment of the ledger's entry is computed. Null until "
+        "`record` is anchored.",
     )
     definition = TextField(allow_null=True, help_text="The scorecard, as canonical JSON. Null without a score.")
     certificate = TextField(
@@ -114,18 +121,19 @@ class BundleSerializer(ResponseSerializer):
     )
     facts = TextField(
         allow_null=True,
-        help_text="The facts of the score, as canonical JSON. Null without a score, after their erasure, and for the "
-        "applicant if the score used `person.…` facts.",
+        help_text="The facts of the score, as canonical JSON. Null without a score, and after the erasure of the "
+        "facts. Also null in the applicant's bundle if the score used `person.…` facts.",
     )
     nonce = TextField(allow_null=True, help_text="The nonce of the facts' hash, in base64. Null if `facts` is null.")
     facts_opening = TextField(
         allow_null=True,
-        help_text="The value and the nonce of each fact in `record`, as canonical JSON. Null without a score, for "
-        "scores before version 1.1, and after an erasure. The applicant's bundle has no `person.…` facts.",
+        help_text="The value and the nonce of each fact in `record`, as canonical JSON. Null without a score, and "
+        "after an erasure. Also null for scores that version 1.0 of the platform computed. The applicant's bundle has "
+        "no `person.…` facts.",
     )
     openings = TextField(
         allow_null=True,
-        help_text="The value and the nonce of each of the record's `hashes`, as canonical JSON. Null for records "
+        help_text="The value and the nonce of each hash in the record's `hashes`, as canonical JSON. Null for records "
         "before version 4, and after an erasure. The applicant's bundle has no `person.score`.",
     )
     applicants = TextField(
@@ -140,12 +148,13 @@ class BundleSerializer(ResponseSerializer):
 class RecordKeySerializer(ModelResponseSerializer):
     """A public key and its record.
 
-    The previous key signs the record. If that key is lost, an earlier key or the key itself signs it. The first key
-    signs its own record.
+    The previous key signs the record. If the previous key is lost, an earlier key or the new key signs the record. The
+    first key signs its own record.
     """
 
     valid_until = DateTimeField(
-        allow_null=True, help_text="The end of the key's period (UTC): the `valid_from` of the next key. Null if none."
+        allow_null=True,
+        help_text="The end of the key's period (UTC): the `valid_from` of the next key. Null if there is none.",
     )
     announcement = AnchorSerializer(source="anchor", help_text="The key's record (`record_key`), with its proof.")
 

@@ -79,7 +79,7 @@ class ApplicantAddressRequestSerializer(Whole):
     )
     city = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
-        help_text="The city or town. Can be null if the country's addresses have none, such as in `SG`.",
+        help_text="The city or town. Can be null if the country's addresses contain no city, such as in `SG`.",
     )
     region = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH, help_text="The state or province. Null if there is none."
@@ -106,13 +106,14 @@ class ApplicantRequestSerializer(Whole):
     )
     email = EmailField(
         max_length=applicant_schema.EMAIL_MAX_LENGTH,
-        help_text="The email address, stored in lower case, with the domain in ASCII (IDNA 2008). Null if none.",
+        help_text="The email address, stored in lower case, with the domain in ASCII (IDNA 2008). Null if there is "
+        "none.",
     )
     phone = PatternField(
         applicant_schema.PHONE,
         wanted="a number in E.164 such as +15035550199",
         max_length=16,
-        help_text="The phone number in E.164, such as `+15035550199`. Null if none.",
+        help_text="The phone number in E.164, such as `+15035550199`. Null if there is none.",
     )
     date_of_birth = serializers.DayField(help_text="The date of birth, at most 130 years ago. Null if not stated.")
     address = ApplicantAddressRequestSerializer(help_text="The applicant's residential address.")

@@ -74,20 +74,21 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
     application_data = ApplicationDataField(**serializers.NULLABLE)
     applicants = ApplicantsRequestField(
         **serializers.NULLABLE,
-        help_text="One or two applicants. The applicants can differ from the holder of the account. Null if none.",
+        help_text="One or two applicants. The applicants can differ from the holder of the account. Null if there is "
+        "none.",
     )
     share = ShareField(
         default=list,
         help_text="The areas of your data that the lender and the score can read: `bank`, `identity`. A credential "
-        "with a list of scopes needs the scope that covers each area.",
+        "with a list of scopes needs the scope of each area.",
     )
     initial_status = serializers.StatusField(
         MACHINE.statuses,
         allow_null=True,
         default=DRAFT,
         help_text="The first status of the application: `draft`, or `submitted` to submit the application immediately. "
-        "Null means `draft`. Under `REVIEW_POLICY=open`, an unrestricted credential can send any status. The history "
-        "does not contain this status.",
+        "Null means `draft`. Under `REVIEW_POLICY=open`, an unrestricted credential can send any status. The "
+        "application's history does not contain the first status.",
     )
 
 
@@ -116,13 +117,15 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(**serializers.NULLABLE, help_text="The human-readable reason. Null if none.")
+    reason = serializers.TextField(
+        **serializers.NULLABLE, help_text="The human-readable reason. Null if there is none."
+    )
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
         shape=shapes.METADATA,
         help_text="Data about the decision: the principal `reasons` of a rejection, the `terms` of an approved loan, "
         "and the `report_ids` of the used reports. The API stores the data with the status change. `consumer_report` "
-        "contains reports that the platform does not store. Null if none.",
+        "contains reports that the platform does not store. Null if there is no metadata.",
     )
 
 
@@ -151,7 +154,7 @@ class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """An application."""
 
     applicants = ApplicantSerializer(
-        many=True, allow_null=True, help_text="The applicants. Null if there are none, or if they were erased."
+        many=True, allow_null=True, help_text="The applicants. Null if there are no applicants, or if they were erased."
     )
     share = ShareField()
 
@@ -224,20 +227,22 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     """The terms of an approval or a counteroffer, and their acceptance."""
 
     acceptable = serializers.FlagField(
-        help_text="Whether the application has terms to accept now. The acceptance can still require the delivery of "
-        "a pricing notice (`E3011`) or a European information form (`E3018`)."
+        help_text="Whether the application has terms to accept now. Even if true, the API rejects the acceptance until "
+        "a required pricing notice (`E3011`) or European information form (`E3018`) is delivered."
     )
     terms = serializers.FreeField(
         allow_null=True,
         shape=shapes.OFFER_OR_LOAN,
-        help_text="The approved or counteroffered loan. If there is none, the offer's terms at the submission. Null "
-        "before the submission, and for an unlisted offer without a loan.",
+        help_text="The approved or counteroffered loan. If no loan is approved or counteroffered, the offer's terms as "
+        "of the submission. Null before the submission. Also null for an unlisted offer if there is no loan.",
     )
     as_of = serializers.DayField(
         allow_null=True, help_text="The day for which `terms` were computed. Null if there is no loan."
     )
     schedule = InstalmentSerializer(
-        many=True, allow_null=True, help_text="All payments, in order. Null without a loan, and for a line of credit."
+        many=True,
+        allow_null=True,
+        help_text="All payments, in order. Null if there is no loan, and for a line of credit.",
     )
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
     expires_at = serializers.DateTimeField(
@@ -247,7 +252,8 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     )
     accepted_at = serializers.DateTimeField(
         allow_null=True,
-        help_text="When the applicant accepted the terms (UTC). Null before then, and after a reopening.",
+        help_text="When the applicant accepted the terms (UTC). Null before the acceptance, and after the application "
+        "is reopened.",
     )
 
 
@@ -277,8 +283,8 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
 
     pending_decision = PendingDecisionSerializer(
         required=False,
-        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). Absent if none, and for the "
-        "applicant.",
+        help_text="The proposed decision that a second reviewer must confirm (`four_eyes`). Absent if there is none, "
+        "and in responses to the applicant.",
     )
     warnings = serializers.ListField(
         child=serializers.TextField(),
@@ -306,15 +312,15 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
         fields = ["status", "changed_by", "changed_at", "reason", "reason_code"]
         extra_kwargs = {
             "changed_by": {
-                "help_text": "The `updated_by` of the request, or the user name for a change in the back office or the "
-                "lender console. For an accepted or expired counteroffer, its `offered_by`. Otherwise the account's "
-                "`user_id`, `model:<id>@<version>`, or `system`."
+                "help_text": "The author of the change: with the API, the `updated_by` of the request; in the back "
+                "office or the lender console, the user name. For an accepted or expired counteroffer, the "
+                "counteroffer's `offered_by`. Otherwise, the account's `user_id`, `model:<id>@<version>`, or `system`."
             }
         }
 
 
 class HistoryPageSerializer(serializers.ResponseSerializer):
-    """The first status transitions of an application."""
+    """The status transitions of an application, at most 1,000."""
 
     application_id = serializers.TextField()
     history = HistoryEntrySerializer(many=True, help_text="The transitions, oldest first.")
@@ -330,7 +336,8 @@ class TransitionSerializer(serializers.ResponseSerializer):
     )
     allowed = serializers.FlagField(help_text="Whether the caller can make the transition now.")
     code = serializers.TextField(
-        allow_null=True, help_text="The code of the error that blocks the transition. Null if it is allowed."
+        allow_null=True,
+        help_text="The code of the error that blocks the transition. Null if the transition is allowed.",
     )
     why = serializers.TextField(
         allow_null=True,
@@ -355,10 +362,10 @@ class TransitionsPageSerializer(serializers.ResponseSerializer):
     )
     transitions = TransitionSerializer(many=True, help_text="All transitions from this status.")
     details = TransitionDetailsSerializer(
-        required=False, help_text="The checklist of documents. Absent if it is empty."
+        required=False, help_text="The checklist of documents. Absent if the checklist is empty."
     )
     pending_decision = PendingDecisionSerializer(
         required=False,
-        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). Absent if none, and for the "
-        "applicant.",
+        help_text="The proposed decision that a second reviewer must confirm (`four_eyes`). Absent if there is none, "
+        "and in responses to the applicant.",
     )

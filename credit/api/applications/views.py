@@ -73,8 +73,8 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 class ApplicationViewSet(ApiViewSet):
     """Credit applications: drafts, decisions, acceptance, documents, history, and inclusion proofs.
 
-    Under `REVIEW_POLICY=open`, every account that can read an application can decide it and change its status. Only
-    members with the role `reader` can't.
+    Under `REVIEW_POLICY=open`, every account that can read an application can decide it and change its status. A member
+    with the role `reader` can only read applications.
     """
 
     tag = "applications"
@@ -114,8 +114,8 @@ class ApplicationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> Application | Response:
         """Get an application.
 
-        For reviewers and members of the lender, the response also contains the proposed decision that waits for a
-        second reviewer.
+        For reviewers and members of the lender, the response also contains the proposed decision that a second reviewer
+        must confirm.
         """
         identifier = parse_uuid(application_id)
         own = _read_own(application_id=identifier, consumer_id=request.user.pk) if identifier else None
@@ -202,7 +202,8 @@ class ApplicationViewSet(ApiViewSet):
     def end_pending_decision(self, request: ApiRequest, application_id: str) -> None:
         """Withdraw or decline a proposed decision.
 
-        If you proposed the decision, the request withdraws it. Otherwise it declines the decision. Requires a reviewer.
+        If you proposed the decision, the request withdraws it. If another account proposed the decision, the request
+        declines the decision. Requires a reviewer.
         """
         review.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
 

@@ -80,7 +80,7 @@ class SearchFiltersRequestSerializer(RequestSerializer):
 
 
 class PreferredPaymentRequestSerializer(RequestSerializer):
-    """A preferred payment of the buyer, which the API ignores."""
+    """A preferred payment method of the buyer, which the API ignores."""
 
     handler = TextField(
         max_length=255, validators=[_check_reverse_domain], help_text="The name of the payment handler."
@@ -112,7 +112,7 @@ class BuyerContextRequestSerializer(RequestSerializer):
         help_text="Claims about the buyer. Ignored.",
     )
     payment = PreferredPaymentRequestSerializer(
-        many=True, required=False, help_text="The buyer's preferred payments. Ignored."
+        many=True, required=False, help_text="The buyer's preferred payment methods. Ignored."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -160,13 +160,15 @@ class _CatalogRequestSerializer(RequestSerializer):
 
 
 class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
-    """A search. Without `query`, filters, and a state, the response has all active offers that the caller can get."""
+    """A search. If the request has no `query`, no filters, and no state, the response has all active offers that the
+    caller can get."""
 
     query = TextField(
         required=False,
         max_length=1_000,
-        help_text="The words to search for. An offer must match one of these words. The first 20 words have an "
-        "effect. If the query contains a word of three letters or more, words of one or two letters have no effect.",
+        help_text="The words to search for. An offer must match one of these words. The API ignores all words after "
+        "the first 20. If the query contains a word of three or more letters, the API ignores words of one or two "
+        "letters.",
     )
     pagination = PaginationRequestSerializer(required=False)
 
@@ -184,7 +186,7 @@ class CatalogProductRequestSerializer(_CatalogRequestSerializer):
 
     id = TextField(max_length=255, help_text="The id of a product (`12`) or of one of its variants (`12-36`).")
     selected = SelectedOptionRequestSerializer(
-        many=True, required=False, help_text="The selected options. Ignored for the id of a variant."
+        many=True, required=False, help_text="The selected options. Ignored if `id` is the id of a variant."
     )
     preferences = _texts(help_text="The most important options. Ignored.")
 
@@ -201,8 +203,8 @@ class UcpSerializer(ResponseSerializer):
     version = TextField(help_text="The version of the protocol.")
     status = OneOfField(
         ("success", "error"),
-        help_text="The status of the request: `success`, or `error` if the request failed. `messages` then has the "
-        "reason.",
+        help_text="The status of the request: `success`, or `error` if the request failed. For an error, `messages` "
+        "has the reason.",
     )
     capabilities = FreeField(
         required=False, shape=_LISTS_BY_NAME, help_text="The capability of the response, and its version."
@@ -219,9 +221,11 @@ class PriceSerializer(ResponseSerializer):
 class PriceRangeSerializer(ResponseSerializer):
     """The smallest and the largest amount financed."""
 
-    min = PriceSerializer(help_text="The smallest amount financed. One minor unit if the offer has no minimum.")
+    min = PriceSerializer(
+        help_text="The smallest amount financed. If the offer has no minimum, this is one minor unit."
+    )
     max = PriceSerializer(
-        help_text="The largest amount financed. The platform's largest amount if the offer has no maximum."
+        help_text="The largest amount financed. If the offer has no maximum, this is the platform's largest amount."
     )
 
 
@@ -352,9 +356,9 @@ class ProductSerializer(ResponseSerializer):
     options = ProductOptionSerializer(many=True, required=False)
     variants = VariantSerializer(
         many=True,
-        help_text="The variants, one per term. A search returns all terms. A lookup returns the requested terms, and "
-        "the first term for the id of a product. `POST /v1/ucp/catalog/product` describes the variants of a single "
-        "product.",
+        help_text="The variants, one per term. A search returns all terms. A lookup returns the requested terms. For "
+        "the id of a product, it returns the first term. `POST /v1/ucp/catalog/product` describes the variants of a "
+        "single product.",
     )
     metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
     selected = SelectedOptionSerializer(
@@ -396,15 +400,15 @@ class CatalogSearchSerializer(ResponseSerializer):
 
 
 class CatalogLookupSerializer(ResponseSerializer):
-    """The products, and a message for each id without a product."""
+    """The products, and a message for each id that matches no product."""
 
     ucp = UcpSerializer()
-    products = ProductSerializer(many=True, help_text="The products of the requested ids, each once.")
+    products = ProductSerializer(many=True, help_text="The products that match the requested ids, without duplicates.")
     messages = MessageSerializer(many=True, required=False)
 
 
 class CatalogProductSerializer(ResponseSerializer):
-    """A product, or `ucp.status` `error` with a message."""
+    """A product. If `ucp.status` is `error`, a message instead."""
 
     ucp = UcpSerializer()
     product = ProductSerializer(required=False, help_text="The product. Absent if `ucp.status` is `error`.")

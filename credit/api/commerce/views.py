@@ -65,8 +65,8 @@ class CommerceViewSet(ApiViewSet):
 
         A product is an offer, and a variant is one of its terms. The price is the amount financed: the loan, not its
         cost. The offers that match most words of `query` are first. If a word of the query has four or more letters, or
-        is in a non-Latin script, it also matches a part of a word. A match of a part counts half. Among equal matches,
-        the newest offer is first.
+        is in a non-Latin script, it also matches a part of a word. A match with a part of a word counts half. Among
+        equal matches, the newest offer is first.
         """
         filters = catalog.SearchFilters.of(body, credential=request.auth)
         page = body.get("pagination", {})

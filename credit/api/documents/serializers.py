@@ -26,7 +26,7 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
     reason = serializers.TextField(
         **serializers.NULLABLE,
         help_text="The message that the applicant reads above the checklist. The API stores it as the reason of the "
-        "status change. Ignored if the application is already `pending_documents`. Null if none.",
+        "status change. Ignored if the application is already `pending_documents`. Null if there is none.",
     )
 
 

@@ -46,7 +46,7 @@ class NoticeSerializer(NoticeRowSerializer):
         source="made_from",
         allow_null=True,
         shape=shapes.OBJECT,
-        help_text="The content of the notice. Null until it is created, and after its retention period.",
+        help_text="The content of the notice. Null until the notice is created, and after its retention period.",
     )
     html = serializers.TextField(
         allow_null=True,
@@ -60,8 +60,8 @@ class NoticeSerializer(NoticeRowSerializer):
     proof = AnchorSerializer(
         allow_null=True,
         source="proof_kept",
-        help_text="The notice's record and its inclusion proof. Null until the notice is created, and without a "
-        "record.",
+        help_text="The notice's record and its inclusion proof. Null until the notice is created, and if the notice "
+        "has no record.",
     )
 
     class Meta(NoticeRowSerializer.Meta):
@@ -73,7 +73,8 @@ class NoticesPageSerializer(serializers.PageSerializer):
 
     notices = NoticeRowSerializer(
         many=True,
-        help_text="The notices. An application's notices are ordered newest first, and a lender's notices by `due_at`.",
+        help_text="The notices. The notices of an application are ordered newest first. The notices of a lender are "
+        "ordered by `due_at`.",
     )
 
 
@@ -159,7 +160,7 @@ class HoldSerializer(serializers.ResponseSerializer):
         "records."
     )
     reason = serializers.TextField(
-        allow_null=True, help_text="The reason of the last change of the hold. Null if there was none."
+        allow_null=True, help_text="The reason of the last change of the hold. Null if the hold was never changed."
     )
     at = serializers.DateTimeField(
         allow_null=True, help_text="When the hold was last changed (UTC). Null if there was no change."

@@ -87,7 +87,7 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     regime = serializers.OneOfField(
         REGIMES,
         help_text="Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter national regime), or "
-        "`none`. Required if `jurisdiction` is `eu`. Null if it is `us`.",
+        "`none`. Required if `jurisdiction` is `eu`. Null if `jurisdiction` is `us`.",
     )
     regime_reason = serializers.NameField(
         max_length=500,
@@ -102,12 +102,12 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     day_count = serializers.OneOfField(
         DAY_COUNTS,
         help_text="The day-count convention: the number of days in a year for daily interest. `act_365` is 365, "
-        "`30_360` is 360. Required if `jurisdiction` is `eu`. Null if it is `us`.",
+        "`30_360` is 360. Required if `jurisdiction` is `eu`. Null if `jurisdiction` is `us`.",
     )
     fee_financed = serializers.FlagField(
         help_text="If true, the lender deducts the fee from the payout, and the total amount of credit is the amount "
-        "less the fee. If false, the borrower pays the fee separately. Required if `jurisdiction` is `eu`. Null if it "
-        "is `us`."
+        "less the fee. If false, the borrower pays the fee separately. Required if `jurisdiction` is `eu`. Null if "
+        "`jurisdiction` is `us`."
     )
     example = ExampleRequestSerializer(
         help_text="The credit of the representative example. Required if `regime` is `ccd2` or `ccd2_small`. Null if "
@@ -116,17 +116,17 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
     apr_cap = serializers.NumberField(
         min_value=0,
         max_value=APR_MAX_PERCENT,
-        help_text="The highest annual percentage rate that the law allows. Null if none.",
+        help_text="The highest annual percentage rate that the law allows. Null if there is none.",
     )
     terms_text = LongTextField(
         max_length=TERMS_TEXT_MAX_LENGTH,
-        help_text="The lender's terms in words, which applicants read before they accept. The agreement of an offer "
-        "outside the directive contains them. If `regime` is `ccd2` or `ccd2_small`, they are the explanations that "
-        "Article 12 requires. Null if none.",
+        help_text="The lender's terms in words, which applicants read before they accept. If the directive does not "
+        "apply to the offer, the agreement contains these terms. If `regime` is `ccd2` or `ccd2_small`, these terms "
+        "are the explanations that Article 12 requires. Null if there are no terms.",
     )
     texts = TextsField(
-        help_text="The lender's texts for the rows of the European information form, by the row's name. If "
-        f"`regime` is `ccd2` or `ccd2_small`, these are required: {', '.join(f'`{name}`' for name in REQUIRED_TEXTS)}. "
+        help_text="The lender's texts for the rows of the European information form, by the row's name. If `regime` is "
+        f"`ccd2` or `ccd2_small`, these texts are required: {', '.join(f'`{name}`' for name in REQUIRED_TEXTS)}. "
         f"A line of credit also requires `{TEXTS_OF_LINE[0]}`. Null if `jurisdiction` is `us`."
     )
 
@@ -196,7 +196,7 @@ class QuoteQuery(serializers.QuerySerializer):
         max_value=RATE_MAX_PERCENT,
         default=None,
         help_text="The note rate per year in percent, with at most six decimal places. Default: the offer's lowest "
-        "rate, or its highest if it has no lowest. Required if the offer has no rate.",
+        "rate, or its highest rate if it has no lowest rate. Required if the offer has no rate.",
     )
     fee_cents = serializers.QueryInt64Field(
         min_value=0,
@@ -211,7 +211,7 @@ class QuoteQuery(serializers.QuerySerializer):
         METHODS,
         default=None,
         help_text="The method of computing `apr_percent`. Default: the method of the offer's jurisdiction. An offer "
-        "with `eu` accepts only `eu_annex_iii`.",
+        "with `jurisdiction` `eu` accepts only `eu_annex_iii`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -277,6 +277,6 @@ class QuoteSerializer(serializers.ResponseSerializer):
     representative_example = RepresentativeExampleSerializer(
         required=False,
         allow_null=True,
-        help_text="The offer's representative example. Present only if the offer's `jurisdiction` is `eu`. Null "
-        "without an `example`, and if its annual percentage rate is out of range.",
+        help_text="The offer's representative example. Present only if the offer's `jurisdiction` is `eu`. Null if the "
+        "offer has no `example`, or if the annual percentage rate of the example is out of range.",
     )

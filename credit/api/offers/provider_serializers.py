@@ -33,7 +33,7 @@ class LogoField(serializers.TextField):
             required=False,
             allow_null=True,
             help_text=f"The lender's logo as Base64: a PNG of at most {PNG_SIDE_MAX:,} by {PNG_SIDE_MAX:,} pixels, or "
-            f"an SVG without scripts, animations, and references to other files. The file has at most {MAX_BYTES:,} "
+            f"an SVG without scripts, animations, or references to other files. The file has at most {MAX_BYTES:,} "
             "bytes. Omit the field to keep the current logo. Null removes the logo.",
         )
 
@@ -90,22 +90,26 @@ class ProviderRequestSerializer(serializers.RequestSerializer):
 
     requires = ("name",)
     # An offer with the `regime` `ccd2` or `ccd2_small` requires the fields from `phone` to `debt_advice`.
-    phone = serializers.NameField(max_length=64, help_text="The lender's telephone number. Null if none.")
-    email = EmailField(max_length=254, help_text="The lender's email address. Null if none.")
+    phone = serializers.NameField(max_length=64, help_text="The lender's telephone number. Null if there is none.")
+    email = EmailField(max_length=254, help_text="The lender's email address. Null if there is none.")
     register_number = serializers.NameField(
-        help_text="The register and the number of the lender's registration. Null if none."
+        help_text="The register and the number of the lender's registration. Null if there is none."
     )
-    supervisor = SupervisorRequestSerializer(help_text="The authority that supervises the lender. Null if none.")
-    redress = RedressRequestSerializer(help_text="The organization that handles out-of-court complaints. Null if none.")
+    supervisor = SupervisorRequestSerializer(
+        help_text="The authority that supervises the lender. Null if there is none."
+    )
+    redress = RedressRequestSerializer(
+        help_text="The organization that handles out-of-court complaints. Null if there is none."
+    )
     debt_advice = serializers.TextField(
-        min_length=1, max_length=1000, help_text="Where borrowers get debt advice. Null if none."
+        min_length=1, max_length=1000, help_text="Where borrowers get debt advice. Null if there is none."
     )
     name = serializers.NameField(help_text="The lender's public name. It must not look like another lender's name.")
     address = serializers.LinesField(max_length=500, default="", help_text="The lender's postal address, for notices.")
     agency = serializers.OneOfField(
         AGENCIES,
         help_text="The Federal agency that enforces Regulation B for this lender, for notices (12 CFR 1002, appendix "
-        "A). Null for the installation's default (`NOTICE_AGENCY`).",
+        "A). Null means the installation's default (`NOTICE_AGENCY`).",
     )
     logo = LogoField()
 
@@ -128,10 +132,10 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
     """A lender, with its contact data."""
 
     supervisor = SupervisorSerializer(
-        allow_null=True, help_text="The authority that supervises the lender. Null if none."
+        allow_null=True, help_text="The authority that supervises the lender. Null if there is none."
     )
     redress = RedressSerializer(
-        allow_null=True, help_text="The organization that handles out-of-court complaints. Null if none."
+        allow_null=True, help_text="The organization that handles out-of-court complaints. Null if there is none."
     )
     logo_url = logo_url()
 
@@ -139,10 +143,7 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
         model = Provider
         fields = ["id", "name", "address", "agency", *LENDER_FIELDS, "logo_url", "owner_id", "created_at"]
         extra_kwargs = {
-            "id": {
-                "help_text": "The lender's id: `provider_id` of its offers as a string, and of applications as an "
-                "integer."
-            }
+            "id": {"help_text": "The lender's id. `provider_id` is a string in offers, and an integer in applications."}
         }
 
 

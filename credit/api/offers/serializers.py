@@ -56,14 +56,14 @@ _TRANSLATION = _object(
                 title=_text("The label of the field.", profile.TITLE_MAX_LENGTH),
                 description=_text("The help text of the field.", profile.DESCRIPTION_MAX_LENGTH),
                 choices=_map(
-                    "The words for the values in `enum`, by the value as a string.",
-                    _text("The words for the value.", profile.TITLE_MAX_LENGTH),
+                    "The texts to display for the values in `enum`, by the value as a string.",
+                    _text("The text to display for the value.", profile.TITLE_MAX_LENGTH),
                 ),
             ),
         ),
     ),
     required_documents=_map(
-        "The titles of the documents, by the title in `required_documents`.",
+        "The translated titles of the documents, by the original title in `required_documents`.",
         _text("The title of the document.", translations.NAME_MAX_LENGTH),
     ),
     terms_text=_text("The lender's terms.", TERMS_TEXT_MAX_LENGTH),
@@ -120,24 +120,27 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     blockscore_model_id = serializers.Int64Field()
     ab_test_variant = serializers.IdField()
     ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100)
-    application_schema = ApplicationSchemaField(help_text="The schema of `application_data`. Null for any data.")
+    application_schema = ApplicationSchemaField(
+        help_text="The schema of `application_data`. Null if any data is allowed."
+    )
     required_documents = serializers.ListField(
         child=TitleField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
-        help_text="The documents that an application requires before its submission. Null or empty if none.",
+        help_text="The documents that an application requires before its submission. Null or empty if no documents are "
+        "required.",
     )
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
         help_text="The required fields of each applicant. If the list is not empty, applications require `applicants`. "
-        "Null or empty if none.",
+        "Null or empty if no fields are required.",
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
         help_text="The credit-pricing notice that applicants with a consumer report receive before they accept (12 CFR "
-        "1022.70 to 1022.75). `notice`: a risk-based pricing notice, unless the applicant's rate is the offer's "
-        "`apr_min_percent`. `score_disclosure`: the credit score, at every rate. `not_applicable`: no notice. Null "
-        "means `notice`. Offers with `jurisdiction` `eu` have no credit-pricing notices.",
+        "1022.70 to 1022.75). `notice`: a risk-based pricing notice, if the applicant's rate is not the offer's "
+        "`apr_min_percent`. `score_disclosure`: a disclosure of the credit score, at every rate. `not_applicable`: no "
+        "notice. Null means `notice`. Offers with `jurisdiction` `eu` have no credit-pricing notices.",
     )
     risk_based_pricing_reason = serializers.OneOfField(
         pricing_rules.REASONS,
@@ -148,19 +151,19 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         max_length=len(KINDS),
         help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
         "the submission, if the scoring model reads `report.…`. The platform computes the score after all reports "
-        "have ended, or after 24 hours. Null or empty if none.",
+        "have ended, or after 24 hours. Null or empty if no reports are requested.",
     )
     min_age = serializers.Int32Field(
         min_value=1,
         max_value=MIN_AGE_MAX_YEARS,
         help_text="The minimum age of each applicant, in years, on the current date at the applicant's address. If "
-        "set, `date_of_birth` is required. If null, a minimum of 18 applies to applicants with a date of birth.",
+        "set, `date_of_birth` is required. If null, applicants who state a date of birth must be at least 18.",
     )
 
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the offer's texts. Null means `en`.")
     translations = TranslationsField(
         help_text="The offer's texts in other languages, by language. Applicants read the texts in their language. A "
-        "text without a translation stays in the offer's language. Null if none."
+        "text without a translation stays in the offer's language. Null if there is none."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -296,8 +299,8 @@ class AdvertisedOfferSerializer(OfferSerializer):
     )
     representative_example = RepresentativeExampleSerializer(
         allow_null=True,
-        help_text="The representative example of an EU offer. Null for other offers, without an `example`, and if its "
-        "annual percentage rate is out of range.",
+        help_text="The representative example of an EU offer. Null for other offers, and for an offer without an "
+        "`example`. Also null if the annual percentage rate of the example is out of range.",
     )
     personalized = serializers.TextField(
         allow_null=True,

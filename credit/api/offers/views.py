@@ -105,8 +105,8 @@ class OfferViewSet(ApiViewSet):
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer.
 
-        Only the account that created the offer can deactivate it. If this account has the role `reviewer` or `reader`
-        at the lender, it can't. `GET /v1/provider-offers/{offer_id}` still returns the offer. Idempotent.
+        Only the account that created the offer can deactivate it. The account must not have the role `reviewer` or
+        `reader` at the lender. `GET /v1/provider-offers/{offer_id}` still returns the offer. Idempotent.
         """
         offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 

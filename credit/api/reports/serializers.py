@@ -11,7 +11,7 @@ class ReportRequestSerializer(serializers.RequestSerializer):
     purpose = serializers.OneOfField(
         PURPOSES, default=None, allow_null=True,
         help_text="The permissible purpose: `credit_transaction` (15 USC 1681b(a)(3)(A)), or `written_instructions` of "
-        "the applicant (15 USC 1681b(a)(2)). Without it, the API returns 400 `E1022`.",
+        "the applicant (15 USC 1681b(a)(2)). If `purpose` is missing, the API returns 400 `E1022`.",
     )  # fmt: skip
     applicant = serializers.Int32Field(
         min_value=FIRST, max_value=APPLICANTS_MAX, default=FIRST, help_text="The number of the applicant: 1 or 2."
@@ -25,7 +25,9 @@ class ReportScoreSerializer(serializers.JsonPartSerializer):
     min = serializers.Int64Field(help_text="The lowest possible score.")
     max = serializers.Int64Field(help_text="The highest possible score.")
     factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors of the score, in words.")
-    supplier = serializers.TextField(allow_null=True, help_text="The supplier of the score. Null if it is the agency.")
+    supplier = serializers.TextField(
+        allow_null=True, help_text="The supplier of the score. Null if the agency supplied the score."
+    )
     ranks_above_percent = serializers.Int32Field(
         allow_null=True, help_text="The percentage of consumers with a lower score. Null if unknown."
     )
@@ -43,7 +45,7 @@ class AgencySerializer(serializers.JsonPartSerializer):
 class SummarySerializer(serializers.JsonPartSerializer):
     """The summary of a report."""
 
-    score = ReportScoreSerializer(allow_null=True, help_text="The score. Null if none.")
+    score = ReportScoreSerializer(allow_null=True, help_text="The score. Null if there is none.")
     currency = serializers.TextField(help_text="The ISO 4217 code of the amounts' currency.")
     income_monthly_cents = serializers.Int64Field(
         allow_null=True, help_text="The income per month, in the currency's minor unit. Null if unknown."
@@ -62,7 +64,7 @@ class SummarySerializer(serializers.JsonPartSerializer):
     )
     agency = AgencySerializer(help_text="The agency that supplied the report.")
     categories = serializers.ListField(child=serializers.TextField(), help_text="The categories of data in the report.")
-    result = serializers.TextField(allow_null=True, help_text="The result, in words. Null if none.")
+    result = serializers.TextField(allow_null=True, help_text="The result, in words. Null if there is none.")
 
 
 class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
@@ -70,7 +72,7 @@ class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
 
     raw = serializers.TextField(
         source="shown_raw", allow_null=True,
-        help_text="The vendor's response as text, only for a reviewer who gets a single report. Otherwise null.",
+        help_text="The vendor's response as text. Null unless a reviewer gets a single report.",
     )  # fmt: skip
     reused = serializers.FlagField(
         source="is_reused",
@@ -80,7 +82,8 @@ class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     summary = SummarySerializer(
         source="parsed_summary",
         allow_null=True,
-        help_text="The summary of the report. Null until it arrives, for a failed report, and after an erasure.",
+        help_text="The summary of the report. Null until the report arrives, if the report failed, and after an "
+        "erasure.",
     )
 
     class Meta:

@@ -51,7 +51,7 @@ class ReportViewSet(ApiViewSet):
 
         Requires a reviewer who is not the applicant. After a decision, a withdrawal, or an expiry, the API returns 400
         `E3004`. If the vendor's response is late or lost, the API returns 202 with the status `requested`. The worker
-        gets the report later. Until then, a retry orders no second report.
+        gets the report later. Until then, a retry requests no second report.
         """
         report, is_reused = request_report(application_id, **body, actor=actor_of(request), now=timezone.now())
         report.is_reused = is_reused

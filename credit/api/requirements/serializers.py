@@ -84,7 +84,7 @@ class RequiredDocumentSerializer(serializers.ResponseSerializer):
 
 
 class RequirementsSerializer(serializers.ResponseSerializer):
-    """An offer's requirements, and the items that are due."""
+    """An offer's requirements, and the items that are missing or invalid."""
 
     currently_due = DueSerializer(
         many=True,
@@ -97,7 +97,7 @@ class RequirementsSerializer(serializers.ResponseSerializer):
         help_text="The JSON Schema 2020-12 of `application_data`. Null for any data.",
     )
     documents = RequiredDocumentSerializer(
-        many=True, help_text="The required documents. Each needs a file before the submission."
+        many=True, help_text="The required documents. Each document requires a file before the submission."
     )
     applicants = serializers.FreeField(
         allow_null=True,

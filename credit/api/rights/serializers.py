@@ -53,12 +53,12 @@ class AutomationSerializer(serializers.JsonPartSerializer):
     offer_id = serializers.TextField(help_text="The offer's id.")
     automated = serializers.OneOfField(
         rights.WAYS,
-        help_text="The part of the score in decisions: `none` (no score), `assisted` (a person decides with a score), "
+        help_text="The role of the score in decisions: `none` (no score), `assisted` (a person decides with a score), "
         "or `alone` (a score can decide without a person).",
     )
     model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model's id. Null without a score.")
     version = serializers.Int32Field(
-        allow_null=True, help_text="The number of the model's champion. Null without a score."
+        allow_null=True, help_text="The number of the model's champion version. Null without a score."
     )
     purposes = serializers.ListField(
         child=serializers.TextField(), help_text="A sentence for each purpose of the score. Empty without a score."
@@ -68,11 +68,13 @@ class AutomationSerializer(serializers.JsonPartSerializer):
         many=True, help_text="The suppliers of the data."
     )
     reviewed_by = serializers.TextField(help_text="A sentence about the role of people in the decision.")
-    before = RightSerializer(many=True, help_text="The sentences to display before an application, with their law.")
+    before = RightSerializer(
+        many=True, help_text="The sentences to display before an application, each with the law that requires it."
+    )
 
 
 class ExplainedScoreSerializer(serializers.JsonPartSerializer):
-    """The score of the decision, or before a decision, the newest score."""
+    """The score of the decision. Before a decision, the newest score."""
 
     total = serializers.Int64Field(
         allow_null=True, help_text="The total of the score. Null if the score used `person.…` facts."
@@ -112,8 +114,8 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
     is_changeable = serializers.FlagField(help_text="Whether the applicant can change the value.")
     facts = ExplainedFactSerializer(
         many=True,
-        help_text="The used facts, without missing facts and facts of the wrong type. If the input has `person.…` "
-        "facts, the list has all facts of the input.",
+        help_text="The facts that the score used, without missing facts and facts of the wrong type. If the input has "
+        "`person.…` facts, the list has all facts of the input.",
     )
     range = serializers.TextField(
         allow_null=True, help_text="The range of the value, in words. Null if `points` is null."
@@ -124,8 +126,8 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
     )
     baseline = serializers.Int64Field(
         allow_null=True,
-        help_text="The baseline of the points. An input with fewer points is a reason for a lower score. Null if "
-        "`points` is null.",
+        help_text="If `points` is below this baseline, the input is a reason for a lower score. Null if `points` is "
+        "null.",
     )
     text = serializers.TextField(help_text="A sentence about the points. Empty if `points` is null.")
 
@@ -137,22 +139,22 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the texts.")
     automated = serializers.OneOfField(
         rights.WAYS,
-        help_text="The part of the score in the decision: `none` (no score), `assisted` (a person decides with a "
+        help_text="The role of the score in the decision: `none` (no score), `assisted` (a person decides with a "
         "score), or `alone` (a score decided without a person).",
     )
     outcome = serializers.OneOfField(
         rights.OUTCOMES,
         allow_null=True,
-        help_text="`rejection`, `approval`, or `worse`. `worse` is an approval of a smaller amount or a shorter term "
-        "than requested. An approval with a score at more than the lowest rate is also `worse`. Null if `decided_at` "
-        "is null.",
+        help_text="The outcome: `rejection`, `approval`, or `worse`. `worse` is an approval of a smaller amount or a "
+        "shorter term than requested. If the decision used a score, an approval above the offer's lowest rate is also "
+        "`worse`. Null if `decided_at` is null.",
     )
     decided_at = serializers.DateTimeField(
         allow_null=True,
         help_text="When the application was decided (UTC). Null before a decision, after the decision was reopened, "
         "and for an approval that was withdrawn or expired.",
     )
-    decided_by = serializers.TextField(help_text="A sentence about the decider, without names.")
+    decided_by = serializers.TextField(help_text="A sentence about who or what decided, without names.")
     role = serializers.TextField(help_text="A sentence about the role of the score.")
     reasons = serializers.ListField(
         child=serializers.TextField(), help_text="The principal reasons of a rejection. Otherwise empty."
@@ -169,21 +171,21 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     changes = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The changes that would have led to a better outcome. If no change of one or two inputs would have, "
-        "a sentence states this. Empty if the score approves. Null if `inputs` is null, and if the score used "
-        "`person.…` facts.",
+        help_text="The changes that would have led to a better outcome. If there are no such changes of one or two "
+        "inputs, a single sentence states this. Empty if the score approves. Null if `inputs` is null, and if the "
+        "score used `person.…` facts.",
     )
     can_do = serializers.ListField(
         child=serializers.TextField(),
-        help_text="A sentence for each of these actions that is possible now: request reconsideration, and report a "
-        "wrong value.",
+        help_text="A sentence for each action that is possible now. The actions are to request reconsideration and to "
+        "report a wrong value.",
     )
     rights = RightSerializer(many=True, help_text="The rights after the decision. Empty before a decision.")
     notice_days = serializers.Int32Field(
         allow_null=True,
-        help_text="The deadline of the notice about the decision, in days. Under US law, it is 30 for a `rejection` "
-        "and for `worse`. Under EU law, it is 3 for a `rejection`. Otherwise null, even if another notice has a "
-        "deadline.",
+        help_text="The deadline of the notice about the decision, in days. Under US law, the value is 30 for a "
+        "`rejection` and for `worse`. Under EU law, the value is 3 for a `rejection`. Otherwise null, even if another "
+        "notice has a deadline.",
     )
 
 
@@ -221,7 +223,9 @@ class CorrectionSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     claimed = ScalarField(source="parsed_claim", allow_null=True, help_text="The claimed value. Null after an erasure.")
     statement = serializers.TextField(allow_null=True)
     file = serializers.UUIDField(
-        source="file_id", allow_null=True, help_text="The id of the file that shows the correct value. Null if none."
+        source="file_id",
+        allow_null=True,
+        help_text="The id of the file that shows the correct value. Null if there is none.",
     )
     reason = serializers.TextField(
         allow_null=True, help_text="The reviewer's reason. Null while the correction is open, and after an erasure."

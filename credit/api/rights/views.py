@@ -112,6 +112,6 @@ class CorrectionViewSet(ApiViewSet):
         application again.
 
         If the correction is already answered, the API returns 400 `E3004`. For `corrected`, it returns the same error
-        if a proposed decision waits, a counteroffer is open, or the application is withdrawn or expired.
+        if a proposed decision is pending, a counteroffer is open, or the application is withdrawn or expired.
         """
         return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

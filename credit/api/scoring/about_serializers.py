@@ -12,7 +12,7 @@ _CATEGORIES_HELP = "The categories of data that the scorecard reads, as stated b
 
 
 class AboutRequestSerializer(serializers.RequestSerializer):
-    """Instructions for use of a version."""
+    """The instructions for use of a model version."""
 
     intended_use = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The intended use of the model.")
     not_for = serializers.TextField(
@@ -23,8 +23,8 @@ class AboutRequestSerializer(serializers.RequestSerializer):
         child=serializers.OneOfField(CATEGORIES),
         default=list,
         max_length=len(CATEGORIES),
-        help_text=f"{_CATEGORIES_HELP} If the list is not empty, the API rejects a scorecard that reads another "
-        "category.",
+        help_text=f"{_CATEGORIES_HELP} If the list is not empty, the API rejects a scorecard that reads a category "
+        "outside the list.",
     )
     limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The known limits of the model.")
     human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="How people review the results.")
@@ -68,8 +68,7 @@ class CertifiedReasonSerializer(serializers.JsonPartSerializer):
     code = serializers.TextField(help_text="The code of a principal reason, or `other`.")
     text = serializers.TextField(help_text="The reason as a sentence or a phrase.")
     can_occur = serializers.FlagField(
-        help_text="Whether the reason can occur: in the result of a combination whose outcome is not `approve`, or in "
-        "a knockout."
+        help_text="Whether the reason can occur in a knockout, or in a result whose outcome is not `approve`."
     )
 
 
@@ -101,13 +100,13 @@ class CertificateSerializer(serializers.JsonPartSerializer):
         "it is 2^53 or more."
     )
     declines_without_reason = CountField(
-        help_text="The number of declining combinations without a reason. If version 1.1 of the platform or later "
-        "published the version, it is 0. The value is a string if it is 2^53 or more."
+        help_text="The number of declining combinations without a reason. The number is 0 if the version was published "
+        "with version 1.1 of the platform or later. The value is a string if it is 2^53 or more."
     )
     reasons = CertifiedReasonSerializer(
         many=True, help_text="The reasons of characteristics, then the reasons of knockouts."
     )
-    total_min = serializers.Int64Field(help_text="The lowest possible total, limited to the range.")
-    total_max = serializers.Int64Field(help_text="The highest possible total, limited to the range.")
-    ordered = OrderedInputSerializer(many=True, help_text="The inputs that have bins with `below`.")
+    total_min = serializers.Int64Field(help_text="The lowest possible total, limited to the definition's `range`.")
+    total_max = serializers.Int64Field(help_text="The highest possible total, limited to the definition's `range`.")
+    ordered = OrderedInputSerializer(many=True, help_text="The inputs whose bins are ranges (`below`).")
     inputs = CertifiedInputSerializer(many=True, help_text="All inputs of the scorecard.")

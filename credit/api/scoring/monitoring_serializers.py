@@ -65,7 +65,7 @@ class CompareRequestSerializer(serializers.RequestSerializer):
         min_value=1,
         max_value=PAIRS_MAX,
         default=1_000,
-        help_text="The maximum number of scores. The newest are compared.",
+        help_text="The maximum number of scores. The API compares the newest scores.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -142,9 +142,9 @@ class OverridesPageSerializer(serializers.ResponseSerializer):
     """Reviewers' decisions that differ from the proposal of the version's score."""
 
     decisions = serializers.Int64Field(
-        help_text="The number of applications that a reviewer decided after a proposal of the version. The version "
-        "must have been champion, and its proposal in the window must have been an approval or a rejection. An "
-        "accepted counteroffer counts as an approval."
+        help_text="The number of applications that a reviewer decided after a proposal of the version. The number "
+        "includes only proposals that the version made in the window as champion. The proposal must have been an "
+        "approval or a rejection. An accepted counteroffer counts as an approval."
     )
     overrides = serializers.Int64Field(
         help_text="The number of these applications whose last decision by a reviewer differs from the proposal."
@@ -201,6 +201,6 @@ class ComparisonSerializer(serializers.ResponseSerializer):
     table = OutcomePairSerializer(many=True, help_text="The number of scores for each pair of outcomes.")
     flips = FlipSerializer(many=True, help_text="The newest 100 applications with different outcomes.")
     skipped = serializers.Int64Field(
-        help_text="The number of scores that can't be compared, because their facts are erased, or lack a fact that "
-        "the other version reads."
+        help_text="The number of scores that can't be compared. Their facts are erased, or lack a fact that the other "
+        "version reads."
     )

@@ -45,10 +45,11 @@ class ScoreViewSet(ApiViewSet):
     def score(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Get the score of an application.
 
-        The response has the newest score. The offer's scoring model computes a score at the submission. It computes a
-        new score after the correction of a value that it reads, and when a reviewer scores the application again. The
-        first score waits at most 24 hours for reports that the offer requests. During this time, `status` is `waiting`,
-        and the result is null. Without a score, for example with `DECISIONING=off`, the API returns 404 `E4013`.
+        The response has the newest score. The offer's scoring model computes a score at the submission. The model
+        computes a new score after a value that it reads is corrected, and when a reviewer scores the application again.
+        If the offer requests reports, the first score is computed after the reports arrive, or after 24 hours.
+        Before that, `status` is `waiting`, and the result is null. Without a score, for example with
+        `DECISIONING=off`, the API returns 404 `E4013`.
 
         `reasons` state why the score is not higher. `changes` are the changes that would have led to a better outcome.
         If the model reads facts about the applicant's other applications (`person.…`), the applicant gets null for
@@ -70,8 +71,8 @@ class ScoreViewSet(ApiViewSet):
         """Score an application again.
 
         Requires a reviewer who is not the applicant. The model's current champion scores the current facts. While a
-        proposed decision waits or a counteroffer is open, the API returns 400 `E3004`. It returns the same error after
-        a decision, a withdrawal, or an expiry.
+        proposed decision is pending or a counteroffer is open, the API returns 400 `E3004`. It returns the same error
+        after a decision, a withdrawal, or an expiry.
 
         The new score replaces the earlier score. The earlier score stays stored. The platform does not decide an
         application with a second score automatically.

@@ -44,7 +44,7 @@ class ScoringModelSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = ScoringModel
         fields = ["id", "provider_id", "name", "description", "created_at"]
-        extra_kwargs = {"id": {"help_text": "The model's id: `blockscore_model_id` of offers."}}
+        extra_kwargs = {"id": {"help_text": "The model's id, which offers contain as `blockscore_model_id`."}}
 
 
 class ModelsPageSerializer(serializers.PageSerializer):
@@ -61,7 +61,7 @@ class VersionRequestSerializer(serializers.RequestSerializer):
     about = AboutRequestSerializer(
         required=False,
         allow_null=True,
-        help_text="The instructions for use, whose hash is in the record of the publication. Null if none.",
+        help_text="The instructions for use, whose hash is in the record of the publication. Null if there is none.",
     )
 
 
@@ -97,7 +97,7 @@ class PublishedVersionSerializer(VersionSerializer):
 class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model, with its definition."""
 
-    about = AboutField(allow_null=True, help_text="The instructions for use. Null if none.")
+    about = AboutField(allow_null=True, help_text="The instructions for use. Null if there is none.")
 
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "definition", "about"]
@@ -199,8 +199,8 @@ class PointsPageSerializer(serializers.ResponseSerializer):
     bin = serializers.Int32Field(help_text="The position of the bin in the definition, from 0.")
     points = serializers.Int64Field(help_text="The points of the bin.")
     baseline = serializers.Int64Field(
-        help_text="The baseline of the characteristic. If the points are fewer, the characteristic is a reason for a "
-        "lower score."
+        help_text="The baseline of the characteristic. If `points` is below the baseline, the characteristic is a "
+        "reason for a lower score."
     )
 
 
@@ -273,7 +273,7 @@ class FactsPageSerializer(serializers.ResponseSerializer):
 
 
 class UsedFactSerializer(serializers.JsonPartSerializer):
-    """A fact that an input of a score read."""
+    """A fact that an input of a score used."""
 
     name = serializers.TextField(help_text="The fact's name in the definition.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
@@ -287,8 +287,8 @@ class ScorePageSerializer(serializers.ResponseSerializer):
 
     status = serializers.OneOfField(
         (COMPUTED, WAITING),
-        help_text="The status of the score: `computed`, or `waiting` for reports that the offer requests. While it is "
-        "`waiting`, all other fields except `model_id` are null or empty.",
+        help_text="The status of the score: `computed`, or `waiting` for reports that the offer requests. While the "
+        "status is `waiting`, all other fields except `model_id` are null or empty.",
     )
     score = serializers.Int64Field(
         allow_null=True, help_text="The total of the score. Null for the applicant if the model reads `person.…`."
@@ -296,14 +296,15 @@ class ScorePageSerializer(serializers.ResponseSerializer):
     range = serializers.ListField(
         child=serializers.Int64Field(),
         allow_null=True,
-        help_text="The lowest and the highest possible score. Null while it is `waiting`.",
+        help_text="The lowest and the highest possible score. Null while `status` is `waiting`.",
     )
     scored_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the score was computed (UTC). Null while it is `waiting`."
+        allow_null=True, help_text="When the score was computed (UTC). Null while `status` is `waiting`."
     )
     model_id = serializers.Int64Field(help_text="The scoring model's id.")
     version = serializers.Int32Field(
-        allow_null=True, help_text="The number of the version that computed the score. Null while it is `waiting`."
+        allow_null=True,
+        help_text="The number of the version that computed the score. Null while `status` is `waiting`.",
     )
     outcome = serializers.OneOfField(
         OUTCOMES,
@@ -398,7 +399,9 @@ class ApplicationFactSerializer(serializers.JsonPartSerializer):
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         tuple(known_facts.SOURCES), help_text="The supplier of the value."
     )
-    as_of = serializers.TextField(allow_null=True, help_text="The day of the value. Null if it is missing or unknown.")
+    as_of = serializers.TextField(
+        allow_null=True, help_text="The day of the value. Null if the value is missing, or if its day is unknown."
+    )
     differs_from_claim = serializers.FlagField(
         allow_null=True,
         help_text="Whether the value differs from the applicant's claim. A number must differ by more than 10 % of the "

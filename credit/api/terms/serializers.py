@@ -37,9 +37,9 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     terms = serializers.FreeField(
         **serializers.NULLABLE,
         shape=shapes.LOAN_TERMS_REQUEST,
-        help_text="The loan, in the form of `metadata.terms` of an approval, with at least one value. If the amount or "
-        "the term is missing, the API uses the value of the application. If the rate is missing, the API uses the "
-        "lowest or only rate of the offer.",
+        help_text="The loan, with the fields of an approval's `metadata.terms`. At least one value is required. If the "
+        "amount or the term is missing, the API uses the value of the application. If the rate is missing, the API "
+        "uses the lowest or only rate of the offer.",
     )
     reasons = serializers.FreeField(
         shape=shapes.REASONS_REQUEST,
@@ -60,14 +60,14 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
         child=serializers.IdField(),
         max_length=10,
         **serializers.NULLABLE,
-        help_text="The ids of the stored reports that the counteroffer is based on. Null if none. Without `report_ids` "
-        "and `consumer_report`, the API adds the reports that the score used.",
+        help_text="The ids of the stored reports that the counteroffer is based on. Null if there is none. Without "
+        "`report_ids` and `consumer_report`, the API adds the reports that the score used.",
     )
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
         shape=shapes.REPORTS,
         help_text="Reports that the platform does not store. The form and the conditions are the same as for "
-        "`metadata.consumer_report` of a decision. Null if none.",
+        "`metadata.consumer_report` of a decision. Null if there is none.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -87,8 +87,8 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     )
     terms = serializers.FreeField(
         shape=shapes.LOAN_TERMS,
-        help_text="The loan, with its cost for a start on the day of the counteroffer. While the status is `proposed`, "
-        "and for a line of credit, the terms have no cost.",
+        help_text="The loan. Its cost is computed for a start on the day of the counteroffer. While the status is "
+        "`proposed`, and for a line of credit, the terms have no cost.",
     )
     terms_sha256 = serializers.TextField(
         allow_null=True,
@@ -96,13 +96,13 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     )
     reasons = serializers.FreeField(
         shape=shapes.STORED_REASONS,
-        help_text="The principal reasons of the rejection that follows if the counteroffer is not accepted by its "
-        "deadline.",
+        help_text="The principal reasons with which the API rejects the application if the counteroffer is not "
+        "accepted by its deadline.",
     )
     expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
     offered_by = serializers.TextField(
-        help_text="The `user_id` of the account that created or proposed the counteroffer. If the counteroffer was "
-        "created in the back office or the lender console, the user name of this account."
+        help_text="The `user_id` of the account that created or proposed the counteroffer. For a counteroffer from the "
+        "back office or the lender console, the user name of this account."
     )
     offered_at = serializers.DateTimeField(help_text="When the counteroffer was created or proposed (UTC).")
     closed_at = serializers.DateTimeField(
@@ -124,7 +124,7 @@ class BorrowerSerializer(serializers.ResponseSerializer):
 
     consumer_id = serializers.TextField(help_text="The `user_id` of the account that accepted the agreement.")
     applicants = ApplicantSerializer(
-        many=True, allow_null=True, help_text="The applicants. Null if there are none, or if they were erased."
+        many=True, allow_null=True, help_text="The applicants. Null if there are no applicants, or if they were erased."
     )
 
 
@@ -151,9 +151,9 @@ class AgreedDecisionSerializer(serializers.ResponseSerializer):
     """The approval."""
 
     decided_by = serializers.TextField(
-        help_text="The `updated_by` of the approval, or the reviewer's user name for an approval in the back office or "
-        "the lender console. For an accepted counteroffer, its `offered_by`. For an automatic approval, "
-        "`model:<id>@<version>`."
+        help_text="The author of the approval: with the API, the `updated_by` of the request; in the back office or "
+        "the lender console, the reviewer's user name. For an accepted counteroffer, the counteroffer's `offered_by`. "
+        "For an automatic approval, `model:<id>@<version>`."
     )
     decided_at = serializers.DateTimeField(
         help_text="When the application was approved (UTC). For a counteroffer, this is the time of the acceptance."
@@ -174,7 +174,7 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
 
 
 class AgreementMemberSerializer(serializers.JsonPartSerializer):
-    """An item of the agreement in words."""
+    """An item of the agreement, with its text."""
 
     name = serializers.TextField(help_text="The item's name, such as `withdrawal`.")
     title = serializers.TextField(help_text="The item's title, in the first borrower's language, or in English.")
@@ -215,10 +215,11 @@ class AgreedSerializer(serializers.ResponseSerializer):
     members = AgreementMemberSerializer(
         many=True,
         required=False,
-        help_text="The items of the agreement in words, as of the acceptance. Under Directive (EU) 2023/2225, they are "
-        "the items of Article 21. Otherwise they are the lender with its contact data (`parties`), `credit_type`, and "
-        "the lender's terms (`other_terms`). If two applicants accepted on `/my`, `joint_credit` is their declaration. "
-        "Absent for an agreement of version 1.0 outside the directive.",
+        help_text="The items of the agreement as text, as of the acceptance. Under Directive (EU) 2023/2225, they are "
+        "the items of Article 21. For other agreements, they are the lender and its contact data (`parties`), "
+        "`credit_type`, and the lender's terms (`other_terms`). If two applicants accepted on `/my`, `joint_credit` "
+        "is their declaration. Absent if version 1.0 of the platform created the agreement, and the directive does "
+        "not apply.",
     )
 
 
@@ -240,12 +241,13 @@ class WithdrawalRequestSerializer(serializers.RequestSerializer):
     declared_at = MomentField(
         **serializers.NULLABLE,
         help_text="When the borrower sent the declaration, between the acceptance and now. A reviewer must send this "
-        "field. A borrower must omit it.",
+        "field. A borrower must omit this field.",
     )
     channel = serializers.OneOfField(
         RECORDED,
         **serializers.NULLABLE,
-        help_text="How the declaration reached the lender. A reviewer must send this field. A borrower must omit it.",
+        help_text="How the declaration reached the lender. A reviewer must send this field. A borrower must omit this "
+        "field.",
     )
 
 
@@ -253,7 +255,8 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     """The right to withdraw from an accepted agreement, and its use. Amounts are in the currency's minor unit."""
 
     told_of_right_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the borrowers were informed of the right (UTC). Null if they were not."
+        allow_null=True,
+        help_text="When the borrowers were informed of the right (UTC). Null if the borrowers were not informed.",
     )
     complete_since = serializers.DateTimeField(
         allow_null=True,
@@ -281,8 +284,8 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     )
     fee_back_cents = serializers.Int64Field(
         allow_null=True,
-        help_text="The fee that the borrower does not owe. The lender returns it, unless it was deducted from the "
-        "payout of a loan. Null if the approval has no loan.",
+        help_text="The fee that the borrower does not owe. The lender returns the fee, unless the fee was deducted "
+        "from the payout of a loan. Null if the approval has no loan.",
     )
     proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record. Null if there is none.")
 
@@ -315,8 +318,8 @@ class OfferFormQuery(FormQuery):
         min_value=1,
         max_value=TERM_MAX_MONTHS,
         default=None,
-        help_text="The duration in months. Default: the example's duration. If you send it for a line of credit, the "
-        "API returns 400 `E1001`.",
+        help_text="The duration in months. Default: the example's duration. If you send a duration for a line of "
+        "credit, the API returns 400 `E1001`.",
     )
 
 
@@ -330,7 +333,7 @@ class FormRowSerializer(serializers.JsonPartSerializer):
     title = serializers.TextField(help_text="The row's title, in the form's language.")
     value = serializers.TextField(
         help_text="The row's text, in the form's language. The lender's texts (`texts` of the offer) are in this "
-        "language if the offer has the translation."
+        "language if the offer has a translation."
     )
 
 
@@ -341,8 +344,8 @@ class OfferFormSerializer(serializers.ResponseSerializer):
     terms = serializers.FreeField(
         shape=shapes.LOAN_TERMS,
         help_text="The credit that the form describes, with its figures. The object has no `application_id` and no "
-        "`kind`. For a line of credit, it also has none of the fields from `payment_cents` to `amount_financed_cents`. "
-        "If the form assumes a limit of the credit, `amount_cents` is null.",
+        "`kind`. For a line of credit, it also has none of the fields from `payment_cents` to "
+        "`amount_financed_cents`. If the form assumes a credit limit, `amount_cents` is null.",
     )
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = InstalmentSerializer(many=True, help_text="All payments, in order. Empty for a line of credit.")

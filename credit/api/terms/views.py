@@ -73,7 +73,7 @@ class CounterofferViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> Any:
         """List the counteroffers of an application.
 
-        The newest counteroffer is first. The list has at most 100.
+        The newest counteroffer is first. The list has at most 100 counteroffers.
         """
         rows = load_for(application_id, actor_of(request)).counteroffers.select_related("loan_terms")
         return rows.order_by("-id")[:SHOWN_MAX]
@@ -146,8 +146,8 @@ class AgreementViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
         """Get the agreement.
 
-        The agreement exists once a loan or a line of credit is accepted. Before then, and for an approval without
-        terms, the API returns 404. With `Accept: text/html`, it returns a page to print.
+        The agreement exists once a loan or a line of credit is accepted. Before the acceptance, and for an approval
+        without terms, the API returns 404. With `Accept: text/html`, it returns a page to print.
 
         The agreement has the lender, the borrower, and the terms. It also has the decision and the acceptance. If the
         operator has set `ANCHOR_DECISIONS`, both have a record and an inclusion proof. For a loan, the agreement also
@@ -228,9 +228,9 @@ class PrecontractViewSet(ApiViewSet):
 
         The form is about the terms of the open counteroffer or of the approval. The API also returns the form of an
         approval that was withdrawn or expired. The API creates one form for each combination of terms and language.
-        When the applicant first gets a form, the API stores `provided_at`. When the applicant first gets a form of
-        terms that can be accepted, the API also mails a link to the other borrowers. Send the `sha256` of the form as
-        the `precontract_sha256` of the acceptance.
+        When the applicant first gets a form, the API stores `provided_at`. When the applicant first gets a form whose
+        terms can be accepted, the API also mails a link to the other borrowers. Send the `sha256` of the form as the
+        `precontract_sha256` of the acceptance.
         """
         actor, now = actor_of(request), timezone.now()
         application = load_for(application_id, actor)
