@@ -129,9 +129,9 @@ def test_translation_check_finds_a_missing_translation_of_a_lender_text(demo):
     del offer.translations["es"]["application_schema"]["properties"]["income_cents"]
     offer.save()
     english, spanish = (shown_to(demo, path, language) for language in ("en", "es"))
-    assert '<span lang="en">Income of a year</span>' in spanish
+    assert '<span lang="en">Yearly income before tax</span>' in spanish
     unmarked = spanish.replace('<span lang="en">', "<span>")
-    assert untranslated(english, unmarked) == ["Income of a year"]
+    assert untranslated(english, unmarked) == ["Yearly income before tax"]
 
 
 def test_documents_of_a_translated_offer_have_no_english_text_in_spanish():
