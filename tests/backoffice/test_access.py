@@ -114,7 +114,7 @@ def test_each_back_office_group_can_view_only_its_listed_models(rf, group):
         assert client.get(address).status_code == 403, address
 
 
-def test_lender_account_without_a_lender_sees_how_to_get_access(client, user):
+def test_lender_account_without_a_lender_gets_instructions_for_access(client, user):
     next_step = "Ask an owner of your lender for an invitation, or ask a developer to create a lender with the API."
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     for expected in (False, True):

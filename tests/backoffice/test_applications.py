@@ -242,7 +242,7 @@ def test_disallowed_back_office_transition_shows_the_required_status(reviewers_c
     assert not ApplicationHistory.objects.exists()
 
 
-def test_outdated_or_repeated_transition_confirmation_changes_nothing(reviewers_client):
+def test_outdated_or_repeated_confirmation_of_a_transition_changes_nothing(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     address = move_of(application, "under_review")
     seen = seen_value(reviewers_client.get(address))
@@ -261,7 +261,7 @@ def test_outdated_or_repeated_transition_confirmation_changes_nothing(reviewers_
     assert ApplicationHistory.objects.count() == 1
 
 
-def test_four_eyes_forbids_a_decision_by_the_last_editor_of_the_data(reviewers_client, reviewer, settings):
+def test_four_eyes_forbids_a_decision_by_the_last_editor_of_the_application_data(reviewers_client, reviewer, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = make(data_changed_by=reviewer)
     response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"})

@@ -125,7 +125,7 @@ def test_reviewers_text_replaces_the_generated_rejection_text(reviewers_client):
     assert ApplicationHistory.objects.get().reason == "We are sorry."
 
 
-def test_back_office_rejection_with_invalid_reasons_is_rejected(reviewers_client):
+def test_back_office_rejection_with_invalid_reasons_fails(reviewers_client):
     for fields, name, error in [
         ({}, "code_1", "Select the principal reason."),
         ({"code_2": "bankruptcy"}, "code_1", "Select the principal reason."),
@@ -200,7 +200,9 @@ def test_reviewer_can_accept_a_document_or_request_a_new_file_in_the_checklist_r
     assert incomplete.requested_documents.first().status == "requested"
 
 
-def test_document_update_with_an_unknown_status_or_another_application_changes_nothing(incomplete, reviewers_client):
+def test_document_update_with_an_unknown_status_or_for_another_application_changes_nothing(
+    incomplete, reviewers_client
+):
     document, refusal = incomplete.requested_documents.first(), "Document not found on the checklist"
     for status in ("", "burnt", "ACCEPTED"):
         assert refusal in mark(reviewers_client, incomplete, document, status), status

@@ -87,7 +87,7 @@ class TestFigures:
 
 
 class TestPage:
-    def test_case_page_shows_the_amount_first_and_exceeded_offer_limits(self, reviewers_client):
+    def test_case_page_shows_the_amount_first_and_shows_which_offer_limits_are_exceeded(self, reviewers_client):
         application = case()
         body = reviewers_client.get(page_of(application)).content.decode()
         text = text_of(reviewers_client.get(page_of(application)))
@@ -138,7 +138,7 @@ class TestPage:
             "Stated by the applicant 1 account and 1 transaction: not reported by a bank, and not counted here" in text
         )
 
-    def test_case_page_shows_debts_foreign_balances_and_unknown_sums_separately(self, reviewers_client):
+    def test_case_page_shows_debts_separately_and_sums_of_mixed_currencies_as_unknown(self, reviewers_client):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", type="credit", current_cents=24_715)
@@ -240,7 +240,7 @@ class TestPage:
         assert len(queries) <= 16, queries
 
 
-def test_case_page_shows_changed_data_with_the_offers_schema_titles(reviewers_client, reviewer):
+def test_case_page_shows_data_changes_with_the_field_titles_of_the_offers_schema(reviewers_client, reviewer):
     schema = {"type": "object", "properties": {"income_cents": {"type": "integer", "title": "Yearly income"}}}
     application = make(offer_snapshot={"application_schema": schema}, application_data={"income_cents": 900_000})
     changes = {
@@ -266,7 +266,7 @@ class TestNotes:
     def write(self, client, application, text):
         return client.post(reverse("admin:credit_application_note", args=[application.pk]), {"text": text})
 
-    def test_case_note_is_unchangeable_and_shown_to_colleagues_and_mentioned_reviewers(self, reviewers_client):
+    def test_case_note_is_immutable_and_visible_to_colleagues_and_mentioned_reviewers(self, reviewers_client):
         application, ruth = make(), staff_of("Reviewer", username="ruth")
         answer = self.write(reviewers_client, application, "Look at the income, @ruth!")
         assert "ruth gets a notification" in messages_of(answer)
@@ -281,7 +281,7 @@ class TestNotes:
             Note.objects.update(text="y")
 
     @pytest.mark.parametrize(("text", "warns"), [("Ask @ruht", True), ("Write to jane@ruht.example", False)])
-    def test_case_note_to_an_unknown_user_name_shows_a_warning(self, reviewers_client, text, warns):
+    def test_case_note_that_mentions_an_unknown_user_name_shows_a_warning(self, reviewers_client, text, warns):
         answer = messages_of(self.write(reviewers_client, make(), text))
         assert ("“ruht” can't review this record, and gets no notification." in answer) is warns
         assert Note.objects.get().text == text
@@ -301,7 +301,7 @@ class TestNotes:
 
 
 class TestList:
-    def test_application_list_shows_and_filters_amount_and_assignee(self, reviewers_client, reviewer):
+    def test_application_list_shows_amount_and_assignee_and_can_be_filtered_by_both(self, reviewers_client, reviewer):
         small, large = (
             case(amount_cents=90_000),
             case(amount_cents=2_000_000, submitted_at=timezone.now() - timedelta(days=40)),
@@ -339,7 +339,7 @@ class TestList:
         )
         assert answer.url.startswith(LIST)
 
-    def test_amount_column_is_updated_with_the_application_data(self, api, user):
+    def test_amount_column_changes_with_the_application_data(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 7, "application_data": {"amount_cents": 700}}
         application_id = api.send("/applications", body).json()["id"]
         assert Application.objects.get().amount_cents == 700

@@ -29,7 +29,7 @@ def bar_links(response):
     return re.findall(r'<a class="button small [^"]*" href="([^"]*)">([^<]*)</a>', bar)
 
 
-def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_client):
+def test_case_page_shows_each_action_once_and_rare_actions_in_a_menu(reviewers_client):
     application = make()
     page = reviewers_client.get(page_of(application))
     bar, menu = actions_of(page)
@@ -204,7 +204,7 @@ class TestProposal:
         assert "returned to review" in text
         assert "declined" not in text
 
-    def test_case_timeline_names_both_reviewers_of_a_decision(self, colleague, proposal):
+    def test_case_timeline_shows_both_reviewers_of_a_decision(self, colleague, proposal):
         page = text_of(confirm(colleague, end_of(proposal, "confirm")))
         assert "proposed by rita confirmed by ruth" in page
 

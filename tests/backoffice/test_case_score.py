@@ -143,7 +143,7 @@ def test_override_of_the_score_requires_a_reason(reviewers_client, champion):
     (GOOD, "rejected", {"code_1": "income_insufficient"}, "Income insufficient for amount of credit requested."),
 ])  # fmt: skip
 class TestReasonAgainstTheScore:
-    def test_decision_form_requires_an_internal_reason_only_against_the_score(
+    def test_decision_form_requires_an_internal_reason_only_for_a_decision_against_the_score(
         self, reviewers_client, champion, facts, to, fields, default
     ):
         address = move_of(case(champion, facts), to)

@@ -66,7 +66,7 @@ def test_correction_answer_page_shows_both_values_and_the_applicants_statement(r
     assert "Monthly income — → $3,200.00" in text_of(reviewers_client.get(answer_page(correction)))
 
 
-def test_answer_to_a_correction_requires_a_reason_and_is_stored_once(reviewers_client, correction, reviewer):
+def test_answer_to_a_correction_requires_a_reason_and_is_stored_only_once(reviewers_client, correction, reviewer):
     send_form(reviewers_client, answer_page(correction), status="corrected", reason="")
     correction.refresh_from_db()
     assert correction.closed_at is None

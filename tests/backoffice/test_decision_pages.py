@@ -317,7 +317,7 @@ class TestReplyTemplates:
         second = reviewers_client.post(address, {**again, **templates}).context["form"]
         assert second["documents"].value() == "Payslip of May\nPayslip of June"
 
-    def test_decision_form_offers_only_the_reasons_for_its_decision(self, reviewers_client):
+    def test_decision_form_offers_only_reasons_that_apply_to_its_decision(self, reviewers_client):
         uses = {"approval": "Approved", "rejection": "Rejected", "request": "Asked", "review": "Back", "reason": "Any"}
         for use, name in uses.items():
             ReplyTemplate.objects.create(use=use, name=name, text=name)

@@ -42,7 +42,7 @@ def test_exported_application_contains_no_spreadsheet_formula(reviewers_client):
         assert row["reviewed_by"] == "a=b", start
 
 
-def test_exported_csv_cell_is_no_formula_in_spreadsheets_with_any_separator():
+def test_exported_csv_cell_is_not_read_as_a_formula_with_any_separator():
     for text in [
         "a;=HYPERLINK(A1);b", "a; =1+1", 'a;"=1+1"', "a;+1", "a;-2+3", "a;@SUM(1)", "a;\t=1", "a\t=1", "a\n=1",
         "a\r\n-1",
@@ -126,7 +126,7 @@ def test_exports_contain_no_passwords_digests_or_secrets(superusers_client, db):
                 body_of(response)
 
 
-def test_back_office_export_for_a_viewer_of_masked_data_is_masked(operations_client):
+def test_back_office_export_for_staff_with_masked_access_is_masked(operations_client):
     UserFactory(username="jdoe", email="jane@example.test")
     text = body_of(download_export(operations_client, address="/admin/identity/user/")).decode()
     assert "jdoe" in text

@@ -44,7 +44,7 @@ def test_operations_can_retry_a_dead_letter(items):
     assert dead.retry_at <= timezone.now()
 
 
-def test_failed_item_links_to_the_record_only_for_viewers_who_can_open_it(items):
+def test_failed_item_links_to_the_record_only_for_viewers_who_can_open_the_record(items):
     dead, waiting = items
     support = backoffice_client(staff_of("Support"))
     address = '<a href="/admin/credit/notice/4711/change/">notice 4711</a>'
@@ -57,7 +57,7 @@ def test_failed_item_links_to_the_record_only_for_viewers_who_can_open_it(items)
     assert "/admin/credit/notice/4711/" not in page
 
 
-def test_every_kind_of_failed_item_with_a_page_is_a_back_office_model():
+def test_every_model_of_a_failed_item_is_registered_in_the_back_office():
     registered = {model._meta.label_lower for model in admin.site._registry}
     assert set(dict(declared("failed_item_models")).values()) <= registered
 

@@ -24,7 +24,7 @@ def send(client, number, change="on", reason="Case 28-cv-1"):
 
 
 @pytest.mark.parametrize("number_of", [str, lambda pk: f" {reference_of(pk).lower()} "])
-def test_operations_can_start_and_end_a_hold_by_application_number(client, number_of):
+def test_operations_can_start_and_end_a_litigation_hold_by_application_number(client, number_of):
     application = make()
     assert client.get(f"/admin/credit/application/{application.pk}/change/").status_code == 403
     assert "Litigation holds" in text_of(client.get("/admin/records/"))
@@ -41,7 +41,7 @@ def test_operations_can_start_and_end_a_hold_by_application_number(client, numbe
     assert "The application has no hold now." in messages_of(client.get(end))
 
 
-def test_litigation_hold_pages_name_the_application_without_its_data(client, superusers_client, reviewers_client):
+def test_litigation_hold_pages_identify_the_application_without_its_data(client, superusers_client, reviewers_client):
     application = make()
     send(client, str(application.pk))
     hold = RetentionHold.objects.get()
@@ -58,7 +58,7 @@ def test_litigation_hold_pages_name_the_application_without_its_data(client, sup
     assert reviewers_client.get(ADD).status_code == 403
 
 
-def test_litigation_hold_form_rejects_unknown_numbers_and_repeated_changes(client):
+def test_litigation_hold_form_rejects_unknown_application_numbers_and_repeated_changes(client):
     for number, message in [
         ("A-00000000", "No application has this number."),
         ("01900000-0000-7000-8000-000000000000", "No application has this number."),

@@ -148,7 +148,7 @@ def work(superuser):
         )  # fmt: skip
 
 
-def test_every_queue_card_counts_the_rows_of_its_list(work, superuser, superusers_client):
+def test_every_queue_card_shows_the_number_of_rows_in_its_list(work, superuser, superusers_client):
     states = queues.states_of(superuser)
     counts = {}
     for state in states:
@@ -177,7 +177,7 @@ def test_proposal_page_title_contains_the_state_of_the_proposal(work, superusers
     assert str(proposal) == f"approved, withdrawn, for {reference_of(proposal.application_id)}"
 
 
-def test_landing_page_is_available_while_redis_is_not(reviewers_client, settings):
+def test_landing_page_is_available_while_redis_is_unavailable(reviewers_client, settings):
     redis = "django.core.cache.backends.redis.RedisCache"
     settings.CACHES = {"default": {"BACKEND": redis, "LOCATION": f"redis://127.0.0.1:{free_port()}/0"}}
     assert "No decisions in this period." in text_of(reviewers_client.get("/admin/"))

@@ -95,7 +95,7 @@ def test_offer_form_lists_the_known_product_types_and_the_type_of_the_offer(owne
     assert "product_type" in answer.context["form"].errors
 
 
-def test_page_of_a_colleagues_offer_shows_who_can_change_the_offer(lender, offer):
+def test_page_of_an_offer_created_by_a_colleague_shows_who_can_change_the_offer(lender, offer):
     colleague = UserFactory(username="olivia")
     ProviderMember.objects.create(provider_id="701", user=colleague, role="owner")
     text = text_of(console_client(colleague).get(reverse("admin:credit_offer_change", args=[offer.pk])))
@@ -168,7 +168,7 @@ def test_only_owners_of_the_lender_can_create_or_change_offers(lender, offer, re
     assert offer.version == 1
 
 
-def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
+def test_offer_form_rejects_its_input_if_the_offer_changed_after_opening(owner, offer):
     page = owner.get(action_of(offer))
     sent = {"seen": seen_value(page), **FIELDS, "rate_min": "5"}
     shown = owner.post(action_of(offer), sent)
@@ -252,7 +252,7 @@ def test_eu_offer_form_shows_errors_at_the_field_and_warns_of_an_apr_above_the_c
     assert "The annual percentage rate of the example is 22.6330%, above “Highest legal APR”: 21.5%." in text
 
 
-def test_eu_offer_form_of_a_lender_without_contact_lists_missing_fields(owner, lender):
+def test_eu_offer_form_of_a_lender_without_contact_details_lists_missing_fields(owner, lender):
     text = text_of(confirm(owner, make_of(lender), **EU_FIELDS))
     assert "telephone number" in text
     assert not Offer.objects.filter(name="Harbor loan").exists()

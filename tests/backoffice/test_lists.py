@@ -228,7 +228,7 @@ def test_back_office_links_to_records_with_unusual_ids_work(superusers_client, s
             assert (opened.status_code, opened.context["original"].pk) == (200, name)
 
 
-def test_pages_of_an_oauth_client_and_of_an_anchored_publication_open(superusers_client, user):
+def test_pages_of_an_oauth_client_and_of_an_anchored_publication_can_be_opened(superusers_client, user):
     client, _ = create_client(
         name="Shop", redirect_uris=["https://shop.example/back"], scopes=["offers:read"], public=True
     )

@@ -19,7 +19,7 @@ def titles(client, address="/admin/"):
     return [link["title"] for link in client.get(address).context["main_links"]]
 
 
-def test_main_links_of_each_group_open_their_lists(superusers_client):
+def test_main_navigation_links_of_each_group_open_their_lists(superusers_client):
     links = superusers_client.get("/admin/").context["main_links"]
     assert [link["title"] for link in links] == STAFF
     for link in links:
@@ -80,7 +80,7 @@ def test_application_undecided_for_more_than_30_days_shows_the_days_late(reviewe
         assert "of 30" not in text, address
 
 
-def test_offer_page_shows_dollars_and_rates_with_two_decimals(reviewers_client):
+def test_offer_page_shows_dollar_amounts_and_rates_with_two_decimals(reviewers_client):
     offer = OfferFactory(apr_min_percent=6.9, loan_amount_min_cents=100_000)
     text = text_of(reviewers_client.get(f"/admin/credit/offer/{offer.pk}/change/"))
     assert "Loan amount minimum $1,000.00" in text

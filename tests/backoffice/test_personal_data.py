@@ -50,7 +50,7 @@ def test_access_to_pages_and_lists_of_personal_data_creates_unchangeable_log_ent
             change()
 
 
-def test_support_can_unmask_a_record_for_a_logged_reason_until_the_expiry(supports_client, application):
+def test_support_can_unmask_a_record_for_a_limited_time_with_a_logged_reason(supports_client, application):
     for reason in ["", "   "]:
         response = confirm(supports_client, unmask_of(application), reason=reason)
         assert "This field is required" in text_of(response), reason
@@ -95,7 +95,7 @@ def test_operations_can_search_the_access_log(operations_client, reviewers_clien
     assert reviewers_client.get(address).status_code == 403
 
 
-def test_masked_value_retains_the_structure_of_the_value():
+def test_masked_value_has_the_structure_of_the_original_value():
     for value, masked in [
         (None, None), ("", ""), ("Jane", "J•••"), (7, "•••"), (True, "•••"),
         ({"a": {"b": ["xy", 1]}}, {"a": {"b": ["x•••", "•••"]}}),

@@ -117,7 +117,7 @@ def test_case_reopened_for_reconsideration_offers_to_uphold_or_change_the_decisi
     assert "Uphold" not in page
 
 
-def test_reviewer_of_the_earlier_decision_can_neither_reopen_nor_answer_a_reconsideration(first, application):
+def test_reviewer_of_the_earlier_decision_cannot_reopen_or_answer_a_reconsideration(first, application):
     client = backoffice_client(first)
     for address in (page_of(application), request_page()):
         page = text_of(client.get(address))

@@ -158,7 +158,7 @@ class TestTrial:
         assert (look.subject_id, look.record_id) == (application.consumer_id, str(application.pk))
         assert look.details == {"scoring_model": draft.model_id, "version": 2}
 
-    def test_model_version_trial_shows_reasons_missing_facts_and_better_bins(self, reviewers_client, model):
+    def test_model_version_trial_shows_reasons_missing_facts_and_bins_with_more_points(self, reviewers_client, model):
         version = version_of(model, definition=definition(base_points=504, knockouts=[]))
         poor = make(application_data={"monthly_income_cents": 140_000, "monthly_debt_cents": 70_000})
         text = text_of(self.ask(reviewers_client, version, str(poor.pk)))
@@ -234,7 +234,7 @@ class TestPublishing:
         own.refresh_from_db()
         assert own.status == "published"
 
-    def test_publishing_and_retiring_a_model_version_require_the_permission(
+    def test_support_and_operations_cannot_publish_or_retire_a_model_version(
         self, supports_client, operations_client, draft
     ):
         for client in (supports_client, operations_client):
@@ -244,7 +244,7 @@ class TestPublishing:
                 assert client.post(page_of(draft, "do", name), {"seen": "x"}).status_code == 403
 
 
-def test_offer_page_names_its_scoring_model(reviewers_client, champion):
+def test_offer_page_shows_the_name_of_its_scoring_model(reviewers_client, champion):
     offer = OfferFactory(provider=champion.model.provider, blockscore_model_id=champion.model_id)
     page = text_of(reviewers_client.get(reverse("admin:credit_offer_change", args=[offer.pk])))
     assert "Scoring model Everyday card" in page

@@ -128,7 +128,7 @@ def test_support_can_end_all_sessions_of_an_account(supports_client, person):
     assert actions_of(person) == ["account.logged_out"]
 
 
-def test_support_can_take_actions_on_accounts_except_staff_accounts_and_other_groups_cannot(
+def test_only_support_can_take_account_actions_and_staff_accounts_are_excluded(
     supports_client, superusers_client, person
 ):
     colleague = staff_of("Reviewer", username="rita", email="rita@example.org")
@@ -175,7 +175,7 @@ def test_account_page_shows_support_a_readable_summary_of_the_person(supports_cl
     assert "icon-no" not in page.content.decode()
 
 
-def test_account_page_shows_reviewers_the_data_without_mails_and_sessions(reviewers_client, person):
+def test_account_page_shows_reviewers_the_account_data_without_mails_and_sessions(reviewers_client, person):
     person.first_name, person.is_active = "Jane", False
     person.save()
     text = text_of(reviewers_client.get(page_of(person)))
@@ -186,7 +186,7 @@ def test_account_page_shows_reviewers_the_data_without_mails_and_sessions(review
     assert "Mails" not in text
 
 
-def test_account_page_shows_operations_no_applications(person):
+def test_account_page_shows_no_applications_to_operations(person):
     apply_with(person)
     text = text_of(backoffice_client(staff_of("Operations")).get(page_of(person)))
     assert "Applications No applications" not in text

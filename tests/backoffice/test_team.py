@@ -69,7 +69,7 @@ def test_second_invitation_of_an_address_to_the_same_lender_is_rejected(lender):
     assert Invitation.objects.count() == OutgoingMail.objects.count() == 1
 
 
-def test_lender_and_offer_lists_show_owners_their_page_and_the_create_button(lender):
+def test_lender_list_redirects_owners_to_their_lender_and_offer_list_shows_owners_a_create_button(lender):
     client = console_client(lender.people["owner"])
     changelist = reverse("admin:credit_provider_changelist")
     assert client.get(changelist).headers["Location"] == page_of(lender)
@@ -153,7 +153,7 @@ class TestMembers:
         member = ProviderMember.objects.get(provider=str(lender.number), user=lender.people[role])
         return reverse("admin:credit_provider_member", args=[str(lender.number), member.pk, verb])
 
-    def test_lender_owner_sees_how_members_log_in(self, lender):
+    def test_member_list_shows_the_lender_owner_how_members_log_in(self, lender):
         person = lender.people["reviewer"]
         person.first_name, person.last_name, person.email = "Ada", "Reyes", "ada@example.test"
         person.save()

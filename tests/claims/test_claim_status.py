@@ -163,7 +163,7 @@ def actors(db):
     return {**actors, "system": Actor.system("test")}
 
 
-def test_claim_code_allows_exactly_the_documented_transitions(policies, actors):
+def test_claim_status_code_allows_exactly_the_documented_transitions(policies, actors):
     for policy, status, to, who in product(["open", "reviewed", "four_eyes"], MOVES, [*MOVES, "bogus"], actors):
         policies(policy)
         refusal = Claim(user=actors["owner"].user, status=status).check_transition(to, actors[who])

@@ -148,7 +148,7 @@ def plan_of(viewer, **query):
     return rows, list(walk(plan[0]["Plan"]))
 
 
-def test_every_claim_list_is_read_from_an_index(claimant):
+def test_every_claim_list_query_uses_a_database_index(claimant):
     assert Claim.objects.count() == ROWS
     popular, publication = {"publication_id": "10.1000/popular"}, {"claims_claim_publication"}
     for query, indexes, rows_max in (

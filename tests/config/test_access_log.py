@@ -155,7 +155,7 @@ class TestTracebacks:
         record.request_id = "-"
         return JsonLines().format(record)
 
-    def test_exception_log_contains_causes_but_messages_only_of_programming_errors(self):
+    def test_exception_log_contains_all_causes_but_messages_only_of_programming_errors(self):
         name = "ada@example.com"
         try:
             try:

@@ -230,7 +230,7 @@ def test_request_to_delete_an_account_writes_an_audit_line(db, lines, committing
     assert checked(lines)[-2:] == ["account.deletion_requested", "account.deletion_canceled"]
 
 
-def test_commands_for_accounts_keys_and_apps_write_audit_lines_and_history(db, lines, committing):
+def test_commands_for_accounts_keys_and_apps_write_audit_lines_and_history_entries(db, lines, committing):
     with committing():
         account_id = run_json("create_user", "ada", "--password", PASSWORD)["id"]
         key = run_json("create_api_key", "ada", "--name", "Server")["id"]
@@ -266,7 +266,7 @@ def test_commands_for_accounts_keys_and_apps_write_audit_lines_and_history(db, l
     ]
 
 
-def test_changes_of_credentials_on_the_pages_write_audit_lines(transactional_db, lines):
+def test_credential_changes_on_account_pages_write_audit_lines(transactional_db, lines):
     user = UserFactory()
     browser = Client()
     browser.post("/account/login", {"login": user.username, "password": PASSWORD})

@@ -214,7 +214,7 @@ def test_doctor_fails_if_static_files_are_not_collected(settings, tmp_path):
     assert why("static_files") == "1 collected"
 
 
-def test_doctor_ends_with_a_summary_and_marks_each_check(monkeypatch):
+def test_doctor_prints_the_result_of_each_check_and_a_summary(monkeypatch):
     monkeypatch.setattr("config.ops.checks.FREE_BYTES_MIN", 1 << 60)
     out = StringIO()
     with pytest.raises(SystemExit):

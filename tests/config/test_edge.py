@@ -115,7 +115,7 @@ class TestHosts:
 
 
 class TestHeaders:
-    def test_responses_have_nosniff_and_no_store_and_no_cookie(self, api, anonymous, user):
+    def test_responses_have_nosniff_and_no_store_headers_and_set_no_cookie(self, api, anonymous, user):
         response = api.read("/applications")
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert response.headers["Cache-Control"] == "no-store"

@@ -79,7 +79,7 @@ def test_processing_work_items_executes_two_lease_statements_per_batch(queued, d
     assert not WorkMark.objects.exists()
 
 
-def test_lease_of_work_items_starts_with_their_batch(queued, monkeypatch):
+def test_lease_of_work_items_starts_when_their_batch_starts(queued, monkeypatch):
     queued(2)
     ends, seconds = [], iter([100.0, 100.0, 400.0])  # These are the times of the review and of each mark.
     monkeypatch.setattr(failed_items.time, "monotonic", lambda: next(seconds))
@@ -205,7 +205,7 @@ def _refusing(original, key):
     return from_db
 
 
-def test_prune_deletes_abandoned_failures_and_no_dead_letter(queued):
+def test_prune_deletes_abandoned_failures_but_no_dead_letters(queued):
     items().fail("gone", KeyError(), now=NOW - timedelta(days=31))
     items(failures_max=1).fail("dead", KeyError(), now=NOW - timedelta(days=31))
     items().fail("recent", KeyError(), now=NOW)

@@ -143,7 +143,7 @@ class TestStoredResponses:
         ApplicationFactory(id=identifier, consumer=user)
         same(first, api.replace(path, members, key=KEY))
 
-    def test_idempotency_key_of_a_stored_rejection_with_another_request_returns_422(self, api):
+    def test_another_request_with_the_idempotency_key_of_a_stored_rejection_returns_422(self, api):
         api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY)
         assert_error(api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY), 422, "E1010")
 
@@ -275,7 +275,7 @@ class TestTransactions:
         assert len(calls) == runs
 
     @pytest.mark.parametrize(("refusal", "records"), [(NotFound, 1), (Unavailable, 0), (RuntimeError, 0)])
-    def test_leased_idempotency_key_stores_only_rejections_by_domain_rules(self, user, refusal, records):
+    def test_only_rejections_by_domain_rules_are_stored_for_a_leased_idempotency_key(self, user, refusal, records):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def fail():
@@ -309,7 +309,9 @@ class TestTransactions:
         assert (second.body, second.replayed) == (b"first", True)
 
 
-def test_concurrent_request_with_the_same_idempotency_key_must_wait(committed, needs_postgresql, settings):
+def test_concurrent_request_with_the_same_idempotency_key_returns_409_with_retry_after(
+    committed, needs_postgresql, settings
+):
     user = UserFactory()
     body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
     inside, go_on = threading.Event(), threading.Event()

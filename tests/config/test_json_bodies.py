@@ -196,7 +196,7 @@ def depth_of(document):
 
 @given(_documents, st.booleans())
 @examples(100)
-def test_json_parser_reads_back_serialized_documents(document, plain):
+def test_json_parser_restores_serialized_documents(document, plain):
     text = json.dumps(document, ensure_ascii=plain)
     if depth_of(document) > DEPTH_MAX:
         with pytest.raises(MalformedJSON):

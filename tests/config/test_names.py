@@ -72,7 +72,7 @@ INVISIBLE = [
 ]
 
 
-def test_name_of_invisible_characters_is_rejected():
+def test_name_with_only_invisible_characters_is_rejected():
     for name in INVISIBLE:
         with pytest.raises(ValueError, match="Must"):
             clean_name(name)

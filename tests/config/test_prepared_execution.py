@@ -113,7 +113,7 @@ class TestCompiledUpdate:
         assert (application.moves, application.application_data, application.reviewed_at) == (1, None, None)
 
 
-def test_broken_transaction_rejects_prepared_statements(way, connection):
+def test_prepared_statement_in_a_broken_transaction_is_rejected(way, connection):
     with transaction.atomic():
         transaction.set_rollback(True)
         with pytest.raises(TransactionManagementError):

@@ -93,7 +93,9 @@ class TestMetricReadings:
         assert read()["platform_events_unpublished"] == 4
         assert COUNT_MAX >= 1_000
 
-    def test_queue_metrics_are_read_from_indexes(self, committed, needs_postgresql, django_assert_max_num_queries):
+    def test_queue_metric_queries_use_database_indexes(
+        self, committed, needs_postgresql, django_assert_max_num_queries
+    ):
         with connection.cursor() as cursor:
             cursor.execute("SET enable_seqscan = off; SET enable_sort = off")
         with django_assert_max_num_queries(16) as captured:

@@ -52,7 +52,7 @@ class TestLine:
         }  # fmt: skip
         assert line["duration_ms"] >= 0
 
-    def test_request_log_lists_failed_fields_without_values_or_unknown_names(self, api):
+    def test_request_log_lists_invalid_fields_without_values_or_unknown_names(self, api):
         body = {"url": "", "event_types": ["geheim"]}
         assert_error(api.send("/webhooks/endpoints", body), 400, "E1001")
         assert_error(api.send("/webhooks/endpoints", {**body, "geheim": 1}), 400, "E1001")
