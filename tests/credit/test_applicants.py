@@ -153,7 +153,7 @@ def test_address_without_a_city_is_accepted_if_addresses_of_the_country_have_no_
         assert response.json()["applicants"][0]["address"]["city"] is None
 
 
-def test_city_and_postal_code_are_required_if_the_country_uses_them(api, created_application):
+def test_city_and_postal_code_are_required_in_countries_that_use_these_fields(api, created_application):
     postal = ["US", "CA", "GB", "DE", "FR", "JP", "AU", "IN", "BR", "MX", "ZA"]
     for name, countries in (("city", ["US", "DE", "IE", "QA", "KR", "TW"]), ("postal_code", postal)):
         for country in countries:
@@ -216,7 +216,7 @@ def test_revision_lists_changed_applicant_fields_without_their_values(api, creat
     assert "applicants[0].legal_name" not in revision.changes
 
 
-def test_applicants_hash_changes_unless_the_current_applicants_are_resent(api, created_application):
+def test_applicants_hash_is_unchanged_only_if_the_current_applicants_are_resent(api, created_application):
     before = Application.objects.get().applicants_sha256
     replace(api, created_application, [PERSON])
     assert Application.objects.get().applicants_sha256 == before
@@ -268,7 +268,7 @@ def test_applicants_are_readable_after_a_key_rotation(created_application, setti
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_read_and_update_with_undecryptable_applicants_return_503(api, created_application, settings):
+def test_reading_and_updating_undecryptable_applicants_returns_503(api, created_application, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     for address in (f"{PATH}/{created_application['id']}", PATH):
         assert "gAAAA" not in json.dumps(assert_error(api.read(address), 503, "E5030"))
@@ -276,7 +276,7 @@ def test_read_and_update_with_undecryptable_applicants_return_503(api, created_a
     assert Application.objects.get().reviewed_state
 
 
-def test_application_without_applicants_executes_no_additional_sql_statement(
+def test_requests_for_an_application_without_applicants_execute_no_additional_sql_statement(
     api, user, body, django_assert_num_queries
 ):
     created = api.send(PATH, {**body, "applicants": None}).json()

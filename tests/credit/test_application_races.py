@@ -100,7 +100,7 @@ def test_only_one_of_identical_concurrent_transitions_succeeds():
     assert positions(application) == [1]
 
 
-def test_concurrent_different_transitions_leave_consecutive_history_positions():
+def test_concurrent_different_transitions_create_consecutive_history_positions():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     moves = ["approved", "under_review", "pending_documents", "rejected"] * 5
@@ -203,7 +203,7 @@ def test_concurrent_updates_of_an_offer_have_different_versions():
     assert [answer.json()["name"] for answer in answers if answer.json()["version"] == 9] == [offer.name]
 
 
-def test_lender_id_claimed_concurrently_has_one_owner():
+def test_lender_id_claimed_concurrently_has_only_one_owner():
     users = [UserFactory() for _ in range(8)]
     body = {"provider_id": "fresh", "name": "A", "product_type": "x"}
     callers = [clients(user, 1)[0] for user in users]

@@ -93,7 +93,7 @@ def test_decision_record_is_rfc_8785_json_with_exact_ids(api, body):
 
 
 class TestOffers:
-    def test_application_to_an_unlisted_offer_is_accepted_unless_listed_offers_are_required(self, api, body, settings):
+    def test_application_to_an_unlisted_offer_is_rejected_only_if_listed_offers_are_required(self, api, body, settings):
         for is_active in (True, False):
             offer = OfferFactory(is_active=is_active)
             answer = api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": int(offer.provider_id)})

@@ -38,7 +38,7 @@ class TestOpen:
             else:
                 assert refusal is None, (start, to)
 
-    def test_every_allowed_status_transition_is_stored_with_history(self, user):
+    def test_every_allowed_status_transition_is_stored_with_a_history_entry(self, user):
         for start, to in TABLE:
             application = ApplicationFactory(consumer=user, status=start)
             actor = Actor.system("test") if TABLE[start, to] is Role.SYSTEM else Actor(user=user, credential="jwt:x")

@@ -127,7 +127,7 @@ def test_count_back_returns_complete_months_and_remaining_days():
         assert count_back(start, end, due) == expected, (start, end, due)
 
 
-def test_due_day_of_month_end_payments_is_the_latest_day():
+def test_due_day_of_month_end_payments_is_the_largest_day_number():
     ends = [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
     assert due_day(date(2026, 1, 31), ends) == 31
     assert due_day(date(2026, 1, 10), ends) == 31

@@ -117,7 +117,7 @@ def test_offer_match_pages_contain_only_offers_of_the_visible_ab_test_variant(us
         assert ("The offer does not lend this amount." in offer.why_not) is ("amount" in rules)
 
 
-def test_offer_page_loads_only_the_rows_of_the_page(api, no_rate_limits, monkeypatch):
+def test_offer_list_page_loads_only_its_own_rows(api, no_rate_limits, monkeypatch):
     """A request reads a page's rows and a count, regardless of the number of offers."""
     provider = ProviderFactory()
     for number in range(12):

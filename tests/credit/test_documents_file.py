@@ -73,7 +73,7 @@ def test_reviewers_download_of_a_document_is_logged(api, reviewer, application):
     assert row.details == {"file": str(file.pk), "sha256": file.sha256}
 
 
-def test_document_file_of_another_application_or_document_returns_404(api, user, application):
+def test_document_file_url_with_another_application_or_document_id_returns_404(api, user, application):
     path_of_upload(api, application)
     other = with_documents(user)
     file, document = DocumentFile.objects.get(), RequestedDocument.objects.get(application=other)

@@ -48,7 +48,9 @@ def test_uploaded_files_are_listed_with_type_size_and_hash_in_order_of_upload(ap
     }  # fmt: skip
 
 
-def test_only_the_applicant_can_upload_and_only_to_documents_of_the_application(reviewers_api, api, user, application):
+def test_only_the_applicant_can_upload_files_and_only_for_documents_of_the_application(
+    reviewers_api, api, user, application
+):
     send_file(api, application)
     assert reviewers_api.read(path_of(application)).json()["total"] == 1
     assert_error(send_file(reviewers_api, application), 404, "E4002")
@@ -240,7 +242,7 @@ def test_only_open_applications_accept_uploads(api, user):
         assert send_file(api, with_documents(user, status=status)).status_code == 201, status
 
 
-def test_accepted_document_rejects_uploads_unless_requested_again(api, application, user):
+def test_accepted_document_rejects_uploads_until_the_document_is_requested_again(api, application, user):
     document = RequestedDocument.objects.get()
     send_file(api, application)
     mark_document(application, document.pk, "accepted", by=user, now=timezone.now())

@@ -245,7 +245,7 @@ KEY_FILES = {
 }  # fmt: skip
 
 
-def test_decision_verification_with_a_wrong_key_file_fails_the_platform_step():
+def test_decision_verification_with_a_wrong_key_file_fails_at_the_platform_step():
     for name, keys in KEY_FILES.items():
         last = check(GENUINE, [keys])[-1]
         assert (last.name, last.state) == ("platform", FAIL), name

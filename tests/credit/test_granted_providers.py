@@ -77,7 +77,9 @@ class TestCreatedLenders:
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: next(draws))
         assert api.send(PATH, {"name": "x"}).json()["id"] == str(10**11 + 3)
 
-    def test_new_lender_cannot_read_an_earlier_draft_with_its_id(self, api, lender, stranger_api, monkeypatch):
+    def test_new_lender_cannot_read_drafts_created_earlier_for_the_same_lender_id(
+        self, api, lender, stranger_api, monkeypatch
+    ):
         draft = ApplicationFactory(provider_id=10**11)
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: 0)
         provider = api.send(PATH, {"name": "x"}).json()

@@ -86,7 +86,7 @@ def test_lender_can_be_created_with_a_logo(api, user):
     assert response.json()["logo_url"].endswith(hashlib.sha256(PNG).hexdigest())
 
 
-def test_invalid_logo_is_rejected_at_its_field(put, provider):
+def test_error_for_an_invalid_logo_is_reported_at_the_logo_field(put, provider):
     for logo, reason in (
         ("data:image/png;base64,AAAA", "without a prefix"), ("not Base64", "Must be the Base64"),
         (encoded(b"GIF89a"), "a PNG or SVG file"), ("A" * 200_000, "at most 65,536 bytes"),

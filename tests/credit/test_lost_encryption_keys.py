@@ -41,7 +41,7 @@ def lose_keys(settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
 
 
-def test_installation_with_lost_encryption_keys_can_decide_after_key_rotations(settings, user, reviewer):
+def test_installation_with_lost_encryption_keys_can_decide_applications_after_key_rotations(settings, user, reviewer):
     record_keys.rotate(now=timezone.now() - timedelta(minutes=5))
     decided, waiting = application_of(user), application_of(user)
     assert decide(decided, reviewer).status_code == 200
@@ -78,7 +78,7 @@ def test_record_key_created_after_the_loss_of_all_earlier_keys_signs_its_own_ann
     assert (anchor.signed_by, json.loads(anchor.record)["replaces"]) == (fresh, None)
 
 
-def test_encryption_key_rotation_without_discard_lost_deletes_no_values(settings, user, reviewer):
+def test_encryption_key_rotation_without_the_option_discard_lost_deletes_no_values(settings, user, reviewer):
     application = application_of(user)
     before = settings.FIELD_ENCRYPTION_KEYS
     lose_keys(settings)

@@ -240,7 +240,7 @@ class TestLanguageOfTheForm:
         # Enter presses the first button of the form.
         assert re.search(r'<button form="application"[^>]*', page)[0].endswith('value="estimate" hidden')
 
-    def test_form_presets_the_applicants_language_to_the_language_of_the_page(self, committed, full_offer, user):
+    def test_form_preselects_the_language_of_the_page_as_the_applicants_language(self, committed, full_offer, user):
         EmailAddress.objects.create(user=user, email="ada@example.test", primary=True, verified=True)
         path, spanish_browser = f"/my/apply/{full_offer.pk}", {"Accept-Language": "es-US"}
 
@@ -331,7 +331,7 @@ class TestForm:
         field = re.search(r'<select name="data-term_months".*?</select>', page, re.DOTALL)[0]
         assert re.findall(r'value="(\d*)"', field) == ["", "24", "36"]
 
-    def test_application_form_rejects_an_address_in_a_state_without_the_offer(self, user):
+    def test_application_form_rejects_an_address_in_a_state_where_the_offer_is_unavailable(self, user):
         offer, everywhere = listed(nationwide=None), {"included_states": None, "excluded_states": None}
         included, excluded = {"included_states": ["IA", "KS"]}, {"excluded_states": ["OR", "WA"]}
         for terms, region, words in (
@@ -444,7 +444,7 @@ class TestNumbers:
             ("monthly_income_cents", "-1", "Enter at least $0.00."),
         ],
     )
-    def test_number_outside_the_limits_has_a_single_readable_error(self, user, name, typed, error):
+    def test_number_outside_the_limits_causes_a_single_readable_error(self, user, name, typed, error):
         offer = listed(application_schema=self.SCHEMA)
         page = send(f"/my/apply/{offer.pk}", user, "save", **{**TYPED, f"data-{name}": typed})[1]
         assert errors_in(page) == {f"data-{name}": error}
@@ -595,7 +595,7 @@ class TestApplying:
             assert errors_in(typed_in(country, typed)) == {"first-phone": words}, typed
 
     @pytest.mark.parametrize(("jurisdiction", "preset"), [("us", ["US"]), ("eu", [""])])
-    def test_application_form_presets_the_country_only_for_us_offers(self, user, jurisdiction, preset):
+    def test_application_form_preselects_the_country_only_for_us_offers(self, user, jurisdiction, preset):
         offer = eu_offer() if jurisdiction == "eu" else listed()
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         field = re.search(r'<select name="first-address\.country".*?</select>', page, re.DOTALL)[0]
@@ -669,7 +669,7 @@ class TestOutdatedForms:
         return next(iter(draft.applicants or PartialApplicants.of(draft)))["legal_name"]
 
     @pytest.mark.parametrize("is_partial", [True, False])
-    def test_outdated_draft_form_saves_nothing_before_the_second_submission(self, user, is_partial):
+    def test_outdated_draft_form_is_saved_only_by_a_second_submission(self, user, is_partial):
         path, values, state = self.form_of(user, is_partial=is_partial)
         for _ in range(2):  # A double click.
             answer, _page = send(path, user, "save", **{**values, "first-legal_name": "Eve", "state": state})

@@ -20,7 +20,7 @@ ROSA = {**PERSON, "language": "en"}
 SECOND = {**PERSON, "legal_name": "Ben Quillfeather"}
 
 
-def test_submission_of_two_applicants_on_my_requires_and_stores_their_joint_intent(offer):
+def test_submission_of_two_applicants_on_applicant_pages_requires_and_stores_their_joint_intent(offer):
     draft = written(applied(offer, status="draft", submitted_at=None), [ROSA, SECOND])
     assert BOX.findall(page_of(draft)) == [INTENT]
     assert "Confirm that both applicants agree." in press_button(draft, "send")
@@ -31,14 +31,14 @@ def test_submission_of_two_applicants_on_my_requires_and_stores_their_joint_inte
     assert BOX.findall(page_of(draft)) == []
 
 
-def test_submission_of_a_single_applicant_on_my_requires_no_declaration(offer):
+def test_submission_of_a_single_applicant_on_applicant_pages_requires_no_declaration(offer):
     draft = written(applied(offer, status="draft", submitted_at=None), [ROSA])
     assert BOX.findall(page_of(draft)) == []
     assert "The application was sent to the lender." in press_button(draft, "send")
     assert draft.history.get(status="submitted").metadata is None
 
 
-def test_acceptance_of_two_applicants_on_my_requires_their_declaration_in_the_agreement(offer):
+def test_acceptance_of_two_applicants_on_applicant_pages_requires_a_declaration_in_the_agreement(offer):
     application = written(applied(offer), [ROSA, SECOND])
     assert approve(lender_of(offer), application, TERMS).status_code == 200
     application.refresh_from_db()

@@ -317,7 +317,7 @@ class TestLinkToTheForm:
 
 
 class TestOfferForVisitors:
-    def test_visitor_sees_what_an_application_needs_before_the_sign_up(self):
+    def test_visitor_sees_the_requirements_of_an_application_before_the_sign_up(self):
         offer = listed(
             name="Car loan", application_schema=SCHEMA, required_documents=["Pay stub"], min_age=21,
             applicant_requires=["phone"], included_states=["OR"],

@@ -166,7 +166,7 @@ class TestButtons:
         press_button(application, "send")
         assert "You sent too many requests." in press_button(application, "withdraw")
 
-    def test_draft_requires_true_answers_before_the_applicant_sends_it(self, offer):
+    def test_draft_page_states_above_the_send_button_that_answers_must_be_true(self, offer):
         draft = applied(offer, status="draft", submitted_at=None)
         page = page_of(draft)
         assert page.index("Your answers must be true and complete.") < page.index("Send to the lender")

@@ -109,7 +109,7 @@ def paths_of(user):
         ahead += [link.replace("&amp;", "&") for link in links if not FIXED.search(link)]
 
 
-def test_pages_of_the_demo_have_no_english_text_in_spanish(demo):
+def test_spanish_pages_of_the_demo_contain_no_english_text(demo):
     found, paths = {}, [*paths_of(demo)]
     for path in paths:
         english, spanish = (shown_to(demo, path, language) for language in ("en", "es"))
@@ -134,7 +134,7 @@ def test_translation_check_finds_a_missing_translation_of_a_lender_text(demo):
     assert untranslated(english, unmarked) == ["Yearly income before tax"]
 
 
-def test_documents_of_a_translated_offer_have_no_english_text_in_spanish():
+def test_spanish_documents_of_a_translated_offer_contain_no_english_text():
     offer = provider_offer(**translated(required_documents=None))
     pages = [documents_in(language, offer) for language in ("en", "es")]
     assert [len(each) for each in pages] == [6, 6]

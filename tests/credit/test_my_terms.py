@@ -201,7 +201,7 @@ class TestAcceptance:
 
 
 class TestDecline:
-    def test_decline_button_opens_a_page_that_confirms_before_anything_changes(self, approved):
+    def test_decline_button_opens_a_confirmation_page_and_changes_nothing(self, approved):
         browser = browser_of(approved.consumer)
         page = " ".join(browser.post(path_of(approved), {"do": "decline"}).content.decode().split())
         approved.refresh_from_db()

@@ -119,7 +119,7 @@ class TestTwoReviewers:
         assert close_proposal(second, application).status_code == 200
         assert decide(second, application, "rejected", metadata=BECAUSE).json()["pending_decision"]["to"] == "rejected"
 
-    def test_applicant_and_last_editor_can_neither_propose_nor_decide(self, first, second):
+    def test_applicant_and_last_editor_cannot_propose_or_make_a_decision(self, first, second):
         own = ApplicationFactory(consumer=first, status="under_review")
         touched = ApplicationFactory(status="under_review", data_changed_by=first)
         for application in (own, touched):
@@ -242,7 +242,9 @@ class TestSecondFactor:
         assert state(application) == ("under_review", 0)
         assert not Proposal.objects.exists()
 
-    def test_second_factor_login_and_refreshed_tokens_can_decide(self, application, member_of_staff):
+    def test_tokens_of_a_second_factor_log_in_can_decide_applications_also_after_a_refresh(
+        self, application, member_of_staff
+    ):
         authenticator_of(member_of_staff)
         pair = self.log_in(member_of_staff, otp=code_of())
         for _ in range(2):
@@ -355,13 +357,13 @@ class TestRaces:
         assert state(application) == ("approved", 1)
         assert [proposal.outcome for proposal in Proposal.objects.all()] == ["confirmed"]
 
-    def test_concurrent_decisions_of_two_reviewers_create_a_proposal_and_a_decision(self):
+    def test_concurrent_decisions_of_two_reviewers_create_one_proposal_and_one_decision(self):
         application = ApplicationFactory(status="under_review")
         answers = decide_at_once(warm([reviewer(), reviewer()]), application)
         assert sorted(answer.json()["status"] for answer in answers) == ["approved", "under_review"]
         assert state(application) == ("approved", 1)
 
-    def test_concurrent_requests_of_the_same_reviewer_create_only_a_proposal(self):
+    def test_concurrent_requests_of_the_same_reviewer_create_only_one_proposal(self):
         application, person = ApplicationFactory(status="under_review"), reviewer()
         answers = decide_at_once(warm([person] * 4), application)
         assert [answer.status_code for answer in answers] == [200] * 4

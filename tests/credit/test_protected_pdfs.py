@@ -29,7 +29,7 @@ def test_only_a_pdf_that_opens_without_a_password_is_accepted():
                 recognize(content)
 
 
-def test_pdf_with_an_incomplete_encryption_dictionary_is_treated_as_locked():
+def test_pdf_with_an_incomplete_encryption_dictionary_is_treated_as_password_protected():
     for name, content in FILES.items():
         for old in (b"/U ", b"/O ", b"/ID ", b"/P ", b"/R ", b"/Standard"):
             is_needed = old in content and not (name[1] in "56" and old in {b"/O ", b"/ID ", b"/P "})

@@ -73,7 +73,7 @@ class TestExportOfDecisions:
         seen = DataAccess.objects.filter(action="export").latest("id")
         assert (seen.provider, seen.details["rows"]) == ("700", 1)
 
-    def test_decisions_are_exported_by_decision_time_earliest_first(self, api, user, provider, monkeypatch):
+    def test_decisions_are_exported_in_order_of_decision_time(self, api, user, provider, monkeypatch):
         late, early = decided(user, days_ago=1), decided(user, days_ago=9)
         elsewhere = ProviderFactory(id="701")
         decided(elsewhere.owner, provider_id=701)

@@ -28,7 +28,7 @@ def reject(client, application, metadata=None, **members):
     return client.replace(f"/applications/{application.pk}/status", body)
 
 
-def test_rejection_with_invalid_reasons_is_rejected_and_stores_nothing(reviewer, application):
+def test_rejection_with_invalid_reasons_fails_and_stores_nothing(reviewer, application):
     for metadata in (
         None, [], "no_credit_file", {}, {"reasons": []}, {"reasons": None}, {"reasons": "no_credit_file"},
         {"reasons": ["unheard_of"]}, {"reasons": ["other"]}, {"reasons": [7]}, {"reasons": [None]},

@@ -141,7 +141,7 @@ def test_country_time_zones_include_the_independently_listed_zones():
         assert {zone.key for zone in zones_of(country)} >= set(names)
 
 
-def test_withdrawal_interest_follows_the_day_count_convention():
+def test_withdrawal_interest_is_computed_with_the_day_count_convention():
     for amount, rate, day_count, days, cents in (
         (10_000_00, "14.2", "act_365", 1, 389), (10_000_00, "14.2", "30_360", 1, 394),
         (10_000_00, "14.2", "act_365", 10, 3890), (9_700_00, "14.2", "act_365", 1, 377), (1, "0", "act_365", 30, 0),

@@ -37,7 +37,7 @@ def index_of(user):
     return json.loads(ZipFile(file).read("index.json"))
 
 
-def test_explanation_of_a_scored_decision_contains_procedure_inputs_and_suggested_changes(settings):
+def test_explanation_of_a_scored_decision_contains_its_procedure_its_inputs_and_suggested_changes(settings):
     """Test the rule in GDPR Art. 15(1)(h); C-203/22 (EU-34)."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")

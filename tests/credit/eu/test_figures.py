@@ -99,7 +99,7 @@ def test_eu_line_of_credit_terms_have_a_limit_and_a_currency():
                      "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
 
 
-def test_line_of_credit_with_a_fee_above_the_apr_range_returns_400():
+def test_line_of_credit_whose_fee_raises_the_apr_out_of_range_returns_400():
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2, "fee_cents": 999_999}
     _, response = approved(terms, **{**LINE, "example": None})
     (detail,) = assert_error(response, 400, "E1001")["details"]

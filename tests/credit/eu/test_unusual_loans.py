@@ -97,7 +97,7 @@ def test_agreement_of_a_line_of_credit_has_an_amount_and_no_schedule():
 
 
 @pytest.mark.django_db
-def test_pages_of_an_eu_line_of_credit_have_its_rate_and_assumptions():
+def test_pages_of_an_eu_line_of_credit_show_its_rate_and_assumptions():
     language, rate, payable = "de", "17,4 %", "10.769,17\u00a0EUR"
     assumption = "Der Kredit wird sofort und in voller Höhe in Anspruch genommen."
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})

@@ -32,7 +32,7 @@ def test_misspelled_default_agency_code_fails_the_start_check(settings, named):
         assert not check_notice_agency()[0].is_serious()
 
 
-def test_lender_update_accepts_only_an_agency_of_appendix_a_or_none(world):
+def test_lender_update_accepts_only_an_agency_of_appendix_a_or_no_agency(world):
     lender, path = client_of(world.lender.user), f"/providers/{world.offer.provider_id}"
     named = {"name": "Cedar Bank", "address": "1 Bank Street"}
     for agency in ("FTC", "irs", 7, "", " "):

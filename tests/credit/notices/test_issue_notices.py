@@ -19,7 +19,7 @@ from tests.races import run_concurrently
 pytestmark = pytest.mark.django_db
 
 
-def test_issue_notices_is_idempotent_and_stores_no_plaintext_personal_data(world):
+def test_issue_notices_command_is_idempotent_and_stores_no_plaintext_personal_data(world):
     world.reject(5)
     assert services.issue_due(now=world.at(6))["ready"] == 1
     first = world.notice
@@ -30,7 +30,7 @@ def test_issue_notices_is_idempotent_and_stores_no_plaintext_personal_data(world
         assert "Quillfeather" not in str(cursor.fetchall())
 
 
-def test_issue_notices_with_json_prints_its_counts(world):
+def test_issue_notices_command_with_the_json_option_prints_its_counts_as_json(world):
     world.reject(5)
     out = StringIO()
     Clock.objects.update(overdue_told_at=world.start)
@@ -110,7 +110,7 @@ def test_metrics_include_the_age_of_the_oldest_due_notice(world):
     assert (values_by_name["platform_notices_due"], values_by_name["platform_clocks_overdue"]) == (1, 0)
 
 
-def test_concurrent_workers_create_each_notice_once(committed, needs_postgresql, settings):
+def test_concurrent_workers_create_each_notice_only_once(committed, needs_postgresql, settings):
     settings.REVIEW_POLICY = "reviewed"
     first = World()
     worlds = [first, *(World(first.offer) for _ in range(9))]

@@ -137,7 +137,9 @@ def test_reopening_cancels_the_notices_of_both_applicants(world):
 
 
 @pytest.mark.parametrize(("with_denial", "applicants"), [(True, [None, 2]), (False, [None])])
-def test_counteroffer_creates_a_notice_for_the_second_applicant_only_with_a_denial(world, with_denial, applicants):
+def test_counteroffer_creates_a_notice_for_the_second_applicant_only_if_combined_with_a_denial(
+    world, with_denial, applicants
+):
     world.counter(5, with_denial=with_denial, consumer_report=[FIRST_REPORT, SECOND_REPORT])
     world.issue(6)
     rows = list(Notice.objects.exclude(kind="pricing").order_by("id"))

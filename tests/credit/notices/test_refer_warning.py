@@ -42,7 +42,7 @@ def score_reasons(world, outcome="refer"):
     return [key_of(reason) for reason in score.reasons]
 
 
-def test_lender_is_warned_of_a_rejection_after_a_referral_without_a_score_reason(settings):
+def test_lender_gets_a_warning_about_a_rejection_after_a_referral_if_no_score_reason_is_cited(settings):
     world = scored(settings, SAYS_SO_SO)
     other = next(code for code in REASONS if code not in {*score_reasons(world), "application_incomplete"})
     browser, page = backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{world.pk}/change/"

@@ -54,7 +54,7 @@ def score(world, day):
     )  # fmt: skip
 
 
-def test_notice_text_is_retained_for_25_months_and_its_hash_longer(world):
+def test_notice_text_is_retained_for_25_months_and_its_hash_is_retained_longer(world):
     """Test the rule in 12 CFR 1002.12(b)(1)."""
     world.reject(5)
     world.open_notice(6)
@@ -62,7 +62,7 @@ def test_notice_text_is_retained_for_25_months_and_its_hash_longer(world):
     assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)
 
 
-def test_accepted_application_is_retained_for_two_years_and_a_scored_application_for_three(world):
+def test_accepted_application_is_retained_for_two_years_and_a_scored_application_for_three_years(world):
     """12 CFR 1026.25(a), C.R.S. 6-1-1701: the acceptance is long after the notice."""
     world.approve(5)
     world.issue(6)
@@ -77,7 +77,7 @@ def test_accepted_application_is_retained_for_two_years_and_a_scored_application
 
 
 @pytest.mark.parametrize("answer", [{"answered_at": 20, "outcome": "rejected"}, {}])
-def test_statement_of_a_review_request_is_retained_25_months_after_its_answer_or_deadline(world, answer):
+def test_statement_of_a_review_request_is_retained_for_25_months_after_its_answer_or_deadline(world, answer):
     fields = answer | ({"answered_at": world.at(20)} if answer else {})
     end = request_of(world, requested_at=world.at(10), **fields)
     assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]

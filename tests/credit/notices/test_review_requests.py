@@ -74,7 +74,7 @@ def decide(world, to, by, reason="Looked again."):
 
 
 class TestRequestedReconsideration:
-    def test_review_request_is_open_and_due_after_30_days(self, world):
+    def test_new_review_request_is_open_and_due_in_30_days(self, world):
         body = request_review(world).json()
         assert (body["status"], body["outcome"], body["statement"]) == ("open", "", SAID["statement"])
         row = ReviewRequest.objects.get()
@@ -192,14 +192,14 @@ class TestAnsweredReconsideration:
             assert refused.value.code == "E2010"
         decide(world, "rejected", world.other)
 
-    def test_original_reviewer_can_decide_again_without_a_review_request(self, world):
+    def test_original_reviewer_can_decide_again_if_no_review_was_requested(self, world):
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.lender)
         assert world.application.status == "approved"
 
 
 @pytest.mark.parametrize("tries", [int(os.environ.get("REVIEW_RACES", "10"))])
-def test_only_one_concurrent_decision_on_a_reconsideration_succeeds_for_another_reviewer(
+def test_only_one_of_concurrent_decisions_by_another_reviewer_on_a_reconsideration_succeeds(
     committed, needs_postgresql, tries
 ):
     offer = provider_offer()

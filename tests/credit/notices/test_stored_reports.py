@@ -79,14 +79,16 @@ def test_rejection_with_invalid_report_ids_is_rejected(reviewers_api, applicatio
     assert Application.objects.get(pk=application.pk).status == "under_review"
 
 
-def test_typed_report_details_are_rejected_if_the_application_has_a_stored_report(reviewers_api, application, settings):
+def test_report_details_entered_by_hand_are_rejected_if_the_application_has_a_stored_report(
+    reviewers_api, application, settings
+):
     ask(reviewers_api, application)
     for settings.REPORTS in ("sandbox", "off"):
         error = assert_error(reject(reviewers_api, application, consumer_report=TYPED), 400, "E1001")
         assert "metadata.consumer_report" in error["message"]
 
 
-def test_typed_report_details_are_rejected_from_reviewers_if_a_report_vendor_is_configured(reviewers_api, settings):
+def test_report_details_entered_by_reviewers_are_rejected_if_a_report_vendor_is_configured(reviewers_api, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     for settings.REVIEW_POLICY, settings.REPORTS, status in (
         ("open", "sandbox", 200), ("open", "package.module:Class", 200), ("reviewed", "off", 200),

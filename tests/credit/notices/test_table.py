@@ -161,7 +161,7 @@ def test_delivered_notice_acceptance_or_withdrawal_stops_the_notice_clock():
 
 
 @pytest.mark.parametrize(("profile", "last_day"), [("us", 41), ("eu", 24)])
-def test_notice_deadline_of_a_decision_after_a_document_request_follows_the_jurisdiction(profile, last_day):
+def test_notice_deadline_of_a_decision_after_a_document_request_depends_on_the_jurisdiction(profile, last_day):
     """The request for documents starts a clock of 30 days. A decision in the EU is due within 3 days."""
     world = World(offer_of(profile))
     world.submit(0)

@@ -173,7 +173,7 @@ def test_rejection_with_an_unspecific_reason_returns_400_and_creates_no_notice()
     assert documents_of(world) == {}
 
 
-def test_rejection_by_a_person_in_colorado_does_not_mention_automation():
+def test_rejection_of_a_colorado_application_by_a_reviewer_does_not_mention_automation():
     """Test the rule in C.R.S. 6-1-1701."""
     world = submitted(person=WHOLE_OF_COLORADO, start=datetime(2027, 1, 5, 12, tzinfo=UTC))
     world.reject(5)

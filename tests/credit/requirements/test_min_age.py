@@ -81,7 +81,7 @@ class TestApplying:
         assert refused["details"] == [{"field": "/applicants/0/date_of_birth", "message": "Is required."}]
         assert_error(api.send("/applications", applying(user, offer)), 400, "E1020")
 
-    def test_draft_of_an_applicant_below_the_minimum_age_is_stored_with_an_open_age_requirement(self, api, user):
+    def test_draft_of_an_applicant_below_the_minimum_age_is_stored_with_an_unmet_age_requirement(self, api, user):
         born = born_before(17)
         application = api.send("/applications", applying(user, offer_for(None), born, status="draft")).json()
         (due,) = api.read(f"/applications/{application['id']}/requirements").json()["currently_due"]
@@ -117,7 +117,7 @@ def test_draft_page_states_the_required_age_and_the_eligibility_date(api, client
     ("2026-12-31T23:59", "GB", None, "2009-01-01", False), ("2027-01-01T00:00", "GB", None, "2009-01-01", True),
     ("2026-03-01T23:59", "AQ", None, "2008-03-02", False), ("2026-03-02T00:00", "AQ", None, "2008-03-02", True),
 ])  # fmt: skip
-def test_applicant_age_is_computed_on_the_local_day_of_the_residence(
+def test_applicant_age_is_computed_with_the_date_at_the_place_of_residence(
     monkeypatch, moment, country, region, born, is_adult
 ):
     monkeypatch.setattr(timezone, "now", lambda: datetime.fromisoformat(moment).replace(tzinfo=UTC))

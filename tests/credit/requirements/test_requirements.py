@@ -179,7 +179,7 @@ class TestRequirementsAtSubmission:
         Offer.objects.update(is_active=True)
         assert "/offer_id" not in [due["pointer"] for due in requirements(api, created)["currently_due"]]
 
-    def test_draft_uses_current_requirements_and_submitted_application_uses_those_at_submission(self, api, body, offer):
+    def test_draft_uses_current_requirements_and_submitted_application_its_stored_requirements(self, api, body, offer):
         Offer.objects.update(required_documents=None, applicant_requires=None)
         created = api.send(PATH, {**body, "application_data": WHOLE}).json()
         Offer.objects.update(required_documents=["Payslip"])
@@ -265,7 +265,7 @@ def test_region_and_postal_code_are_required_only_in_countries_that_use_these_fi
         assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])
 
 
-def test_client_that_follows_the_requirements_submits_in_one_attempt(api, user, settings):
+def test_client_that_meets_the_listed_requirements_submits_in_one_attempt(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     provider = ProviderFactory(id="8002", owner=UserFactory())
     for draw in seeds(50):

@@ -80,7 +80,7 @@ def test_scored_segment_overrides_the_segment_of_the_catalog_request(api, user, 
     assert hidden(api) == {other.pk: "segment"}
 
 
-def test_catalog_ignores_the_requested_segment_of_a_person_without_a_segment(api, user, version, offer):
+def test_catalog_ignores_the_requested_segment_if_the_score_assigned_no_segment(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     score(version, user, {**GOOD, "application_data.housing": "hotel", "application_data.monthly_debt_cents": 170_000})
     assert (LastScore.objects.get().outcome, LastScore.objects.get().segment) == ("approve", "")
@@ -89,7 +89,7 @@ def test_catalog_ignores_the_requested_segment_of_a_person_without_a_segment(api
         assert hidden(api, query) == {prime.pk: "segment"}
 
 
-def test_catalog_uses_the_requested_segment_if_the_score_has_none(api, user, stranger):
+def test_catalog_uses_the_requested_segment_if_the_scorecard_defines_no_segments(api, user, stranger):
     version = make_version(make_model(stranger), role="champion", segments=[])
     prime = OfferFactory(
         provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="prime"

@@ -76,7 +76,7 @@ FAULTS = {
 }  # fmt: skip
 
 
-def test_report_for_an_unknown_id_fails_the_vendor_check(monkeypatch):
+def test_vendor_check_fails_for_an_adapter_that_returns_a_report_for_an_unknown_id(monkeypatch):
     monkeypatch.setattr(SandboxVendor, "result", SandboxVendor.request)
     faults = [fault for check, fault in check_vendor(SandboxVendor()) if check.endswith("result of an unknown id")]
     assert faults == ["must raise UnknownReport"] * 5

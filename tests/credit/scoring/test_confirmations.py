@@ -243,7 +243,7 @@ class TestRepeatedScoring:
         # The response has the facts of the decision, not of the later score.
         assert bundle_of(sent)["facts"] == bundle["facts"]
 
-    def test_applicants_and_readers_cannot_score_again(self, api, sent):
+    def test_applicants_and_readers_cannot_score_an_application_again(self, api, sent):
         assert_error(score_again(api, sent), 403, "E2010")
         assert_error(score_again(member_of(sent, ProviderMember.READER), sent), 403, "E2010")
         assert Score.objects.count() == 1

@@ -101,7 +101,7 @@ class TestRequest:
         ):  # fmt: skip
             assert_error(api.send(path, {**BODY, **changes}), 400, "E1001")
 
-    def test_correction_of_an_unclaimed_fact_requires_a_file(self, api, application, path):
+    def test_correction_of_a_fact_that_the_applicant_did_not_state_requires_a_file(self, api, application, path):
         report = {"fact": "identity.verified", "claimed": False}
         error = assert_error(api.send(path, {**BODY, **report}), 400, "E1001")
         assert "requires an uploaded file" in str(error)
@@ -131,7 +131,7 @@ class TestAnswersToCorrections:
         assert (application.status, application.application_data["monthly_income_cents"]) == ("rejected", 140_000)
         assert api.read(f"/applications/{application.pk}/explanation").json()["score"]["total"] == old.total
 
-    def test_corrected_fact_is_listed_with_the_source_corrected(self, api, application, path, reviewer):
+    def test_corrected_fact_is_listed_with_corrected_as_its_source(self, api, application, path, reviewer):
         reviewer.replace(f"{path}/{requested(api, path)['id']}", {"status": "corrected", "reason": "Seen."})
         facts = reviewer.read(f"/applications/{application.pk}/facts").json()["facts"]
         [fact] = [fact for fact in facts if fact["name"] == INCOME]

@@ -95,7 +95,7 @@ class TestDecided:
         scored(offer, {**SAYS_POOR, "monthly_debt_cents": None})
         assert decide() == {**NOTHING, "rejected": 1}
 
-    def test_history_of_an_automatic_decision_contains_the_version(self, offer):
+    def test_history_of_an_automatic_decision_contains_the_model_version(self, offer):
         application = scored(offer, SAYS_GOOD)
         decide()
         name = f"model:{Score.objects.get().version.model_id}@1"
@@ -229,7 +229,7 @@ class TestTwoReviewers:
         record = fields_of_anchor(DecisionAnchor.objects.get())
         assert (record["automated"], record["reasons"]) == (False, record["score_reasons"])
 
-    def test_automatic_rejection_is_proposed_once(self, proposed):
+    def test_automatic_rejection_is_proposed_only_once(self, proposed):
         assert decide() == NOTHING
         answer = client_of(reviewer()).remove(f"/applications/{proposed.pk}/pending-decision")
         assert answer.status_code == 200
@@ -318,7 +318,7 @@ class TestFailingDecision:
         assert not broken[0].history.filter(status="under_review").exists()
 
 
-def test_decide_applications_prints_the_number_of_decisions(offer):
+def test_decide_applications_command_prints_the_number_of_decisions(offer):
     scored(offer, SAYS_GOOD)
     out = StringIO()
     call_command("decide_applications", once=True, as_json=True, stdout=out)

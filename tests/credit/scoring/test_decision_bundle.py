@@ -82,7 +82,7 @@ class TestBundle:
         assert {name for name, text in shown.items() if text is not None} == {"record", "signature", "openings"}
         assert FAIL not in {step.state for step in verify(read(api, application).content)}
 
-    def test_decision_bundle_contains_the_applicants_unless_erased(self, api, user, db):
+    def test_decision_bundle_contains_applicants_that_are_not_erased(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="submitted")
         place = f"/applications/{application.pk}"
         assert api.replace(place, {"updated_by": "me", "applicants": [PERSON]}).status_code == 200

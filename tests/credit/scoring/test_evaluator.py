@@ -45,7 +45,7 @@ def test_missing_fact_prevents_an_approving_outcome():
     "320000", "320000.0", "3.2e5", " 320000", "320,000", "٣٢٠٠٠٠", "", "0", "null", True, False, [], {}, [320_000],
     {"cents": 320_000}, float("nan"), float("inf"), -float("inf"),
 ])  # fmt: skip
-def test_application_with_a_mistyped_number_is_referred_for_any_total(income):
+def test_application_with_a_number_field_of_another_type_is_referred_for_any_total(income):
     for base_points in (0, 500, 600):
         evaluation = of({**GOOD, INCOME: income}, base_points=base_points)
         assert (evaluation.missing, evaluation.unreadable) == (("income", "debt_to_income"), (INCOME,))
@@ -56,7 +56,7 @@ def test_application_with_a_mistyped_number_is_referred_for_any_total(income):
 @pytest.mark.parametrize(("name", "fact"), [
     (HOUSING, 7), (HOUSING, True), (HOUSING, []), (HOUSING, 1.5), (VERIFIED, "true"), (VERIFIED, 1), (VERIFIED, {}),
 ])  # fmt: skip
-def test_application_with_a_mistyped_text_or_boolean_is_referred_without_a_knockout(name, fact):
+def test_application_with_a_text_or_boolean_field_of_another_type_is_referred_without_a_knockout(name, fact):
     assert of({**GOOD, name: fact}).unreadable == (name,)
     assert of({**GOOD, name: fact}).outcome == of({**POOR, name: fact}).outcome == "refer"
     knockouts = [{"input": "debt_to_income", "from": "0.3", "outcome": "decline", "reason": "obligations_excessive"}]

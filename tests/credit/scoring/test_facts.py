@@ -127,7 +127,7 @@ def test_balance_fact_is_unknown_if_balances_cannot_be_added(user):
     assert _balance(user) == 5_000
 
 
-def test_application_count_fact_includes_90_days_after_submission(user, stranger):
+def test_application_count_fact_includes_applications_submitted_in_the_last_90_days(user, stranger):
     for who, ago in ((user, 1), (user, 90), (user, 91), (stranger, 1)):
         ApplicationFactory(consumer=who, status="submitted", submitted_at=NOW - timedelta(days=ago))
     ApplicationFactory(consumer=user)

@@ -62,7 +62,7 @@ class TestIndex:
 class TestBinsOfTotals:
     """Test bins of equal frequency."""
 
-    def test_equal_frequency_bins_of_100_totals_contain_10_each(self):
+    def test_equal_frequency_bins_of_100_totals_contain_10_totals_each(self):
         totals = random.Random(7).sample(range(1_000), 100)
         assert _counts(totals, equal_frequency_edges(totals)) == [10] * 10
 
@@ -115,7 +115,7 @@ class TestMonitoring:
         assert {fact["input"]: fact["rate"] for fact in figures["missing"]}["housing"] == 0.25
         assert {fact["rate_before"] for fact in figures["missing"]} == {None}
 
-    def test_monitoring_counts_an_application_that_was_scored_again_once(self, version):
+    def test_monitoring_counts_an_application_only_once_if_scored_again(self, version):
         first = scored(version, POOR)
         facts = {name: GOOD.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
         store_score(

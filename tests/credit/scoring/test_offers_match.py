@@ -92,7 +92,7 @@ def test_offer_match_declined_without_a_score_reason_contains_a_general_reason(a
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])
 
 
-def test_score_of_a_new_offer_match_replaces_the_previous_last_score(api, user, version, offer):
+def test_new_offer_match_replaces_the_stored_last_score(api, user, version, offer):
     seen = []
     for facts in (SAID_GOOD, SAID_POOR, SAID_GOOD, SAID_GOOD):
         match(api, facts=facts)

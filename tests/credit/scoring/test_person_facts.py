@@ -55,7 +55,7 @@ def test_person_facts_count_applications_under_another_account():
         assert read(apply(None, ANA, provider=provider)) == (1, 9, 3)
 
 
-def test_open_applications_are_the_undecided_applications(user):
+def test_open_applications_fact_counts_the_undecided_applications(user):
     application = apply(user, ANA)
     for status, number in (
         ("submitted", 1), ("under_review", 2), ("pending_documents", 3), ("approved", 3), ("withdrawn", 3),

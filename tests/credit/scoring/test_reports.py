@@ -308,7 +308,9 @@ class TestUnknownOutcomes:
             collect(now=timezone.now() + timedelta(minutes=minutes))
             assert (Report.objects.get().status, vendor.sold) == (status, {})
 
-    def test_retry_pause_of_an_unknown_outcome_grows_to_an_hour(self, reviewers_api, vendor, application, monkeypatch):
+    def test_retry_delay_of_a_report_request_with_an_unknown_outcome_grows_to_an_hour(
+        self, reviewers_api, vendor, application, monkeypatch
+    ):
         monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
         ask(reviewers_api, application)
         report = Report.objects.get()
@@ -346,7 +348,7 @@ class TestUnknownOutcomes:
         assert MARK not in caplog.text
 
 
-def test_raw_report_is_in_no_log_event_export_or_plain_column(
+def test_raw_report_does_not_appear_in_logs_events_exports_or_unencrypted_columns(
     api, reviewers_api, reviewer, vendor, application, user, key, caplog
 ):
     path = f"/applications/{application.pk}/reports"

@@ -183,7 +183,7 @@ class TestWarnings:
         missing = "it is always missing, because the card is verified."
         assert self.publish(api, user, verified=True) == [f"{debts}{missing}"]
 
-    def test_scorecard_publication_warns_if_no_input_is_verified_or_covers_income_and_debts(self, api, user):
+    def test_scorecard_publication_warns_of_missing_verified_inputs_or_income_and_debt_inputs(self, api, user):
         for fact, warned in {
             "report.delinquencies_24_months": [_NO_BUDGET, _UNHANDLED],
             "applications.in_90_days": [_NO_BUDGET, "No input is verified"],

@@ -74,7 +74,7 @@ class TestValidBundles:
         assert FAIL not in result.values()
         assert (steps_of(waiting)[-1].name, steps_of(waiting)[-1].state) == ("proof", FAIL)
 
-    def test_verifier_skips_a_signature_without_its_key(self):
+    def test_verifier_skips_signature_steps_without_the_platform_or_ledger_key(self):
         assert [name for name, state in states(bundle(), KEY, ()).items() if state != OK] == ["platform"]
         step = steps_of(bundle(), None)[-1]
         assert (step.name, step.state) == ("signature", SKIPPED)

@@ -89,7 +89,7 @@ def test_application_with_missing_documents_can_be_rejected_before_scoring(waiti
     assert (response.status_code, status_of(waiting)) == (200, "rejected")
 
 
-def test_automatic_decision_follows_the_computation_of_the_score(user, settings):
+def test_automatic_decision_is_made_after_the_score_is_computed(user, settings):
     settings.DECISIONING = "automatic"
     verify_identity(user)
     application = submitted(user, offer_with("credit", "income"), "Thinfile")

@@ -177,7 +177,7 @@ class TestAcceptance:
         assert application.status == "under_review"
         assert counter(lender, application).status_code == 201
 
-    def test_expired_counteroffer_on_data_changed_by_version_1_0_does_not_reject_the_application(
+    def test_expired_counteroffer_does_not_reject_the_application_if_version_1_0_changed_the_data(
         self, application, lender
     ):
         counter(lender, application, days=3)
@@ -210,7 +210,9 @@ class TestEndedCounteroffers:
         assert_error(lender.remove(path(application, made["id"])), 400, "E3004")
         assert_error(accept_terms(consumer, application, made["terms_sha256"]), 400, "E3011")
 
-    def test_counteroffer_on_data_changed_by_version_1_0_cannot_be_accepted(self, application, lender, consumer):
+    def test_counteroffer_cannot_be_accepted_if_version_1_0_changed_the_application_data(
+        self, application, lender, consumer
+    ):
         made = counter(lender, application).json()
         Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 1})
         assert acceptance_of(consumer, application)["acceptable"] is False

@@ -230,7 +230,7 @@ def test_counteroffer_form_shows_the_requested_loan_next_to_empty_fields(console
         assert f"If empty: {text}" in text_of(page)
 
 
-def test_counteroffer_form_without_a_changed_figure_or_an_amount_shows_an_error_at_the_amount(console, offer):
+def test_counteroffer_form_shows_an_error_at_the_amount_if_no_figure_changed_or_no_amount_is_set(console, offer):
     application = applied(offer)
     for figures in ({}, REQUESTED, {"amount": "10000"}, {"fee": "0"}, {"first_payment_on": until(40)}):
         fields = {**figures, **BECAUSE, "expires_on": until()}
