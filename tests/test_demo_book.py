@@ -95,7 +95,7 @@ def test_demo_data_contains_every_outcome_of_an_application():
     assert all(item.status_reason for item in overridden)
 
 
-def test_every_back_office_queue_of_the_demo_has_items_except_for_dead_letters():
+def test_every_back_office_queue_of_the_demo_except_dead_letters_has_items():
     empty = {state.queue.name: state.count for state in states_of(staff()) if not state.count}
     assert empty == {"dead_letters": 0}
 
@@ -174,7 +174,7 @@ def test_demo_decisions_can_be_verified_offline():
         assert {steps["record"].state, steps["platform"].state, steps["decision"].state} == {OK}
 
 
-def test_second_seed_demo_creates_no_rows(demo):
+def test_second_run_of_seed_demo_creates_no_records(demo):
     before = count_all()
     call_command("seed_demo", stdout=StringIO())
     assert count_all() == before

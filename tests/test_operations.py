@@ -380,7 +380,7 @@ SECOND_FACTOR = [
 
 
 @pytest.mark.parametrize("name", SECOND_FACTOR)
-def test_operation_with_a_log_in_without_the_accounts_second_factor_returns_403(demo, person, name):
+def test_operation_returns_403_if_the_log_in_omitted_the_accounts_second_factor(demo, person, name):
     authenticator_of(User.objects.get(pk=demo_ids.DEMO_USER))
     with nothing_written(name):
         assert_error(call(person, name, demo), 403, "E2012")

@@ -31,7 +31,7 @@ def test_privacy_register_rejects_a_field_declared_in_two_groups():
 
 
 @pytest.mark.django_db
-def test_privacy_register_has_subject_purpose_and_a_valid_erasure_of_every_personal_field():
+def test_privacy_register_declares_subject_purpose_and_a_valid_erasure_of_every_personal_field():
     for label in personal_tables():
         for name, treatment in privacy.personal_fields(model_of(label)).items():
             field = model_of(label)._meta.get_field(name)
@@ -61,7 +61,7 @@ def test_personal_data_command_prints_the_record_of_processing(capsys):
     assert "credit.Application.status" not in fields
 
 
-def test_personal_data_command_with_all_prints_every_declared_field(capsys):
+def test_personal_data_command_with_the_option_all_prints_every_declared_field(capsys):
     call_command("personal_data", "--all", "--json")
     rows = json.loads(capsys.readouterr().out)["fields"]
     assert len(rows) == sum(len(table.fields) for table in privacy.register().values())

@@ -116,7 +116,7 @@ def defined(file):
     return results
 
 
-def test_every_function_on_the_request_path_page_exists():
+def test_every_function_listed_on_the_request_path_page_exists():
     steps = re.findall(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", page("develop/request-path.md"), flags=re.MULTILINE)
     assert len(steps) >= 50
     assert not [(file, name) for file, name in steps if name not in defined(file)]

@@ -124,7 +124,7 @@ def test_each_service_env_file_has_its_settings_without_keys_of_other_services()
     assert of["ledger"] & secrets == {"LEDGER_API_KEYS"}, "the digests of keys"
 
 
-def test_each_systemd_unit_has_user_and_settings_of_one_service():
+def test_each_systemd_unit_uses_the_user_and_settings_of_one_service():
     users = set(re.findall(r"^u (\S+)", (DEPLOY / "systemd/creditplatform.sysusers.conf").read_text(), re.MULTILINE))
     assert users == {f"creditplatform-{service}" for service in SERVICES}
     served = set()
@@ -141,7 +141,7 @@ def test_each_systemd_unit_has_user_and_settings_of_one_service():
     assert owners == ["creditplatform-platform", "creditplatform-ledger"]
 
 
-def test_each_container_has_user_and_settings_of_one_service():
+def test_each_container_uses_the_user_and_settings_of_one_service():
     users = {}
     for container in compose().values():
         if "env_file" in container:

@@ -38,7 +38,7 @@ def test_error_pages_link_to_the_operations_that_return_the_error(source):
     assert "the lender must decide again" in (source.parent / "errors/E3011.md").read_text()
 
 
-def test_fixes_on_error_pages_refer_to_existing_operations(source):
+def test_instructions_on_error_pages_refer_to_existing_operations(source):
     paths = json.loads((ROOT / "tests/openapi.json").read_text())["paths"]
     fixes = [re.search(r"^\*\*Fix:\*\* (.+)$", file.read_text(), re.M)[1] for file in source.parent.glob("errors/*.md")]
     operations = re.findall(r"`([A-Z]+) (/v1/\S+)`", "\n".join(fixes))

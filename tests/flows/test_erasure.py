@@ -138,7 +138,7 @@ def test_audit_log_text_is_erased_after_5_years(person):
     assert (record.status, record.account) == ("done", None)
 
 
-def test_erasure_does_not_retain_access_log_entries_without_a_reason(person):
+def test_erasure_does_not_retain_access_log_entries_that_contain_no_reason(person):
     DataAccess.note("page", viewer=UserFactory(), kind="identity.user", now=timezone.now(), subject=person)
     record = erased(person)
     assert (record.status, record.kept) == ("done", [])
@@ -345,7 +345,7 @@ def test_erasure_is_postponed_only_by_an_open_application_of_an_enabled_account(
     assert erasure.process_requested(now=now + timedelta(days=1)) == {"erased": 1, "failed": 0}
 
 
-def test_erase_subject_is_rejected_while_an_application_is_open(person):
+def test_erase_subject_command_is_rejected_while_an_application_is_open(person):
     erasure._record(person.pk, requested_at=timezone.now())
     ApplicationFactory(consumer=person, status="under_review", submitted_at=timezone.now())
     with pytest.raises(CommandError, match="Withdraw it"):
@@ -409,7 +409,7 @@ def test_erasure_deletes_rows_in_chunks(person, monkeypatch):
     assert BankItem.objects.get().user == other
 
 
-def test_erase_subject_erases_immediately_and_is_idempotent(person):
+def test_erase_subject_command_erases_immediately_and_is_idempotent(person):
     planted(person, MINE)
     EmailAddress.objects.create(user=person, email="gone@example.test", verified=True)
     mail = queue_mail("gone@example.test", "notice", {"name": MINE}, now=timezone.now())

@@ -63,7 +63,7 @@ def secret_fields():
     }
 
 
-def test_data_export_contains_all_planted_personal_data_except_secrets_and_fields_about_staff(person):
+def test_data_export_contains_all_personal_data_except_secrets_and_fields_about_staff(person):
     planted(person, MINE)
     copies = exported(person)
     records = {
@@ -118,9 +118,7 @@ def test_data_export_omits_reports_and_notices_of_the_second_applicant(person):
 
 
 @pytest.mark.parametrize(("is_for_partner", "left"), [(False, [1]), (True, None)])
-def test_data_export_contains_only_reports_about_the_first_applicant_and_for_partners_no_reports(
-    person, is_for_partner, left
-):
+def test_data_export_contains_only_reports_about_the_first_applicant(person, is_for_partner, left):
     application = ApplicationFactory(consumer=person)
     reports = [{"agency": f"agency-of-{applicant}", "applicant": applicant} for applicant in (1, 2)]
     decided = {"application": application, "metadata": {"consumer_report": reports, "note": "x"}}
@@ -279,7 +277,7 @@ def test_data_export_fails_while_the_document_storage_is_unavailable(person, mon
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_subject_writes_a_file_readable_only_by_its_owner(person, tmp_path):
+def test_export_subject_command_writes_a_file_readable_only_by_its_owner(person, tmp_path):
     planted(person, MINE)
     target = tmp_path / "copy.zip"
     out = StringIO()
@@ -293,7 +291,7 @@ def test_export_subject_writes_a_file_readable_only_by_its_owner(person, tmp_pat
         call_command("export_subject", str(person.pk), "--to", str(target))
 
 
-def test_export_subject_of_an_unknown_account_creates_no_file(tmp_path):
+def test_export_subject_command_for_an_unknown_account_creates_no_file(tmp_path):
     for user_id in ("0", "x", "9" * 19, ""):
         with pytest.raises(CommandError, match="not found"):
             call_command("export_subject", user_id, "--to", str(tmp_path / "copy.zip"))

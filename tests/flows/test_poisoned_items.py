@@ -255,7 +255,7 @@ def test_failing_verification_expiry_does_not_stop_other_expiries(api, stranger_
     assert row_of(good).status == "expired"
 
 
-def test_failing_row_of_prune_does_not_stop_other_rows(raise_for_row):
+def test_row_that_prune_cannot_delete_does_not_stop_the_deletion_of_other_rows(raise_for_row):
     poisoned, good = (RateCounter.objects.create(bucket=name, window=1, used=1) for name in "ab")
     raise_for_row(pruning, "_delete", poisoned.pk)
     failing("prune", "prune", f"rate_counters {poisoned.pk}")
@@ -428,7 +428,7 @@ class TestRecords:
         assert [key for key, *_ in listed("record")] == [str(records[0].pk)]
 
     @pytest.mark.parametrize("word", ["status 400", "contradiction"])
-    def test_record_rejected_by_the_ledger_does_not_stop_its_batch(self, records, word):
+    def test_record_rejected_by_the_ledger_does_not_stop_other_records_of_its_batch(self, records, word):
         self.refused[records[1].record_sha256] = word
         failing("anchor_decisions")
         assert self.anchored(records) == [True, False, True]

@@ -67,7 +67,7 @@ def test_ending_the_consent_to_an_app_revokes_the_apps_tokens(api, user):
     assert TokenFamily.objects.get(client=client).revoked_at is not None
 
 
-def test_prune_ends_only_the_consents_to_apps_without_live_tokens(user):
+def test_prune_ends_only_the_consents_to_apps_without_valid_tokens(user):
     on_page, deleted, _live = (authorize(user, name)[0] for name in ("a", "b", "c"))
     now = timezone.now()
     TokenFamily.objects.filter(client=on_page).revoke(now=now)

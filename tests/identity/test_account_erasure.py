@@ -154,7 +154,7 @@ def test_staff_and_members_of_a_lender_cannot_be_erased(user):
     assert_error(client_of(user).send(PATH), 400, "E3021")
 
 
-def test_privacy_page_lists_what_blocks_a_requested_erasure(user):
+def test_privacy_page_lists_the_reasons_that_block_a_requested_erasure(user):
     erasure._record(user.pk, requested_at=timezone.now())
     browser = Client()
     browser.force_login(user)

@@ -326,7 +326,7 @@ def expired_form(path, referer):
     return answer.content.decode()
 
 
-def test_expired_account_form_links_to_its_page_on_this_site_and_the_log_in():
+def test_expired_account_form_links_to_its_page_on_this_site_and_to_the_log_in():
     for path in (
         *ENTRANCES, "/account/logout", "/account/privacy", "/my/consent", "/admin/login/", "/developers/keys",
         "/oauth/authorize", "/account/second-factor/log-in", "/account/second-factor/confirm",
@@ -410,7 +410,7 @@ class TestAccountEnumeration:
         links = sorted((message.to[0], link_in(message).split("/")[2]) for message in mailed())
         assert links == [(EMAIL, "password")] * 2 + [("june@example.org", "confirm")] * 2
 
-    def test_sign_up_with_a_known_address_computes_a_password_hash(self, jane, settings):
+    def test_sign_up_with_a_known_address_also_computes_a_password_hash(self, jane, settings):
         from tests.identity.test_log_in_limits import CountingHasher
 
         settings.PASSWORD_HASHERS = ["tests.identity.test_log_in_limits.CountingHasher"]

@@ -247,7 +247,7 @@ def test_password_forms_contain_the_user_name_for_password_managers(jane):
         assert (name["autocomplete"], name["value"]) == ("username", EMAIL)
 
 
-def test_password_mail_names_the_change_the_time_and_the_browser_but_no_keys(jane):
+def test_password_mail_states_the_change_the_time_and_the_browser_but_no_keys(jane):
     browser, _ = log_in(EMAIL)
     fields = {"oldpassword": PASSWORD, **FIELDS}
     assert browser.post("/account/password", fields, HTTP_USER_AGENT=BROWSER).status_code == 302
@@ -279,5 +279,5 @@ def test_unknown_browser_has_no_name(header):
         ("Macintosh; Intel Mac OS X 15.0; rv:143.0) Firefox/143.0", "Firefox on Mac"),
     ],
 )
-def test_browser_name_is_the_browser_and_the_system(mark, name):
+def test_browser_name_contains_the_browser_and_the_operating_system(mark, name):
     assert browser_name(f"Mozilla/5.0 ({mark}") == name

@@ -135,7 +135,7 @@ class TestRetryWithItsKey:
         assert "Idempotent-Replayed" not in second.headers
         assert first.json()["refresh_token"] != second.json()["refresh_token"]
 
-    def test_malformed_idempotency_key_does_not_use_the_refresh_token(self, pair):
+    def test_malformed_idempotency_key_does_not_consume_the_refresh_token(self, pair):
         for key in ("", "1", "x" * 300, KEY[:-1], f"{KEY},{KEY}", "\u00e9"):
             assert_error(refresh(pair.refresh_token, key=key.encode().decode("latin-1")), 400, "E1008")
         assert refresh(pair.refresh_token).status_code == 200

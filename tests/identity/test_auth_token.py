@@ -60,7 +60,7 @@ def test_log_in_returns_working_access_and_refresh_tokens(anonymous, user):
     assert anonymous.send("/auth/refresh", {"refresh_token": body["refresh_token"]}).status_code == 200
 
 
-def test_wrong_password_unknown_and_disabled_user_return_the_same_response(anonymous, user, stranger):
+def test_wrong_password_unknown_user_and_disabled_user_return_the_same_log_in_response(anonymous, user, stranger):
     stranger.is_active = False
     stranger.save(update_fields=["is_active"])
     wrong = assert_error(log_in(anonymous, user.username, "wrong"), 401, "E2001")
@@ -105,7 +105,7 @@ def test_password_that_version_1_0_hashed_as_typed_is_accepted(anonymous, user):
     assert_error(log_in(anonymous, user.username, "caf\u00e9 au lait"), 401, "E2001")
 
 
-def test_password_in_another_unicode_form_computes_the_same_number_of_hashes_for_unknown_users(anonymous, user, hashed):
+def test_log_in_with_another_unicode_form_computes_the_same_number_of_hashes_for_unknown_users(anonymous, user, hashed):
     costs = []
     for username in (user.username, "nobody"):
         before = hashed()

@@ -180,7 +180,7 @@ class TestRotateApiKey:
         for key in (*keys, old.key):
             assert ApiClient(api_key=key).read("/auth/me").status_code == 200
 
-    def test_rotate_api_key_rejects_an_invalid_grace_and_a_revoked_key(self, user):
+    def test_rotate_api_key_rejects_an_invalid_grace_period_and_a_revoked_key(self, user):
         old = issue(user)
         for days in ("-1", "9999999999"):
             with pytest.raises(CommandError):
@@ -223,7 +223,7 @@ class TestListApiKeys:
 
 
 class TestPasswordsAndDisabling:
-    def test_set_password_ends_tokens_and_changes_the_password(self, user, api, anonymous):
+    def test_set_password_changes_the_password_and_revokes_tokens(self, user, api, anonymous):
         assert api.read("/auth/me").status_code == 200
         assert run_json("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
         assert_error(api.read("/auth/me"), 401, "E2002")
@@ -231,7 +231,7 @@ class TestPasswordsAndDisabling:
         assert anonymous.send("/auth/token", body).status_code == 200
         assert run_json("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
 
-    def test_disable_user_ends_tokens_keys_and_log_ins(self, user, api, anonymous):
+    def test_disable_user_revokes_tokens_and_keys_and_ends_log_ins(self, user, api, anonymous):
         key = issue(user).key
         assert run_json("disable_user", user.username) == {"id": user.pk}
         assert run_json("disable_user", user.username) == {"id": user.pk}

@@ -62,7 +62,7 @@ def test_api_key_with_an_unknown_id_a_wrong_secret_or_a_wrong_checksum_is_reject
 
 
 @pytest.mark.parametrize(("here", "there"), [("production", "development"), ("development", "production")])
-def test_api_key_of_the_other_environment_is_rejected_without_repeating_the_key(
+def test_api_key_of_the_other_environment_is_rejected_with_an_error_that_omits_the_key(
     user, settings, here, there, no_rate_limits, django_assert_num_queries
 ):
     settings.API_KEY_PREFIX = settings.API_KEY_PREFIXES[there]

@@ -286,7 +286,7 @@ class TestEvents:
 
 
 class TestRequests:
-    def test_requests_page_finds_an_own_rejected_request_by_id(self, browser, strange_browser, user):
+    def test_requests_page_finds_a_rejected_request_of_the_account_by_id(self, browser, strange_browser, user):
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"/applications/{uuid4()}")
         LOG.flush()

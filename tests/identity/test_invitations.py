@@ -254,7 +254,7 @@ def test_one_time_link_works_only_once_and_remains_valid_after_opening_its_page(
     assert not OneTimeLink.objects.exists()
 
 
-def test_one_time_link_works_only_for_its_purpose_address_and_time(db):
+def test_one_time_link_is_valid_only_for_its_purpose_its_address_and_its_validity_period(db):
     token = made_link()
     for wrong in (
         {"purpose": "claim"}, {"email": "other@example.org"}, {"now": timezone.now() + timedelta(days=8)},

@@ -54,7 +54,9 @@ def test_identity_verification_reads_call_the_vendor_at_most_once_in_10_seconds(
     assert count_status_requests(plaid) == 1
 
 
-def test_concurrent_reads_of_an_identity_verification_call_the_vendor_once(committed, needs_postgresql, plaid, user):
+def test_concurrent_reads_of_an_identity_verification_call_the_vendor_only_once(
+    committed, needs_postgresql, plaid, user
+):
     client = client_of(user)
     identifier = start(client)["verification_id"]
     age(identifier, refreshed_at=LATER)
@@ -160,7 +162,7 @@ def test_identity_verification_read_during_a_vendor_outage_returns_502_and_delay
     assert count_status_requests(plaid) == 1
 
 
-def test_applying_the_same_identity_verification_state_repeatedly_changes_the_status_once(plaid, api, user):
+def test_applying_the_same_identity_verification_state_repeatedly_changes_the_status_only_once(plaid, api, user):
     shown = start(api)
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "failed", kyc_check="failed")
@@ -171,7 +173,7 @@ def test_applying_the_same_identity_verification_state_repeatedly_changes_the_st
     assert row_of(shown).last_error["steps"] == ["kyc_check"]
 
 
-def test_concurrent_identity_verification_updates_change_the_status_once(committed, needs_postgresql, plaid, user):
+def test_concurrent_identity_verification_updates_change_the_status_only_once(committed, needs_postgresql, plaid, user):
     shown = start(client_of(user))
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "success")

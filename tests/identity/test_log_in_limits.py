@@ -370,7 +370,7 @@ def test_log_in_fails_immediately_if_two_other_log_ins_wait_for_a_hashing_slot(s
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_log_in_rejected_for_load_does_not_count_toward_the_limit(staff, settings, slow, door):
+def test_a_log_in_rejected_because_of_overload_does_not_count_toward_the_limit(staff, settings, slow, door):
     settings.PASSWORD_HASHERS = [f"{__name__}.SlowInTurn"]
     answer = answer_of(door, username="nobody")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")

@@ -59,7 +59,7 @@ def migrate_again():
     hash_codes(apps, SimpleNamespace(connection=connection))
 
 
-def test_no_column_contains_a_recovery_code(db, user, in_production):
+def test_no_database_column_contains_a_recovery_code(db, user, in_production):
     authenticator_of(user)
     codes = recovery_codes_of(user)
     kept = all_columns()
@@ -160,7 +160,7 @@ class TestCodesOfVersion10:
         assert [use_code(stranger, code) is not None for code in (outdated, kept)] == [False, True]
         assert not Authenticator.objects.filter(type="recovery_codes").exists()
 
-    def test_recovery_codes_of_an_undecryptable_seed_are_migrated_with_its_key(self, user, settings):
+    def test_recovery_codes_of_an_undecryptable_seed_are_migrated_after_its_key_is_restored(self, user, settings):
         keys = settings.FIELD_ENCRYPTION_KEYS
         authenticator_of(user)
         code = seeds_of(user)[0]

@@ -158,7 +158,7 @@ def test_production_does_not_start_before_an_earlier_erasure_is_applied(
 
 
 @pytest.mark.parametrize("content", ["x\n", "{}\n", '{"subject_key": "a", "requested_at": "x"}\n'])
-def test_file_of_another_format_is_rejected_as_erasure_file(tmp_path, content):
+def test_erasure_file_of_another_format_is_rejected(tmp_path, content):
     file = tmp_path / "other.jsonl"
     file.write_text(content)
     with pytest.raises(CommandError, match="No line of"):

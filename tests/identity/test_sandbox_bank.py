@@ -51,7 +51,7 @@ def test_sandbox_bank_transactions_of_a_day_are_the_same_at_every_read():
         assert settled(text, today, today) == settled(text, today, today + timedelta(days=9))
 
 
-def test_sandbox_bank_balances_change_by_the_transactions():
+def test_sandbox_bank_balances_change_by_the_amounts_of_the_transactions():
     for text, today in product(TEXTS, DAYS):
         days = [today + timedelta(days=number) for number in range(41)]
         bookings = transactions_of(item(text), days[-1])
@@ -117,7 +117,7 @@ def test_sandbox_bank_item_requires_a_log_in_at_the_next_read(api, user, strange
         assert not BankItem.objects.get(item_id=item_id).needs_login
 
 
-def test_sandbox_log_in_requirement_for_a_real_vendors_item_returns_404(api, user, settings):
+def test_sandbox_request_that_requires_a_log_in_for_a_real_vendors_item_returns_404(api, user, settings):
     item_id = exchange(api, user).json()["item_id"]
     settings.OPEN_BANKING = "plaid"
     assert_error(require(api, item_id), 404, "E4008")

@@ -116,7 +116,7 @@ def test_secret_of_a_pending_authenticator_app_is_encrypted_in_the_session(user)
 WRONG_CODES = ["", "12345", "abcdef", "\uff11" * 6, "1" * 9000, "00000\x00", "wrong"]
 
 
-def test_wrong_code_does_not_add_an_authenticator_app_or_log_in(user, no_rate_limits):
+def test_wrong_code_adds_no_authenticator_app_and_does_not_log_in_the_user(user, no_rate_limits):
     browser = reauthenticated(user)
     assert browser.post(f"{HOME}/app/add", {"code": "123456"}).status_code == 200, "the page was not open"
     browser.get(f"{HOME}/app/add")

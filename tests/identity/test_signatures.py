@@ -115,7 +115,7 @@ def test_signed_body_without_a_leading_brace_is_rejected(issued, body):
         assert_error(signed_call(issued, "POST", OFFERS, start + body), 400, "E1002")
 
 
-def test_request_signature_covers_the_query_optionally_for_get(issued, body):
+def test_signature_of_a_get_request_can_cover_or_omit_the_query(issued, body):
     path = "/v1/applications"
     assert_error(signed_call(issue(issued.record.owner, scopes=["offers:read"]), "GET", path), 403, "E2005")
     assert signed_call(issued, "GET", f"{path}?limit=5").status_code == 200
@@ -153,7 +153,7 @@ def test_signed_replay_without_its_idempotency_key_is_rejected(issued, body):
     assert Offer.objects.count() == 6
 
 
-def test_signature_for_a_non_idempotent_operation_or_an_unknown_method_is_accepted_once(issued, user):
+def test_signature_for_a_non_idempotent_operation_or_an_unknown_method_is_accepted_only_once(issued, user):
     path, body = "/v1/bankdata/link-token", json.dumps({"user_id": str(user.pk)}).encode()
     headers = signature_headers(issued, "POST", path, body)
     api = ApiClient()
@@ -185,7 +185,7 @@ class TestConcurrentCopies:
         return run_concurrently(*[partial(once, key=key) for key in keys])
 
     @pytest.mark.parametrize("keys", [[None] * 8, [None, *(str(uuid.uuid4()) for _ in range(7))]])
-    def test_one_of_8_concurrent_copies_of_a_signed_request_is_executed(self, committed, keys):
+    def test_only_one_of_8_concurrent_copies_of_a_signed_request_is_executed(self, committed, keys):
         answers = self.send(keys)
         assert sorted(answer.status_code for answer in answers) == [201] + [401] * 7
         assert {answer.json()["code"] for answer in answers if answer.status_code == 401} == {"E2007"}

@@ -71,7 +71,7 @@ class TestRotation:
         with django_assert_num_queries(0):
             assert signing_keys.key_ring.signing()[0] == fresh.kid
 
-    def test_first_signing_key_signs_immediately(self):
+    def test_first_signing_key_is_used_immediately(self):
         fresh, replaced = signing_keys.rotate_signing_key(now=NOW, overlap=WEEK)
         assert (replaced, fresh.signs_from) == ([], NOW)
         assert signing_keys.key_ring.signing()[0] == fresh.kid

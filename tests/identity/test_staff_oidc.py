@@ -207,7 +207,7 @@ def is_rejected(browser, response):
     return response.status_code == 403 and not has_effects and not Invitation.objects.exclude(accepted_at=None).exists()
 
 
-def test_id_token_with_forged_claims_is_rejected_without_an_account(issuer):
+def test_id_token_with_forged_claims_is_rejected_and_creates_no_account(issuer):
     invited()
     accepted = []
     for issuer.claim_changes in CLAIMS_REFUSED:
@@ -231,7 +231,7 @@ SIGNATURES_REFUSED = {
 }
 
 
-def test_id_token_with_a_forged_signature_is_rejected_without_an_account(issuer):
+def test_id_token_with_a_forged_signature_is_rejected_and_creates_no_account(issuer):
     invited()
     accepted = []
     for name, sign in SIGNATURES_REFUSED.items():
@@ -253,7 +253,7 @@ def test_changed_oidc_response_is_rejected(issuer):
     assert is_rejected(*log_in(issuer))
 
 
-def test_oidc_authorization_code_works_once_and_only_in_its_browser(issuer):
+def test_oidc_authorization_code_works_only_once_and_only_in_the_browser_of_its_request(issuer):
     invited()
     browser, back = start_log_in(issuer)
     code = parse_qs(urlsplit(back).query)["code"][0]

@@ -223,7 +223,7 @@ def code_on_page(browser):
     return shown[1] if shown else None
 
 
-def test_session_code_returns_tokens_once(issuer, jane):
+def test_session_code_returns_tokens_only_once(issuer, jane):
     assert "Create a code" in jane.get("/account/").content.decode()
     code = code_on_page(jane)
     response = ApiClient().send("/auth/token", {"code": code})

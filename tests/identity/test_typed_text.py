@@ -90,7 +90,7 @@ def test_form_input_of_account_pages_is_restored_after_the_log_in():
     ("/account/name", {"first_name": "Omar", "last_name": "Diaz"}),
     ("/my/applications/01990000-0000-7000-8000-000000000000", {"statement": "Wrong", "do": "ask_again"}),
 ])  # fmt: skip
-def test_single_words_in_text_fields_are_restored_after_the_log_in(path, fields):
+def test_text_field_values_of_a_single_word_are_restored_after_the_log_in(path, fields):
     person = UserFactory()
     browser = sent_too_late(person, path, fields)
     log_in(person.username, browser=browser)

@@ -49,7 +49,7 @@ def test_database_rejects_a_user_name_that_differs_only_by_case(db):
         User.objects.bulk_create([User(username="Alice", password="!")])
 
 
-def test_create_user_accepts_operators_characters_and_reserved_names(db):
+def test_create_user_accepts_punctuation_and_reserved_names_but_no_deceptive_user_names(db):
     for name in ("\u0430da", "ada@example.org", "12", "a b"):
         with pytest.raises(CommandError):
             run_json("create_user", name, "--password", PASSWORD)
@@ -102,7 +102,7 @@ def test_an_invitation_by_name_finds_the_account_in_any_case(api, user):
 
 
 @pytest.mark.django_db
-def test_migration_renames_later_accounts_with_equal_names_and_doctor_lists_them():
+def test_migration_renames_later_accounts_with_equal_names_and_doctor_lists_the_accounts():
     with connection.cursor() as cursor:
         # Version 1.0 had no such constraint. The transaction of the test restores the constraint.
         cursor.execute("DROP INDEX identity_user_name")

@@ -263,7 +263,7 @@ def test_altered_oidc_claim_leads_to_a_log_in_or_an_error_page(issuer, claim):
         assert response.status_code in {200, 400, 503}, repr(value)
 
 
-def test_oidc_log_in_with_an_id_token_without_a_subject_is_rejected_despite_userinfo(issuer):
+def test_oidc_log_in_is_rejected_if_id_token_and_userinfo_contain_no_subject(issuer):
     issuer.userinfo, issuer.claim_changes = {"website": "x"}, {"groups": None, "sub": None}
     browser, back = start_log_in(issuer)
     assert browser.get(back).status_code == 403

@@ -59,7 +59,7 @@ def test_database_allows_only_a_complete_erasure_of_the_subject_of_a_log_entry()
     assert_rejected(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 
 
-def test_hashes_of_a_tile_can_be_appended_and_not_changed():
+def test_hashes_of_a_tile_can_be_appended_but_not_changed():
     tile = Tile.objects.filter(level=0, index=1)
     old = bytes(tile.get().hashes)
     for new in (old[:-32], bytes([old[0] ^ 1]) + old[1:] + b"y", old):

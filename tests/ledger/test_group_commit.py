@@ -135,7 +135,7 @@ def test_reports_anchored_by_16_threads_are_stored_with_proofs(committed_log):
     assert verify_log(signer().verifier)[0] == 320
 
 
-def test_report_anchored_concurrently_by_20_threads_is_stored_once(committed_log):
+def test_report_anchored_concurrently_by_20_threads_is_stored_only_once(committed_log):
     group = GroupCommit()
 
     def work(_thread):

@@ -143,7 +143,7 @@ def assert_only_readable(client, blocks=1):
         assert client.get(path).status_code == 200
 
 
-def test_log_can_be_signed_after_a_failed_guard_update_of_the_first_block(client, settings, monkeypatch):
+def test_log_can_be_signed_after_a_failed_guard_file_update_of_the_first_block(client, settings, monkeypatch):
     """The guard file exists before the first block is committed, with size 0."""
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
@@ -196,7 +196,7 @@ def test_unwritable_guard_file_stops_sealing_and_is_reported_by_health(client, m
     assert node_status().is_healthy is True
 
 
-def test_metric_of_whether_the_log_can_be_signed_requires_no_signing_key(settings):
+def test_metric_that_shows_if_the_log_can_be_signed_requires_no_signing_key(settings):
     seal_reports(["a"])
     settings.PRODUCTION, settings.LEDGER_SIGNING_KEY = True, ""
     assert next(item.value for item in measured() if item.name == "platform_ledger_may_sign") == 1

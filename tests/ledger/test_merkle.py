@@ -122,7 +122,7 @@ def test_changed_consistency_proof_is_rejected():
                     merkle.verify_consistency(*attempt)
 
 
-def test_consistency_proof_for_the_empty_or_the_same_tree_must_be_empty():
+def test_consistency_proof_for_the_empty_tree_or_between_identical_trees_must_be_empty():
     assert merkle.consistency_ranges(0, 9) == []
     assert merkle.consistency_ranges(9, 9) == []
     merkle.verify_consistency(0, 9, [], merkle.EMPTY_ROOT, ROOTS[9])

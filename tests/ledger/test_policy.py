@@ -33,7 +33,7 @@ def read(text):
     return Policy.from_bytes(text.encode())
 
 
-def test_example_witness_policy_of_the_format_is_parsed_and_written_unchanged():
+def test_example_witness_policy_of_the_policy_format_is_parsed_and_written_unchanged():
     policy = read(TWO_LEVELS)
     assert [log.verifier for log in policy.logs] == [LOG.verifier]
     assert [witness.name for witness in policy.witnesses] == ["X1", "X2", "X3", "Y1", "Y2", "Y3"]
@@ -59,7 +59,7 @@ def test_witness_quorum_is_met_only_if_the_listed_witness_or_enough_groups_cosig
 WITNESS = f"witness w {KEYS[0]}\n"
 
 
-def test_invalid_witness_policy_is_rejected_with_the_line():
+def test_invalid_witness_policy_is_rejected_with_the_reason():
     for text, reason in (
         ("", "no quorum"), ("quorum none", "newline"), (WITNESS, "no quorum"),
         ("quorum none\nquorum none\n", "line 2: there is a quorum line already"),

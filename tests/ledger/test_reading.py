@@ -51,7 +51,7 @@ def test_hash_lookup_of_an_invalid_hash_is_rejected(client):
         assert_error(client.get(f"/hash/{bad}"), 400, "E7001")
 
 
-def test_unknown_or_traversing_ledger_path_returns_404(client):
+def test_unknown_ledger_path_or_path_traversal_returns_404(client):
     for path in (
         "/hash", "/hash/", f"/hash/{ABSENT}/", f"//hash/{ABSENT}", f"/hash/{ABSENT}/x", "/user/../hashes",
         "/user/%2e%2e/hashes", "/user/%2e%2e%2f/hashes", "/user//hashes", "/user/42",

@@ -185,7 +185,7 @@ def test_tampered_release_fails_verification(tmp_path):
         assert sentence.startswith(f"The release does not hold. {step}: ")
 
 
-def test_release_archive_under_another_name_fails_verification(tmp_path):
+def test_renamed_release_archive_fails_verification(tmp_path):
     (tmp_path / "credit-platform-9.9.9.tar.gz").write_bytes(packed())
     assert "credit-platform-9.9.9.sbom.cdx.json is not there" in verify(
         tmp_path, files_of(), archive="credit-platform-9.9.9.tar.gz"

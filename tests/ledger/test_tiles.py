@@ -11,7 +11,7 @@ LEAVES = [merkle.leaf_hash(number.to_bytes(4, "big")) for number in range(256 * 
 
 
 @given(level=st.one_of(st.none(), st.integers(0, 63)), index=st.integers(0, tiles.MAX_INDEX), width=st.integers(1, 256))
-def test_path_of_every_tile_name_is_parsed_unchanged(level, index, width):
+def test_every_tile_path_is_parsed_back_to_its_tile_name(level, index, width):
     name = tiles.TileName(level, index, width)
     assert tiles.parse_tile_path(name.path()) == name
 

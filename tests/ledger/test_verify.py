@@ -47,7 +47,7 @@ def test_verify_command_checks_a_decision_bundle_in_all_steps(file, keys):
     assert (status, shown["verified"], shown["outcome"]) == (3, None, "unknown")
 
 
-def test_verify_command_fails_for_a_changed_decision_with_the_name_of_the_step(file, keys):
+def test_verify_command_reports_the_failed_step_for_a_changed_decision(file, keys):
     file.write_text(json.dumps(recorded(bundle(), outcome="approve")))
     with pytest.raises(CommandError, match="The decision does not hold: outcome"):
         call_command("verify", str(file), stdout=StringIO(), stderr=StringIO())

@@ -240,7 +240,7 @@ def test_invalid_cosignatures_of_a_witness_are_not_stored(make_asker):
     assert cosigners_of(log.cosigned_checkpoint(log.read_head())) == ["ledger.example/log", "witness.example/w1"]
 
 
-def test_ask_witnesses_command_prints_counts_and_fails_without_every_cosignature(make_asker, three):
+def test_ask_witnesses_command_prints_counts_and_fails_if_a_cosignature_is_missing(make_asker, three):
     seal_reports(["a"])
     make_asker(three)
     out = StringIO()

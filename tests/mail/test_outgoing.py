@@ -171,7 +171,7 @@ def test_recipient_in_any_spelling_is_limited_to_10_requested_mails_an_hour():
         assert "jane" not in str(cursor.fetchall())
 
 
-def test_requested_mails_of_a_stranger_do_not_delay_mails_about_the_recipients_own_records():
+def test_mails_requested_by_a_stranger_do_not_delay_mails_about_the_recipients_own_records():
     now = timezone.now()
     for _ in range(12):
         queue_requested_mail(TO, "password_reset", {"link": LINK}, now=now)

@@ -63,7 +63,7 @@ def do_step(step, payment, stale):
 
 
 @pytest.mark.django_db
-def test_random_card_payment_steps_follow_the_status_table_and_charge_once():
+def test_random_card_payment_steps_follow_the_status_table_and_charge_only_once():
     @given(st.lists(STEPS, min_size=1, max_size=12))
     @examples(27)
     def walks(steps):

@@ -34,7 +34,7 @@ def overdue(payment_id):
     CryptoPayment.objects.filter(pk=payment_id).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_crypto_confirmation_without_a_chain_is_marked_as_simulated(api, user, payment_id):
+def test_crypto_confirmation_is_marked_as_simulated_if_no_chain_is_configured(api, user, payment_id):
     response = confirm(api, payment_id, "0xabcdef")
     assert response.status_code == 200
     body = response.json()
@@ -80,7 +80,7 @@ def test_crypto_payment_of_another_account_returns_404(api, stranger_api, paymen
     assert stored(payment_id).status == "awaiting_signature"
 
 
-def test_crypto_transaction_without_a_chain_is_a_marked_placeholder(api, user):
+def test_crypto_transaction_is_a_marked_placeholder_if_no_chain_is_configured(api, user):
     wallet, before = connected(user), timezone.now()
     response = initiate(api, user, wallet, description="rent")
     assert response.status_code == 200
@@ -133,7 +133,7 @@ def test_crypto_payment_from_a_foreign_or_disconnected_wallet_returns_404(api, u
 HASH = "0x" + "ab" * 32
 
 
-def test_transaction_receipt_without_a_chain_is_not_verified_and_has_no_details(api):
+def test_transaction_receipt_is_not_verified_and_has_no_details_if_no_chain_is_configured(api):
     unverified = {"tx_hash": HASH, "verified": False, "network": "eip155:8453"}
     assert api.read(f"/payments/crypto/receipt/{HASH}").json() == unverified
     assert api.read(f"/payments/crypto/receipt/{HASH}/details").json() == {

@@ -139,12 +139,12 @@ MISSING = [
 ]  # fmt: skip
 
 
-def test_priority_fee_without_a_suggestion_of_the_node_is_computed_from_the_latest_blocks(pay, node):
+def test_priority_fee_is_computed_from_the_latest_blocks_if_the_node_suggests_no_fee(pay, node):
     for node.answers["eth_maxPriorityFeePerGas"] in MISSING:
         assert fees(pay()) == (23 * GWEI, 3 * GWEI)
 
 
-def test_priority_fee_without_a_fee_history_is_gas_price_minus_base_fee(pay, node):
+def test_priority_fee_is_gas_price_minus_base_fee_if_the_node_returns_no_fee_history(pay, node):
     node.answers["eth_maxPriorityFeePerGas"] = METHOD_MISSING
     for node.answers["eth_feeHistory"] in (
         *MISSING, {"reward": None}, {"reward": []}, {"reward": [[]]}, {"reward": [None]}, {"reward": [["x"]]},
@@ -155,7 +155,7 @@ def test_priority_fee_without_a_fee_history_is_gas_price_minus_base_fee(pay, nod
     assert fees(pay()) == (20 * GWEI, 0), "the gas price is below the base fee"
 
 
-def test_fee_history_and_gas_price_are_not_read_with_a_suggested_priority_fee(pay, node):
+def test_fee_history_and_gas_price_are_not_read_if_the_node_suggests_a_priority_fee(pay, node):
     assert fees(pay()) == (21 * GWEI, GWEI)
     assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.called_methods)
 
@@ -166,7 +166,7 @@ def test_payment_returns_502_if_the_node_returns_no_priority_fee_fee_history_or_
         assert_error(pay(), 502, "E5003")
 
 
-def test_payment_returns_502_if_a_number_of_the_node_is_out_of_bounds(pay, node):
+def test_payment_returns_502_if_a_number_returned_by_the_node_is_out_of_bounds(pay, node):
     for base_fee in (hex(2**62), hex(2**256 - 1), "x", 5, {}, [], ""):
         node.answers["eth_getBlockByNumber"] = {"baseFeePerGas": base_fee}
         assert_error(pay(), 502, "E5003")

@@ -45,7 +45,7 @@ def test_payment_with_a_reused_idempotency_key_and_another_body_is_rejected(api,
     assert_error(api.send("/payments/add", body, key=key), 422, "E1010")
 
 
-def test_declined_payment_is_final_and_replayed(api, user, key):
+def test_declined_payment_is_final_and_its_response_is_replayed(api, user, key):
     first = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
     body = assert_error(first, 502, "E5001")
     assert body["details"]["payment_id"] == only_payment().pk
@@ -55,7 +55,7 @@ def test_declined_payment_is_final_and_replayed(api, user, key):
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
-def test_payment_retry_with_the_same_idempotency_key_returns_the_lost_result(api, user, key):
+def test_payment_retry_with_the_same_idempotency_key_returns_the_result_of_the_lost_response(api, user, key):
     body = assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_timeout"), 502, "E5002")
     assert body["details"]["status"] == "Unknown"
     assert "Send the same request with the same Idempotency-Key again." in body["message"]

@@ -56,7 +56,7 @@ def test_payment_declined_by_stripe_is_final(db, double, api, user, key):
     ["500-before", "500-after", "reset-before", "reset-after", "html", "truncated", "redirect", "wrong-amount",
      "wrong-currency", "processing"],
 )  # fmt: skip
-def test_retry_after_an_unclear_stripe_response_charges_once(db, double, api, user, key, behavior, caplog):
+def test_retry_after_an_unclear_stripe_response_charges_only_once(db, double, api, user, key, behavior, caplog):
     double.plan = [behavior]
     assert_error(pay(api, user, key), 502, "E5002")
     logged = [record.levelname for record in caplog.records if "contradicts" in record.message]

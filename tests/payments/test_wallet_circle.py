@@ -119,7 +119,7 @@ def test_error_about_a_circle_key_that_circle_rejects_does_not_contain_the_key(a
     assert "401" in caplog.text  # The log shows the operator that Circle rejected the key.
 
 
-def test_unsupported_circle_network_is_rejected_without_a_call(api, circle):
+def test_unsupported_circle_network_is_rejected_without_a_request_to_circle(api, circle):
     body = assert_error(api.send(PATH, {"network": "eip155:31337"}), 400, "E1001")
     assert body["details"][0]["field"] == "network"
     assert not circle.received

@@ -34,7 +34,7 @@ def test_wallet_status_endpoint_returns_the_status(api, user):
     assert api.read(f"/wallet/status/{custodial(user).pk}").json()["custodial"] is True
 
 
-def test_wallet_balance_without_a_chain_is_simulated_or_from_the_sandbox(api, user):
+def test_wallet_balance_is_simulated_or_from_the_sandbox_if_no_chain_is_configured(api, user):
     wallet = connected(user)
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
     assert body == {

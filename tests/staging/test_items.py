@@ -29,7 +29,7 @@ def ids(response):
     return [item["id"] for item in response.json()["items"]]
 
 
-def test_staged_item_list_contains_undecided_items_of_the_account_or_matching_items(api, user, stranger):
+def test_staged_item_list_contains_undecided_items_by_default_or_items_that_match_the_filter(api, user, stranger):
     StagedItemFactory(user=stranger)
     items = {status: StagedItemFactory(user=user, status=status) for status in STATUSES}
     body = api.read("/staging/items").json()

@@ -133,7 +133,7 @@ def given_up(failed):
     return Endpoint.objects.get()
 
 
-def test_redelivery_of_all_failed_deliveries_sends_each_delivery_of_the_endpoint_once(
+def test_redelivery_of_all_failed_deliveries_sends_each_delivery_of_the_endpoint_only_once(
     operations, failed, receiver, work
 ):
     endpoint, place = given_up(failed), button_of(Endpoint.objects.get(), "resend-failed")
@@ -191,7 +191,7 @@ def test_staff_cannot_rotate_or_read_another_accounts_webhook_secret(operations,
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_rotated_webhook_secret_is_shown_once_to_the_owner(operations, failed):
+def test_rotated_webhook_secret_is_shown_only_once_to_the_owner(operations, failed):
     Endpoint.objects.update(account=operations.get("/admin/").wsgi_request.user.pk)
     endpoint = Endpoint.objects.get()
     response = confirm(operations, button_of(endpoint, "rotate"), grace_hours="2")

@@ -60,7 +60,7 @@ def test_accepted_webhook_delivery_is_not_sent_again(receiver, make_endpoint, em
     assert len(receiver.received) == 1
 
 
-def test_failing_webhook_receiver_is_tried_10_times_on_the_schedule(receiver, make_endpoint, emit, work):
+def test_failing_webhook_delivery_is_attempted_10_times_on_the_schedule(receiver, make_endpoint, emit, work):
     make_endpoint(receiver.url)
     receiver.status = 500
     emit()

@@ -107,7 +107,7 @@ PATH = "/webhooks/endpoints"
 MEMBERS = {"id", "url", "event_types", "description", "status", "disabled_reason", "disabled_at", "created_at"}
 
 
-def test_creating_a_webhook_endpoint_returns_its_random_secret_once(api, user):
+def test_creating_a_webhook_endpoint_returns_its_random_secret_only_once(api, user):
     response = api.send(PATH, {"url": PUBLIC_URL, "event_types": ["wallet.connected"], "description": "Books"})
     assert response.status_code == 201
     body = response.json()

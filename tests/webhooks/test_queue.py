@@ -101,7 +101,7 @@ def test_claiming_and_storing_webhook_deliveries_executes_a_fixed_number_of_sql_
         store_outcomes([outcome_of(delivery) for delivery in deliveries], now=timezone.now())
 
 
-def test_concurrent_workers_claim_each_webhook_delivery_once(committed, needs_postgresql, queued):
+def test_concurrent_workers_claim_each_webhook_delivery_only_once(committed, needs_postgresql, queued):
     queued(400)
     taken, lock = Counter(), threading.Lock()
 

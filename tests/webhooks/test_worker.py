@@ -18,7 +18,7 @@ from tests.webhooks.receiver import Receiver
 
 
 @pytest.mark.django_db
-def test_deliver_webhooks_command_sends_due_deliveries_once_and_prints_counts(receiver, make_endpoint, emit):
+def test_deliver_webhooks_command_sends_due_deliveries_only_once_and_prints_counts(receiver, make_endpoint, emit):
     make_endpoint(receiver.url)
     emit(5)
     receiver.answers = [(500, {}, b"")]

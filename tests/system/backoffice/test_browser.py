@@ -342,7 +342,7 @@ def test_case_page_shows_each_action_once_in_one_line(waiting_applications, sett
     moved.wait_for(state="detached")
 
 
-def test_a_reviewer_approves_on_a_phone_without_javascript(waiting_applications, chromium, live_server):
+def test_a_reviewer_approves_an_application_on_a_phone_without_javascript(waiting_applications, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844}, java_script_enabled=False)
     visit.log_in("rita")
     visit.page.goto("/admin/credit/application/?queue=review")

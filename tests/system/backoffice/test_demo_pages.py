@@ -22,7 +22,7 @@ def client(db, tmp_path):
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.nightly)])
-def test_every_back_office_list_and_application_of_the_demo_opens(client, step):
+def test_every_back_office_list_and_application_of_the_demo_can_be_opened(client, step):
     """The short form opens every fourth application, and one of each status."""
     for model in admin.site._registry:
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")

@@ -83,7 +83,7 @@ def test_a_damaged_file_of_secrets_is_reported_and_not_replaced(tmp_path):
     assert_one_sentence(run("manage.py", "prune", var_dir=tmp_path), f"{file} is damaged")
 
 
-def test_development_creates_its_secrets_once_with_private_permissions(tmp_path):
+def test_development_creates_its_secrets_only_once_with_private_permissions(tmp_path):
     program = "import sys; from config.settings import SECRET_KEY; print(SECRET_KEY, file=sys.stderr)"
     assert len({run("-c", program, var_dir=tmp_path) for _ in range(2)}) == 1
     assert (tmp_path / "development-secrets.json").stat().st_mode & 0o077 == 0

@@ -35,7 +35,7 @@ def count_locks(condition):
         return cursor.fetchone()[0]
 
 
-def test_request_retried_after_the_death_of_a_server_process_is_executed_once(tmp_path, keys):
+def test_request_retried_after_the_crash_of_a_server_process_is_executed_only_once(tmp_path, keys):
     user = UserFactory()
     api_key, key = issue(user).key, str(uuid.uuid4())
     body = json.dumps({"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}).encode()

@@ -79,7 +79,7 @@ QUERIES = {
 }
 
 
-def test_documentation_search_returns_the_page_first_or_second(built, chromium, live_server):
+def test_documentation_search_returns_the_expected_page_first_or_second(built, chromium, live_server):
     page, missed = open_page(chromium, f"{live_server.url}/docs/"), {}
     for page_name, queries in QUERIES.items():
         for query in queries:

@@ -301,7 +301,7 @@ print("killed", len(others), "at", number, "statements")
 """
 
 
-def test_an_erasure_killed_at_any_statement_is_completed_once(place):
+def test_an_erasure_killed_at_any_statement_is_completed_only_once(place):
     users = [UserFactory() for _ in range(int(os.environ.get("ERASURE_KILLS", "8")) + 1)]
     for user in users:
         planted(user, f"{MINE}-{user.pk}")

@@ -105,7 +105,9 @@ def test_a_user_signs_up_requests_erasure_and_logs_out_in_a_browser(chromium, li
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_the_privacy_page_exports_erases_and_revokes_consents_in_a_browser(chromium, live_server, user, language):
+def test_a_user_exports_data_requests_erasure_and_revokes_consents_on_the_privacy_page(
+    chromium, live_server, user, language
+):
     now = timezone.now()
     with transaction.atomic():
         withdrawn = ApplicationFactory(consumer=user, status="withdrawn", submitted_at=now)

@@ -15,7 +15,7 @@ from tests.identity.test_signatures import OFFERS
 pytestmark = pytest.mark.django_db
 
 
-def test_a_signed_request_sent_to_two_processes_is_executed_once(two_servers):
+def test_a_signed_request_sent_to_two_processes_is_executed_only_once(two_servers):
     issued = issue(UserFactory())
     body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
     headers = {**signature_headers(issued, "POST", OFFERS, body), "Content-Type": "application/json"}

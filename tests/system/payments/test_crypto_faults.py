@@ -201,7 +201,7 @@ class TestConcurrentConfirmations:
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         assert CryptoPayment.objects.filter(status="submitted").count() == 1
 
-    def test_concurrent_settlement_workers_settle_each_payment_once(self, payer):
+    def test_concurrent_settlement_workers_settle_each_payment_only_once(self, payer):
         paid = [payer.pay() for _ in range(4)]
         for item in paid:
             payer.chain.mined(item["tx_hash"])

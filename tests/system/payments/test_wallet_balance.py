@@ -5,7 +5,7 @@ from tests.payments.http_double import HTML, Reply, unused_address
 from tests.payments.wallet_support import connected
 
 
-def test_the_balance_of_a_wallet_comes_from_its_chain(api, user, evm, node):
+def test_the_balance_of_a_wallet_is_read_from_its_chain(api, user, evm, node):
     payer = evm.new_payer(12_345_678)
     wallet = connected(user, payer.address, network="eip155:31337")
     body = api.read(f"/wallet/balance/{wallet.pk}").json()

@@ -87,7 +87,7 @@ def test_the_sbom_of_a_release_is_valid_and_lists_every_locked_package(release):
     assert document["metadata"]["component"]["name"] == "credit-platform"
 
 
-def test_a_release_from_a_tree_with_uncommitted_changes_is_rejected(release, tmp_path):
+def test_a_release_from_a_working_tree_with_uncommitted_changes_is_rejected(release, tmp_path):
     root = clone(tmp_path / "changed", of=release[0])
     (root / "README.md").write_text("Something else.")
     (root / "left").touch()

@@ -18,7 +18,7 @@ def published(committed, settings, ledger, user):
     return make_version(make_model(user), role="champion")
 
 
-def test_a_scorecard_publication_is_anchored_once_and_its_proof_stored(published):
+def test_a_scorecard_publication_is_anchored_once_and_its_proof_is_stored(published):
     assert anchor() == {"anchored": 2, "failed": 0}  # the publication, and the key that signed it
     assert anchor() == {"anchored": 0, "failed": 0}
     row = DecisionAnchor.objects.get(record_key=None)
@@ -28,7 +28,7 @@ def test_a_scorecard_publication_is_anchored_once_and_its_proof_stored(published
     assert foreign.accepts_proof_file(row.proof_file, leaf, signer().verifier.vkey)
 
 
-def test_decisions_and_scorecard_publications_are_anchored_together(decided, user):
+def test_decisions_and_scorecard_publications_are_anchored_in_the_same_run(decided, user):
     make_version(make_model(user), role="champion")
     assert anchor() == {"anchored": 3, "failed": 0}
     assert {row.report_type for row in DecisionAnchor.objects.all()} == {
