@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_noop as _
 
 from config.core.json_text import canonical_json, escaped
 from config.core.names import clean_words
@@ -222,15 +223,30 @@ def _texts_of(words: Mapping[str, str], language: str) -> dict[str, Text]:
     return {value: Text.of(text, language) for value, text in words.items()}
 
 
+# English titles that lenders often give to documents. The catalogs translate them, so offers need not.
+_COMMON_DOCUMENTS = frozenset({
+    _("Payslip"), _("Payslips"), _("Pay stub"), _("Pay stubs"), _("Bank statement"), _("Bank statements"),
+    _("Proof of address"), _("Proof of income"), _("Proof of identity"), _("Proof of employment"), _("Identity card"),
+    _("Passport"), _("Driver's license"), _("Tax return"), _("Utility bill"), _("Employment contract"),
+})  # fmt: skip
+
+
 def document_title(terms: Mapping[str, Any] | None, title: str, language: str | None = None) -> Text:
     """Return the title of a document for readers of the active language.
 
-    A reviewer can request a document that the offer does not have. `language` is the language of its title.
+    A reviewer can request a document that the offer does not have. `language` is the language of its title. Without a
+    translation of the lender, a common English title is translated by the catalog.
     """
     offered = terms or {}
     reader = active_language()
     titles = ((offered.get("translations") or {}).get(reader) or {}).get("required_documents", {})
-    return Text.of(titles[title], reader) if title in titles else Text.of(title, language or language_of_terms(offered))
+    if title in titles:
+        return Text.of(titles[title], reader)
+    written = language or language_of_terms(offered)
+    common = title.strip().capitalize()
+    if common in _COMMON_DOCUMENTS and written[:2] == DEFAULT != reader:
+        return Text.of(gettext(common), reader)
+    return Text.of(title, written)
 
 
 def free_text(text: str, terms: Mapping[str, Any] | None, metadata: Any = None) -> Text:

@@ -116,7 +116,7 @@ def test_application_link_pages_are_spanish_in_a_spanish_browser(offer, user):
     for browser in (Client(), browser_of(user)):
         for address in (path, path[:-1]):
             text = browser.get(address, headers={"Accept-Language": "es"}).content.decode()
-            assert "rellenad" in spanish(text) or "Este enlace ya no es válido" in text
+            assert "completad" in spanish(text) or "Este enlace ya no es válido" in text
 
 
 def test_invalid_application_link_request_is_rejected_with_the_reason(offer):

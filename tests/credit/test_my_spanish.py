@@ -9,7 +9,9 @@ from html.parser import HTMLParser
 
 import pytest
 from django.utils import timezone
+from django.utils.translation import override
 
+from credit.core.translations import document_title
 from credit.demo import book
 from credit.models import Application, Offer
 from identity.models import User
@@ -18,6 +20,7 @@ from tests.credit.notices.world import World, provider_offer
 from tests.credit.terms.lending import SAID
 from tests.credit.test_my_pages import browser_of
 from tests.credit.translated import translated
+from tests.documents import ROOT
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 # Names, addresses, states, time zones, laws, and the texts that the applicant wrote are the same in both languages.
@@ -160,3 +163,23 @@ def documents_in(language, offer):
     world.take_up(0)
     pages.append(browser.get(f"{here}/agreement"))
     return [page.content.decode() for page in [notice, *pages]]
+
+
+def test_common_english_document_titles_are_translated_without_a_translation_of_the_lender():
+    world = World(provider_offer(), person={**PERSON, "language": "es"}, start=timezone.now())
+    world.submit(0)
+    world.request_documents(0, "Bank Statement", "Proof of address", "Letter of my landlord")
+    page = browser_of(world.consumer.user).get(f"/my/applications/{world.pk}").content.decode()
+    assert "<bdi>Estado de cuenta bancario</bdi>" in page
+    assert "<bdi>Comprobante de domicilio</bdi>" in page
+    assert '<span lang="en">Letter of my landlord</span>' in page
+    with override("es"):
+        assert document_title({"language": "de"}, "Passport") == "Passport"
+        own = {"translations": {"es": {"required_documents": {"Payslip": "Nómina"}}}}
+        assert document_title(own, "Payslip") == "Nómina"
+
+
+def test_spanish_texts_use_the_terms_of_the_united_states():
+    for app in ("credit", "identity"):
+        catalog = (ROOT / app / "locale/es/LC_MESSAGES/django.po").read_text()
+        assert re.findall("(?i)puntuaci[oó]n|tipos? de interés|rellenad", catalog) == []

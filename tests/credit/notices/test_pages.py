@@ -79,7 +79,7 @@ REQUIRED = [
      ["What we need from you Payslip", "Send us this information by March 6, 2028, 4:00 a.m. PST.",
       "If we do not receive it by then, we will give your application no further consideration.", CREDITOR]),
     ("us", "es", [(5, "request_documents")],
-     ["Lo que necesitamos de usted Payslip",
+     ["Lo que necesitamos de usted Recibo de sueldo",
       "Envíenos esta información a más tardar el 6 de marzo de 2028, 4:00 a.m. PST.",
       "Si no la recibimos para entonces, no seguiremos considerando su solicitud."]),
     ("eu", "en", [(5, "reject", {"consumer_report": REPORT | FOUND})],

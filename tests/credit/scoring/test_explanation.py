@@ -105,7 +105,7 @@ class TestExplanation:
     def test_explanation_is_in_the_requested_language(self, api, declined):
         body = read(api, declined, "es")
         assert body["language"] == "es"
-        assert body["decided_by"] == "Decidió un revisor del prestamista, con la puntuación como propuesta."
+        assert body["decided_by"] == "Decidió un revisor del prestamista, con el puntaje como propuesta."
         assert body["inputs"][0]["range"] == "menos de $1,500.00"
         assert_error(api.read(f"/applications/{declined.pk}/explanation?language=xx"), 400, "E1001")
 
@@ -180,7 +180,7 @@ class TestAutomation:
         assert {each["code"] for each in body["sources"]} == {"applicant", "platform"}
         assert body["before"]
         spanish = anonymous.read(f"/provider-offers/{offer.pk}/automation?language=es").json()
-        assert spanish["reviewed_by"] == "Decide una persona. La puntuación es una propuesta para ella."
+        assert spanish["reviewed_by"] == "Decide una persona. El puntaje es una propuesta para ella."
 
     def test_offer_without_a_scoring_model_reports_no_automation(self, anonymous, offer, settings):
         plain = OfferFactory()

@@ -160,7 +160,7 @@ def test_explanation_states_that_the_score_is_pending(api, user):
     assert api.read(f"{page}?language=en").json()["role"] == (
         "Your score waits for reports about you that the lender requested."
     )
-    assert api.read(f"{page}?language=es").json()["role"].startswith("Su puntuación espera")
+    assert api.read(f"{page}?language=es").json()["role"].startswith("Su puntaje espera")
     work(hours=25)
     assert api.read(f"{page}?language=en").json()["role"].startswith("A score was computed")
 

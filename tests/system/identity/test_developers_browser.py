@@ -55,7 +55,7 @@ def test_an_invited_developer_verifies_a_webhook_within_ten_clicks(
     visitor.click("button", "Accept")
     page.fill("[name=password1]", PASSWORD)
     visitor.click("button", "Sign up")
-    visitor.click("link", "For developers: keys, webhooks, requests")
+    visitor.click("link", "For developers (in English): keys, webhooks, requests")
     visitor.click("link", "Add a webhook")
     page.fill("[name=url]", receiver.url)
     visitor.click("button", "Add the webhook")
