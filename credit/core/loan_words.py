@@ -89,6 +89,9 @@ def rows_of(
     titles = {**(_EU_TITLES if currency else _TITLES)}
     if is_line:
         titles["amount_cents"] = gettext_noop("Credit limit")
+        if not currency:
+            # The annual percentage rate of open-end credit is its nominal rate a year (12 CFR 1026.14(b)).
+            titles["rate_percent"] = _TITLES["apr_percent"]
     shown = [_EU_NAMES.get(name, name) for name in names] if currency else names
     values = {name: terms[name] for name in shown if terms[name] is not None}
     if "apr_percent" in values and start is not None and not is_line:

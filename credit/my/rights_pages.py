@@ -45,7 +45,7 @@ class ExplanationPage(MyPage):
         """Return the page. `typed` has the fields of a rejected report, which the form then contains."""
         explanation = explain(application, active_language())
         inputs = [
-            (title_of(each["name"], {}), each, _rows(each["facts"], application))
+            (title_of(each["name"], {}), _points_in_words(each), _rows(each["facts"], application))
             for each in explanation["inputs"] or ()
         ]
         facts = {
@@ -75,6 +75,13 @@ class ExplanationPage(MyPage):
             messages.error(request, error_message(refusal), extra_tags=field)
             return self._page(request, application, typed)
         return redirect("my_explanation", application_id)
+
+
+def _points_in_words(each: Mapping[str, Any]) -> str:
+    """Return a sentence about the points of an input, whose name is the heading above the sentence."""
+    if each["points"] is None:
+        return ""
+    return gettext("%(points)s points, of at most %(most)s. The baseline is %(baseline)s.") % each
 
 
 def _describe_correction(row: Correction, application: Application) -> dict[str, Any]:
@@ -207,7 +214,7 @@ def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
     for fact in facts:
         value = _in_words(fact["name"], fact["value"], application)
         source = str(_SOURCES.get(fact["source"], fact["source_text"])).rstrip(".")
-        about = ", ".join(filter(None, (value, source, _day(fact["as_of"]))))
+        about = " · ".join(filter(None, (value, source, _day(fact["as_of"]))))
         rows.append((_title(fact["name"], application), about))
     return rows
 

@@ -132,6 +132,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
         **parties_of(lender, application),
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
+        "is_line": is_loan and terms.terms["term_months"] is None,
         "figures": figures_of(terms, costs) if is_loan else [],
         "assumptions": costs.get("assumptions"),
         "terms_text": in_language(application.offer_snapshot or {}).get("terms_text"),

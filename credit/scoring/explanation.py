@@ -178,7 +178,7 @@ def _name_in_words(name: str) -> str:
     return gettext(name) if name in _COMMON_NAMES else name
 
 
-_NO_POINTS = {"range": None, "points": None, "baseline": None, "text": ""}
+_NO_POINTS = {"range": None, "points": None, "most": None, "baseline": None, "text": ""}
 
 
 def _points(source: Input, characteristic: Characteristic, row: Sequence[Any], currency: str | None) -> dict[str, Any]:
@@ -188,6 +188,7 @@ def _points(source: Input, characteristic: Characteristic, row: Sequence[Any], c
     return {
         "range": bin_in_words(source, characteristic, position, currency),
         "points": points,
+        "most": most,
         "baseline": baseline,
         "text": gettext(_POINTS) % words,
     }

@@ -114,7 +114,10 @@ class TestPage:
         lender = client_of(application.provider_owner("700", timezone.now()).get().owner)
         assert approve(lender, application, {"amount_cents": 500_000, "rate_percent": 9}).status_code == 200
         page = terms_page(application)
-        assert "Credit limit" in page
+        assert '<th scope="row">Credit limit</th><td>$5,000.00</td>' in page
+        assert '<th scope="row">Annual percentage rate</th><td>9.00%</td>' in page
+        assert "Accept this line of credit" in page
+        assert "this loan" not in page
         assert "schedule" not in page
 
     def test_terms_page_of_an_approval_without_a_loan_shows_the_offer(self):

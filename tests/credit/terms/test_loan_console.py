@@ -282,7 +282,7 @@ class TestDecisionAgainstTheScore:
         page = text_of(second.get(address))
         for words in (
             "Reason It is affordable.", "The score proposes a different decision.",
-            "Credit limit $8,000.00 Interest rate 8.00%",
+            "Credit limit $8,000.00 Annual percentage rate 8.00%",
         ):  # fmt: skip
             assert words in page
         send_form(second, address)
