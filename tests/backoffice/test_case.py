@@ -301,7 +301,9 @@ class TestNotes:
 
 
 class TestList:
-    def test_application_list_shows_amount_and_assignee_and_can_be_filtered_by_both(self, reviewers_client, reviewer):
+    def test_application_list_shows_amount_and_assignee_and_can_be_filtered_by_amount_and_assignee(
+        self, reviewers_client, reviewer
+    ):
         small, large = (
             case(amount_cents=90_000),
             case(amount_cents=2_000_000, submitted_at=timezone.now() - timedelta(days=40)),

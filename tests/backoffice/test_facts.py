@@ -74,7 +74,7 @@ def test_reviewer_can_confirm_a_valid_figure_and_then_score_again_on_the_case_pa
     assert list(Score.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
 
 
-def test_lender_reader_sees_figures_on_the_case_page_without_actions_and_support_sees_none(
+def test_lender_readers_can_view_but_not_change_figures_on_the_case_page_and_support_cannot_view_figures(
     supports_client, scored_application
 ):
     text = text_of(supports_client.get(page_of(scored_application)))

@@ -149,7 +149,9 @@ def test_lender_member_cannot_open_records_of_another_lender(own_lender, other_l
     assert rows_of_lender(other_lender) == before
 
 
-def test_staff_can_view_records_of_all_lenders_but_ordinary_accounts_can_view_none(own_lender, other_lender, clients):
+def test_staff_can_view_records_of_all_lenders_and_accounts_without_a_role_have_no_access(
+    own_lender, other_lender, clients
+):
     for address in ("/admin/", "/admin/credit/application/", page_of(other_lender.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)

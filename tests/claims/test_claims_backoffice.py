@@ -53,7 +53,7 @@ def test_claim_list_can_be_searched_by_id_publication_and_account(backoffice, cl
     assert page(claim) not in linked(backoffice.get(LIST, {"queue": "disputes"}))
 
 
-def test_claim_page_links_only_to_evidence_urls_and_shows_changes_after_the_approval(backoffice, claim):
+def test_claim_page_links_only_evidence_urls_and_shows_changes_after_the_approval(backoffice, claim):
     now = timezone.now()
     Claim.objects.filter(pk=claim.pk).update(
         evidence=[*claim.evidence, "javascript:alert(1)", "see example.org"], status="approved", approved_at=now,

@@ -123,7 +123,7 @@ def test_sandbox_and_development_urls_exist_only_in_their_environments(here):
 
 
 @pytest.mark.django_db
-def test_identity_attempts_are_unlimited_except_in_production(here, user):
+def test_identity_verification_attempts_are_limited_only_in_production(here, user):
     now = timezone.now()
     for attempt in range(1, 4):
         KycVerification.objects.create(
@@ -134,7 +134,7 @@ def test_identity_attempts_are_unlimited_except_in_production(here, user):
     assert (_next_possible_at(user, now) is None) == (here != "production")
 
 
-def test_built_in_vendors_are_listed_as_capabilities_except_in_production(here):
+def test_built_in_vendors_are_listed_as_capabilities_only_outside_of_production(here):
     assert ("payments" in switched_on()) == (here != "production")
 
 
@@ -246,7 +246,7 @@ class TestEnvironmentOfADatabase:
         assert [message.msg for message in check_installation(["default"])] == ["production"]
 
 
-def test_the_signing_key_of_records_is_required_except_in_development(here, settings, tmp_path):
+def test_signing_key_of_records_is_required_outside_of_development(here, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     ask = lambda base: read_seed("X_KEY", base, without="", file_name="x", damaged="")  # noqa: E731
     assert len(ask(base64.b64encode(bytes(range(32))).decode())) == 32

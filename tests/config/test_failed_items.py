@@ -168,7 +168,9 @@ def test_work_item_with_an_unexpired_lease_is_not_counted_as_failed(queued, monk
     assert not FailedItem.objects.exists()
 
 
-def test_retried_dead_letter_is_processed_alone_and_can_kill_two_more_processes(queued, monkeypatch):
+def test_retried_dead_letter_is_processed_alone_and_becomes_a_dead_letter_after_two_process_crashes(
+    queued, monkeypatch
+):
     (poisoned,) = queued(1)
     now = NOW
     for _ in range(3):

@@ -312,7 +312,9 @@ def test_uploads_have_a_separate_rate_limit(api, application, settings):
         ("ACCOUNT_BYTES_MAX", [2, 0, 0], "or withdraw a draft, whose files are then deleted."),
     ],
 )
-def test_upload_quotas_apply_per_draft_for_all_drafts_and_per_account(api, user, monkeypatch, limit, accepted, remedy):
+def test_upload_quotas_apply_to_each_draft_to_all_drafts_together_and_to_each_account(
+    api, user, monkeypatch, limit, accepted, remedy
+):
     monkeypatch.setattr(documents, limit, 2 * len(PDF) + 1)
     applications = [with_documents(user, status=status) for status in ("draft", "draft", "pending_documents")]
     answers = [[send_file(api, application) for _ in range(2)] for application in applications]

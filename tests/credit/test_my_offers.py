@@ -350,7 +350,7 @@ class TestOfferForVisitors:
         path = f"/my/apply/{offer.pk}"
         assert Client().post(path, {"do": "save"}).headers["Location"] == f"/account/login?next={path}"
 
-    def test_offer_for_visitors_is_in_their_language(self):
+    def test_offer_for_visitors_is_in_the_language_of_the_visitor(self):
         path = f"/my/apply/{listed(required_documents=['Pay stub']).pk}"
         for language, read, words in (("es", spanish, "Antes de empezar"), ("de", german, "Bevor Sie beginnen")):
             assert words in read(Client().get(path, headers={"Accept-Language": language}).content.decode())

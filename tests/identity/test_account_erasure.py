@@ -133,7 +133,7 @@ def test_error_for_an_erasure_blocked_by_an_open_application_contains_the_deadli
     assert api.send(PATH).status_code == 201
 
 
-def test_erasure_error_for_a_submitted_application_states_its_deadline(api, user):
+def test_erasure_error_for_a_submitted_application_states_the_deadline_of_the_application(api, user):
     application = ApplicationFactory(consumer=user)
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200

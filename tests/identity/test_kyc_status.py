@@ -145,7 +145,7 @@ def test_started_identity_verification_that_ends_at_the_vendor_fails(plaid, db):
     assert (body["status"], body["last_error"]["code"]) == ("failed", "verification_expired")
 
 
-def test_abandoned_identity_verification_expires_unless_the_vendor_reports_its_end(plaid, api, stranger_api, user):
+def test_abandoned_identity_verification_expires_if_the_vendor_reports_no_end(plaid, api, stranger_api, user):
     overdue = {"expires_at": timedelta(hours=25)}
     assert read_later(plaid, stranger_api, start(stranger_api), "success", **overdue)["status"] == "verified"
     body = read_later(plaid, api, start(api), "active", **overdue)

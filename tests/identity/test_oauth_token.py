@@ -69,7 +69,7 @@ def test_code_exchange_requires_the_redirect_uri_of_the_authorization(user, regi
     assert_refused(exchange(code, *registered, redirect_uri=None), 400, "invalid_grant")
 
 
-def test_code_exchange_by_form_and_basic_authentication_returns_tokens(user, registered):
+def test_code_exchange_with_form_or_basic_authentication_returns_tokens(user, registered):
     client, secret = registered
     basic = base64.b64encode(f"{client.client_id}:{secret}".encode()).decode()
 

@@ -149,7 +149,7 @@ def page_log_in(user):
     return browser
 
 
-def test_password_log_in_is_rejected_for_staff_and_accepted_for_others(issuer):
+def test_password_log_in_is_rejected_for_staff_and_accepted_for_other_accounts(issuer):
     staff, applicant = UserFactory(is_staff=True), UserFactory()
     assert_error(token_of(staff), 401, "E2001")
     assert token_of(staff).json()["message"] == token_of(staff, "wrong").json()["message"]

@@ -116,7 +116,7 @@ def test_user_id_with_dot_segments_of_a_url_path_is_rejected(client):
         assert_error(client.anchor("hello", user=user_id), 400, "E1001")
 
 
-def test_hashes_of_a_user_are_listed_oldest_first_with_the_total(client):
+def test_hashes_of_a_user_are_listed_oldest_first_with_their_total_number(client):
     seal_reports([f"report {number}" for number in range(5)])
     seal_reports(["of somebody else"], user="43")
     body = client.get("/user/42/hashes?limit=2&offset=1").json()

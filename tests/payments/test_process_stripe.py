@@ -213,7 +213,7 @@ def test_two_gateway_timeouts_without_a_charge_eventually_fail_the_payment(doubl
     assert (only_payment().failure, double.request_counts[only_payment().processor_key]) == ("not_charged", 2)
 
 
-def test_decline_reported_after_a_lost_lease_is_ignored_and_a_charge_completes_the_payment(double, api, user):
+def test_after_a_lost_lease_a_late_decline_is_ignored_and_a_late_success_completes_the_payment(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()

@@ -126,7 +126,7 @@ def test_unsupported_circle_network_is_rejected_without_a_request_to_circle(api,
     assert not CustodyAccount.objects.exists()
 
 
-def test_the_balance_of_a_custodial_wallet_comes_from_circle(api, user, circle):
+def test_the_balance_of_a_custodial_wallet_is_read_from_circle(api, user, circle):
     wallet = custodial(user)
     for entries, amount, units in (
         ([], "0", 0), ([coin("6.62")], "6.62", 6_620_000),

@@ -147,7 +147,7 @@ def test_clock_advance_preserves_idempotency_keys_and_makes_pending_anchors_due_
     assert IdempotencyRecord.objects.filter(owner=user).count() == 1
 
 
-def test_advancing_the_clock_confirms_completes_and_fails_payments(wait, api, user):
+def test_advancing_the_clock_can_confirm_or_complete_or_fail_payments(wait, api, user):
     order = {"user_id": str(user.pk), "wallet_id": str(connected(user).pk), "to_address": OTHER_ADDRESS}
     payment = api.send("/payments/crypto/initiate", {**order, "amount_usdc": 5}).json()["payment_id"]
     api.send("/payments/crypto/confirm", {"payment_id": payment, "signed_transaction": "0x00"})

@@ -150,7 +150,7 @@ def test_items_of_several_kinds_are_staged_in_request_order(user, api):
     assert list(Event.objects.order_by("id").values_list("type", flat=True)) == ["staging.item.staged"] * 3
 
 
-def test_request_with_an_invalid_payload_stages_none_of_its_items(user):
+def test_request_with_an_invalid_payload_stages_no_items(user):
     items = [("note", {"text": "a"}), ("note", {"text": 5})]
     with pytest.raises(ValidationFailed):
         stage_items(user_id=user.pk, items=items, source=None, now=timezone.now())

@@ -41,7 +41,7 @@ def test_event_of_a_change_is_in_the_feed_when_the_request_returns(api, user):
     assert event["data"]["object"]["application_id"] == response.json()["id"]
 
 
-def test_event_feed_continues_after_a_sequence_number_to_its_end(api, emit):
+def test_event_feed_returns_the_events_after_a_sequence_number_in_pages(api, emit):
     emit(25)
     first = api.read(PATH).json()
     assert ([event["sequence"] for event in first["events"]], first["has_more"]) == (list(range(1, 21)), True)

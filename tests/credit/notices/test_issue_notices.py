@@ -39,7 +39,7 @@ def test_issue_notices_command_with_the_json_option_prints_its_counts_as_json(wo
     assert json.loads(out.getvalue().splitlines()[-1])["ready"] == 1
 
 
-def test_notice_to_an_applicant_without_an_address_is_issued_once_an_address_exists(db):
+def test_notice_to_an_applicant_without_an_address_is_issued_as_soon_as_an_address_exists(db):
     world = World(person=None)
     world.submit(0)
     world.reject(5)

@@ -71,7 +71,7 @@ def test_each_joint_applicant_gets_a_notice_with_only_their_own_report_and_langu
     assert first.due_at == second.due_at
 
 
-def test_second_applicant_gets_no_separate_notice_if_no_report_about_them_was_used(world):
+def test_second_applicant_gets_no_separate_notice_if_no_report_about_the_second_applicant_was_used(world):
     for reports in (None, [FIRST_REPORT], FIRST_REPORT, {**FIRST_REPORT, "applicant": 1}):
         denied = joint(world.offer)
         denied.reject(5, consumer_report=reports)

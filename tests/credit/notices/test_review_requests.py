@@ -199,7 +199,7 @@ class TestAnsweredReconsideration:
 
 
 @pytest.mark.parametrize("tries", [int(os.environ.get("REVIEW_RACES", "10"))])
-def test_only_one_of_concurrent_decisions_by_another_reviewer_on_a_reconsideration_succeeds(
+def test_another_reviewer_can_decide_a_reconsideration_and_only_one_of_concurrent_decisions_succeeds(
     committed, needs_postgresql, tries
 ):
     offer = provider_offer()

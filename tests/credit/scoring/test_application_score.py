@@ -78,7 +78,7 @@ def test_shadow_score_is_not_returned_as_the_application_score(api, user):
     assert api.read(f"/applications/{application.pk}/score").json()["version"] == 1
 
 
-def test_score_that_uses_person_facts_hides_the_total_only_from_applicants(api, user):
+def test_response_with_a_score_based_on_person_facts_hides_the_total_from_applicants(api, user):
     bins = [{"missing": True, "points": 0}, {"below": 1, "points": 77}, {"points": 31}]
     card = {
         "inputs": [{"name": "open", "from": "person.open_applications", "type": "number"}],

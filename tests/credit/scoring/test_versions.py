@@ -76,7 +76,7 @@ class TestFourEyes:
     def _four_eyes(self, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_author_cannot_publish_their_own_model_version_or_make_it_champion(self, user):
+    def test_author_cannot_publish_their_own_model_version_or_change_its_role_to_champion(self, user):
         model = make_model(user)
         version = make_version(model)
         for role in ("champion", "challenger"):

@@ -272,7 +272,9 @@ class TestDecisionAgainstTheScore:
         assert Counteroffer.objects.count() == 1
         assert "against the score's proposal: A smaller loan is affordable." in text_of(console.get(page_of(scored)))
 
-    def test_second_reviewer_sees_the_reason_for_a_counteroffer_against_the_score_and_confirms(self, scored, settings):
+    def test_second_reviewer_sees_the_reason_for_a_counteroffer_against_the_score_before_confirming(
+        self, scored, settings
+    ):
         settings.REVIEW_POLICY = "four_eyes"
         first, second = (backoffice_client(staff_of("Reviewer", username=name)) for name in ("one", "two"))
         fields = {"amount": "8000", "rate_percent": "8", "reason": "It is affordable."}

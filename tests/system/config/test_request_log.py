@@ -10,7 +10,7 @@ CALLS = 7
 
 
 @pytest.mark.parametrize("arguments", ["--preload", "--max-requests 3 --max-requests-jitter 0"])
-def test_stopping_server_process_stores_its_pending_request_log_lines(new_server, key, arguments):
+def test_server_process_stores_its_pending_request_log_lines_when_it_stops(new_server, key, arguments):
     with gunicorn(*new_server, GUNICORN_CMD_ARGS=arguments) as port:
         for _ in range(CALLS):
             assert status_of(exchange(port, request("GET", "/v1/applications", b"", f"X-API-Key: {key['key']}"))) == 200

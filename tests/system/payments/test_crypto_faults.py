@@ -80,7 +80,7 @@ def test_crypto_payment_remains_broadcasting_after_an_unverified_rejection_by_th
     assert stored(payment["payment_id"]).status == "broadcasting"
 
 
-def test_confirming_a_transaction_that_the_node_already_has_submits_the_payment(payer, node):
+def test_confirmation_of_a_transaction_that_is_already_known_to_the_node_submits_the_payment(payer, node):
     """The node's error `already known` is a success for the sender."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
