@@ -225,7 +225,7 @@ def test_admin_pages_of_a_lender_show_only_its_own_records(own_lender, clients):
     assert set(rules()) <= known
 
 
-def test_lender_console_requires_a_second_factor_the_group_and_a_membership(own_lender, settings):
+def test_lender_console_requires_a_second_factor_a_group_and_a_lender_membership(own_lender, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     person = own_lender.people["reviewer"]
     assert (

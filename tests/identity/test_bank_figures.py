@@ -154,7 +154,7 @@ class TestMissingFigures:
             BankItem.objects.filter(item_id="other").update(**{**known, **columns})
             assert self.everything_is_missing(linked), columns
 
-    def test_bank_figures_are_missing_with_transactions_only_before_the_staged_period(self, user):
+    def test_bank_figures_are_missing_if_all_transactions_precede_the_staged_period(self, user):
         bank(user, transactions_staged=1)
         account(user)
         booking(user, -100, SINCE - timedelta(days=1))

@@ -26,7 +26,7 @@ def test_sandbox_identity_verification_page_offers_every_outcome(api):
     assert response.headers["Cache-Control"] == "no-store"
 
 
-def test_first_sandbox_verification_outcome_submission_redirects_to_the_result_page(api, user):
+def test_first_submission_of_a_sandbox_verification_outcome_redirects_to_the_result_page(api, user):
     shown = start(api, {"redirect_uri": "https://shop.example/back?a=1&b=2"})
     response = submit_outcome(shown, "pass")
     assert (response.status_code, response.headers["Location"]) == (303, page_of(shown))

@@ -300,7 +300,7 @@ class TestPasskeys:
         assert browser.post(f"{HOME}/passkeys/{passkey.pk}/remove").headers["Location"] == f"{HOME}/passkeys"
         assert not Authenticator.objects.exists()
 
-    def test_passkey_response_of_another_key_account_or_site_is_rejected(self, user, stranger, key):
+    def test_passkey_response_of_another_key_or_account_or_site_is_rejected(self, user, stranger, key):
         self.add(reauthenticated(user), key)
         self.add(reauthenticated(stranger), theirs := SoftKey())
         browser = browser_of(user)

@@ -369,7 +369,7 @@ def test_health_counts_witnesses_of_the_last_hour_as_peers(committed, client, ma
     assert witnessing.count_peers(old) == 0
 
 
-def test_published_policy_lists_the_log_all_witnesses_and_the_quorum(client, make_asker, three, tmp_path):
+def test_published_policy_lists_the_log_the_witnesses_and_the_quorum(client, make_asker, three, tmp_path):
     text = client.get("/policy").content.decode()
     assert text == f"log {signer().verifier.vkey}\nquorum none\n"
     make_asker(three)

@@ -160,7 +160,7 @@ def test_fee_history_and_gas_price_are_not_read_if_the_node_suggests_a_priority_
     assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.called_methods)
 
 
-def test_payment_returns_502_if_the_node_returns_no_priority_fee_fee_history_or_gas_price(pay, node):
+def test_payment_returns_502_if_the_node_returns_no_priority_fee_no_fee_history_or_no_gas_price(pay, node):
     for missing in (METHOD_MISSING, HANG_UP, Reply(status=503, content={})):
         node.answers |= dict.fromkeys(("eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_gasPrice"), missing)
         assert_error(pay(), 502, "E5003")

@@ -101,7 +101,7 @@ def copy_of(user):
         return "".join(copies.read(name).decode() for name in copies.namelist())
 
 
-def test_erasure_removes_readable_text_and_nonces_from_record_bundle_and_export(decided, user, reviewer):
+def test_erasure_removes_readable_text_and_nonces_from_the_record_the_bundle_and_the_export(decided, user, reviewer):
     before = record_of(decided)
     words = readable(user, reviewer)[2:]
     assert REASON in copy_of(user)

@@ -128,7 +128,7 @@ def test_submission_with_data_unreadable_only_for_a_challenger_is_accepted(api, 
     assert Score.objects.get(purpose="shadow").outcome == "refer"
 
 
-def test_application_with_a_fact_that_raises_an_error_is_not_decided_automatically(api, user, caplog, monkeypatch):
+def test_application_with_a_fact_that_raises_an_error_is_not_scored(api, user, caplog, monkeypatch):
     def fails(_user_id, _now):
         raise ZeroDivisionError("a fact is broken")
 

@@ -222,7 +222,7 @@ def test_application_closed_while_its_score_is_pending_is_not_scored(user):
         assert not Report.objects.filter(score_waits=True).exists()
 
 
-def test_application_whose_scorecard_raises_an_error_is_not_decided_automatically(user, monkeypatch):
+def test_scorecard_that_raises_an_error_ends_the_pending_score(user, monkeypatch):
     submitted(user, offer_with("credit"), "Thickfile")
     monkeypatch.setattr("credit.scoring.scores.evaluate", lambda *_: 1 / 0)
     assert work() == (0, 0)

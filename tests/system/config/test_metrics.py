@@ -154,7 +154,7 @@ class TestServer:
                 assert values['platform_database_up{database="default"}'] == 0
                 assert "platform_payments_unknown" not in values
 
-    def test_metrics_without_a_reachable_ledger_database_contain_the_other_values(self, watcher):
+    def test_metrics_with_an_unreachable_ledger_database_contain_all_other_values(self, watcher):
         values = scrape(watcher)
         assert values['platform_database_up{database="default"}'] == 1
         assert values['platform_database_up{database="ledger"}'] == 0
