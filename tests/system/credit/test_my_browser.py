@@ -57,6 +57,8 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
     browser_user.open(mailed_path())
     browser_user.send("my-documents", login=EMAIL, password=PASSWORD)
     file = {"name": "payslip.pdf", "mimeType": "application/pdf", "buffer": PDF}
+    browser_user.page.set_input_files("[type=file]", {**file, "buffer": b""})
+    press(browser_user, "Upload", "my-upload-rejected")
     browser_user.page.set_input_files("[type=file]", file)
     press(browser_user, "Upload", "my-uploaded")
     assert DocumentFile.objects.get().document.application_id == application.pk
@@ -69,6 +71,8 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
     browser_user.check_page("my-agreement-before")
     browser_user.page.click("text=Check before you accept")
     check_decision(browser_user)
+    press(browser_user, "Decline", "my-decline")
+    browser_user.page.click("text=Back to the terms")
     press(browser_user, "Accept this loan", "my-accepted")
     assert Application.objects.get().accepted_at is not None
     browser_user.page.click("text=Read and print the agreement")

@@ -26,8 +26,8 @@ from tests.system.browsing import add_app, check_at_widths, collect_errors
 EMAIL = "jane@example.org"
 WIDTHS = (1280, 768, 320)
 LOG_OUT = "form[action='/account/logout'] button"
-# Pages of an application can use a script that shows the progress of an upload.
-OTHER_SCRIPTS = "script:not([src*='/credit/upload.'])"
+# Pages of an application can use a script for the progress of an upload, and a script for a print button.
+OTHER_SCRIPTS = "script:not([src*='/credit/upload.'], [src*='/credit/print.'])"
 
 
 class BrowserUser:
