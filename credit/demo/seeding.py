@@ -128,8 +128,10 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 def _create_lender(pk: str, name: str, owner: Any, now: datetime) -> None:
     agency = "ncua" if name.endswith("Credit Union") else None
-    described = {"name": name, "name_key": name_key(name), "address": "1 Bank Street\nAmes, IA 50010", "agency": agency}
-    described |= {"phone": "+15155550142", "email": f"loans@{name.partition(' ')[0].lower()}.example"}
+    number = [*_LENDERS].index(pk) + 1
+    address, phone = f"{number} Bank Street\nAmes, IA 50010", f"+1515555{141 + number:04d}"
+    described = {"name": name, "name_key": name_key(name), "address": address, "agency": agency}
+    described |= {"phone": phone, "email": f"loans@{name.partition(' ')[0].lower()}.example"}
     provider = models.Provider.objects.create(pk=pk, owner=owner, created_at=now, **described)
     models.ProviderMember.objects.create(provider=provider, user=owner, role=models.ProviderMember.OWNER)
 
