@@ -40,8 +40,13 @@ _WORDS = {
 }
 _REFUSED = (_("This request can't be answered"), _("Nothing was saved."), _("Go back and try again."))
 _FAULT = (_("Something went wrong"), _("The error is on our side, and was recorded."), _("Try again in a few minutes."))
-# This maps the path of each section to the text of its link.
-_SECTIONS = {"/my": _("My applications"), "/developers": _("Developers"), "/admin/": _("Back office")}
+# This maps the path of each section to the text of its link. An error page links to all sections that contain it.
+_SECTIONS = {
+    "/my/apply": _("Compare offers"),
+    "/my": _("My applications"),
+    "/developers": _("Developers"),
+    "/admin/": _("Back office"),
+}
 _ACCOUNT = ("/account/", _("My account"))
 
 
@@ -53,10 +58,10 @@ def write_for_browser(request: HttpRequest, response: HttpResponse) -> None:
     if not reads_html or kind not in _REPLACED or path == _API or path.startswith(f"{_API}/"):
         return
     title, meaning, remedy = _WORDS.get(response.status_code, _FAULT if response.status_code >= 500 else _REFUSED)
-    section = next(((start, name) for start, name in _SECTIONS.items() if path.startswith(start.rstrip("/"))), None)
+    sections = [(start, name) for start, name in _SECTIONS.items() if path.startswith(start.rstrip("/"))]
     context = {
         "title": title, "meaning": meaning, "remedy": remedy, "provider_name": settings.PROVIDER_NAME,
-        "ways": [section, _ACCOUNT] if section else [_ACCOUNT], "request_id": _request_id(response),
+        "ways": [*sections, _ACCOUNT], "request_id": _request_id(response),
     }  # fmt: skip
     language = getattr(request, "LANGUAGE_CODE", None) or get_language_from_request(request)
     with override(language):

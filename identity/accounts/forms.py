@@ -80,6 +80,9 @@ class _ShortRules:
         super().__init__(*args, **options)
         words = gettext("At least %(number)s characters. Don't use a common word or your own name.")
         self.fields["password1"].help_text = words % {"number": PASSWORD_MIN}
+        if "password2" in self.fields:
+            self.fields["password1"].label = gettext("New password")
+            self.fields["password2"].label = gettext("Repeat the new password")
 
 
 class _PersonName:
@@ -151,6 +154,10 @@ class SignUpForm(_PersonName, _ShortRules, SignupForm):  # type: ignore[misc]
 
 
 class ForgottenPasswordForm(ResetPasswordForm):  # type: ignore[misc]
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.fields["email"].label = gettext("Email address")
+
     def clean_email(self) -> str:
         """Normalize the address without a query, whose time would reveal whether the address has an account."""
         return get_adapter().clean_email(self.cleaned_data["email"])

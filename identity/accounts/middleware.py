@@ -119,12 +119,12 @@ def _error_page(request: HttpRequest, text: str, status: int, **context: Any) ->
 
 
 def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
-    text = gettext(str(refusal))
+    text, title = gettext(str(refusal)), ""
     if isinstance(refusal, RateLimited):
-        seconds = int(refusal.headers["Retry-After"])
+        seconds, title = int(refusal.headers["Retry-After"]), gettext("Too many tries")
         text = gettext("Too many tries. Try again in %(minutes)s minutes.") % {"minutes": -(-seconds // 60)}
     is_locked_name = refusal.headers.get("RateLimit-Policy", "").startswith('"login_name"')
-    page = _error_page(request, text, refusal.status, is_locked_name=is_locked_name)
+    page = _error_page(request, text, refusal.status, title=title, is_locked_name=is_locked_name)
     for name, value in refusal.headers.items():
         page.headers[name] = value
     return page

@@ -143,3 +143,15 @@ def test_start_page_has_the_language_of_the_account_or_of_the_browser(browser, u
     user.language = "es"
     user.save()
     assert '<html lang="es">' in browser.get("/", headers=BROWSER).content.decode()
+
+
+def test_error_page_of_an_offer_links_to_the_list_of_offers(browser):
+    page = browser.get("/my/apply/999", headers=BROWSER).content.decode()
+    assert '<ul class="ways"><li><a href="/my/apply">Compare offers</a></li><li><a href="/my">' in page
+
+
+def test_page_about_too_many_tries_has_a_title_that_states_the_cause(settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_address": 0}
+    answer = Client().post("/account/password/forgot", {"email": "jane@example.org"})
+    assert answer.status_code == 429
+    assert "<h1>Too many tries</h1>" in answer.content.decode()
