@@ -67,10 +67,12 @@ def test_document_section_shows_the_number_of_received_documents_and_the_deadlin
     application = written(application, living_in("OR"))
     page = page_of(application)
     assert "0 of 3 received" in page
+    assert "The lender already sees" not in page
     for number, name in enumerate(NAMES[:2], start=1):
         page = upload(application, name)
         assert f"{number} of 3 received" in page
         assert "Send the documents to the lender" not in page
+        assert "The lender already sees the files that you uploaded." in page
         assert '<a href="#lender">If you can\'t get a document, contact the lender.</a>' in page
     application.refresh_from_db()
     last = application.updated_at + timedelta(days=IDLE_DAYS["pending_documents"])
