@@ -31,7 +31,7 @@ _ARXIV = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
-# Each registry has a pattern before its numbers, case-sensitive letters, and a prefix for publication keys.
+# Each registry has a pattern for the text before a number, case-sensitive letters before the digits, and a key prefix.
 _NIH = r"(?:https?://)?(?:www\.)?(?:{0}\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/{0})"
 _REGISTRIES = [
     (re.compile(rf"(?i:{before}){letters}0*([0-9]{{1,12}})/?(?:[?#].*)?", re.ASCII), prefix)

@@ -81,7 +81,7 @@ OF_APPLICATIONS = (
     Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
     Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),
     Follower(to=DECIDED, after=_audit),
-    # This follower also closes requests for reconsideration.
+    # This call also closes requests for reconsideration.
     Follower(after=clocks.follow),
     Follower(after=_emit, created=partial(record_application_event, "created")),
     Follower(after=_mail),

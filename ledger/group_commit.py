@@ -18,7 +18,8 @@ Seal = Callable[[Take], list[Receipt]]
 
 # The maximum number of entries in a block, which limits the time for which the block locks the log.
 MAX_BLOCK_ENTRIES = 5_000
-# A request has a limit of 30 s. A request that times out may still be sealed, and its retry returns the receipt.
+# A request has a limit of 30 s. An entry whose request times out may still be sealed. A retry of the request returns
+# the receipt.
 WAIT_SECONDS = 25.0
 
 

@@ -40,8 +40,8 @@ from config.core.errors import ApiError
 from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
-KEEP_HOURS = 72  # covers a client's outage on a weekend
-LEASE = timedelta(seconds=90)  # exceeds the duration of any request, so a key without a response is then free
+KEEP_HOURS = 72  # longer than the outage of a client over a weekend
+LEASE = timedelta(seconds=90)  # longer than any request; a retry can then claim a key without a response
 
 Seal = Callable[[bytes, str], bytes]
 
@@ -69,7 +69,7 @@ class Outcome:
     status: int
     body: bytes
     replayed: bool = False
-    seal: Seal | None = None  # encrypts the body for its place in the database
+    seal: Seal | None = None  # encrypts the body; the second argument is its `place_of`
 
     def response(self) -> HttpResponse:
         content_type = "application/json" if self.body else None

@@ -82,8 +82,8 @@ def _share(result: dict[str, Any]) -> None:
             content.setdefault("example", known[schema])
 
 
-# Default descriptions of fields and parameters without a `help_text`. If a name is ambiguous, its key also contains the
-# preceding part of the path.
+# Default descriptions of fields and parameters without a `help_text`. The key of an ambiguous path
+# parameter also contains the preceding segment of the path, such as `blocks/{number}`.
 _OURS = json.loads(Path(__file__).with_name("openapi.json").read_text())
 MEMBERS: dict[str, str] = _OURS["members"]
 PARAMETERS: dict[str, str] = _OURS["parameters"]
@@ -241,7 +241,7 @@ class EndpointSchema(AutoSchema):
 
     def _response_serializers(self) -> dict[Any, Any]:
         declared, view = self.declared, cast("Any", self.view)
-        view.pagination_class = None  # prevents a generated schema for pages
+        view.pagination_class = None  # prevents drf-spectacular from generating a schema for pages
         media_types = [
             renderer.media_type
             for renderer in getattr(self.method_handler, "renderer_classes", type(view).renderer_classes)

@@ -30,8 +30,8 @@ from config.env import address_of
 logger = logging.getLogger("platform.rate_limits")
 
 WINDOW_SECONDS = 60
-# Windows in seconds. `login_failure` limits an IP address, so that the address can't use up `login_name` and lock out
-# the account.
+# Windows in seconds. `login_failure` limits the failures of an IP address. Otherwise, a single address could exhaust
+# `login_name` and lock out the account.
 _LONG_WINDOWS_SECONDS = {
     "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "mail_account": 3600,
     "new_account": 3600,
@@ -41,7 +41,7 @@ _LOT_SHARE = 32
 # An IPv6 household has a /64 network, and a company site has a /48 network.
 _NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
-_KEPT_BUCKETS = 10_000  # a worker with more counters discards all counters
+_KEPT_BUCKETS = 10_000  # a worker that has more counters discards all of them
 _BUCKET_MAX_LENGTH = 160  # the length of the database column
 
 
@@ -214,7 +214,7 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
     except ValueError:
         return None  # the cache evicted the key between `add` and `incr`
     except (RedisError, OSError) as error:
-        # A request would wait for the timeout of Redis, so avoid Redis for a while.
+        # Each request would wait for the Redis timeout, so avoid Redis for a while.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
         logger.warning("Redis does not respond (%s): rate limits are counted in the database", type(error).__name__)
         return None

@@ -26,9 +26,9 @@ _LINK = re.compile(r"\[([^\]]+)\]\((/[\w./#-]*)\)")
 _ERROR = re.compile(r"(E\d{4}) (\w+)")
 _MEANING = re.compile(r"^- `(E\d{4})` (\w+) \((\d+)\): (.+)$", re.MULTILINE)
 _JSON = "application/json"
-_PHRASE = 100  # rank of a match in the summary, or at the end of the path
-_NAMED = 12  # rank of a match of all words in the name or the method
-_EVENT = 20  # lower rank of an event, unless its type contains the query
+_PHRASE = 100  # bonus if the summary contains the query, or the path ends with the query
+_NAMED = 12  # bonus if the name or the method contains all words
+_EVENT = 20  # deduction for an event, unless its type contains the query
 _VERBS = {"post": "create add", "put": "update change", "patch": "update change", "delete": "delete remove"}
 _INT64_MAX = 2**63 - 1
 _TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
@@ -45,7 +45,7 @@ _TITLES = {
 }
 _PARTS = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
 _FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "email address"}
-# Operations list only the codes of these errors. The overview describes the errors once.
+# The overview describes these errors once, so each operation lists only their codes.
 _SHARED = {
     "Every operation": ("E1009", "E1014", "E1016", "E6001", "E5000", "E5030"),
     "Operations that require a credential": (

@@ -266,7 +266,8 @@ class RequestSerializer(serializers.Serializer[Any]):
     default_error_messages = {"invalid": "Must be a JSON object."}
     refuses_unknown: ClassVar[bool] = False  # True if an unknown field in a body is an error; not for nested objects
     is_optional: ClassVar[bool] = False  # True if a request without a body means `{}`
-    requires: ClassVar[Collection[str] | None] = None  # if set, other fields without a default can be null or absent
+    # If set, other fields can be null or absent, even without a default.
+    requires: ClassVar[Collection[str] | None] = None
 
     def get_fields(self) -> dict[str, Any]:
         fields = without_underscores(super().get_fields())
@@ -362,7 +363,7 @@ class QueryFilter(django_filters.Filter):
 
     def __init__(self, parameter: Any, *lookup: str, **options: Any) -> None:
         super().__init__(*lookup, **options)
-        # A filter set copies its filters for each request. The function avoids slow copies of the field.
+        # Each request copies the filters of a filter set. Copying the field would be slow, so a function returns it.
         self.parameter = lambda: parameter
 
 

@@ -10,7 +10,8 @@ from config.core.errors import ValidationFailed
 HEADER = "X-Ignored"
 LISTED_MAX = 20
 HEADER_MAX_LENGTH = 1_000  # proxies reject more than 4 KiB of headers in total
-# Longer names are truncated in the header. They get no suggestion, because comparing long names is slow.
+# The header contains longer names truncated. The error suggests no correction for them, because comparing long names is
+# slow.
 NAME_MAX_LENGTH = 64
 
 

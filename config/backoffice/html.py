@@ -22,7 +22,7 @@ from config.core.registration import declared
 
 _LATE_SHARE = 0.7  # an age above this share of its deadline is displayed as late
 NOTHING = "—"
-# These fields contain names in code as values.
+# The values of these fields are identifiers in the code.
 NAMED_VALUES = frozenset({
     "channel", "customer_segment", "day_count", "kind", "method", "outcome", "product_type", "regime", "status", "type",
     "way",

@@ -34,7 +34,7 @@ class Queue:
     waiting_since: str  # if `ends` is True, the column contains a row's deadline
     address: str | Callable[[Any], str]
     calm: str
-    urgent_days: int | None = None  # the card is red after this wait, or with `ends`, below this remaining time
+    urgent_days: int | None = None  # the card is red if a row has waited longer; with `ends`, if less time remains
     rank: int = 50  # the page displays lower ranks first
     ends: bool = False
     take: str = ""  # a POST to this URL opens the oldest row

@@ -62,7 +62,7 @@ class RecordAction:
     form: type[SeenForm] = SeenForm
     initial: Callable[[Any], Mapping[str, Any]] = lambda _record: {}
     beside: Callable[[Any, Any], Mapping[str, Any]] = lambda _record, _form: {}  # see `confirmed`
-    logged: Callable[[Any], str] = lambda _form: ""  # a text for Django's log, after the label
+    logged: Callable[[Any], str] = lambda _form: ""  # the text that follows the label in Django's log
 
 
 @dataclass(frozen=True, slots=True)

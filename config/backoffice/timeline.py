@@ -15,7 +15,7 @@ from config.backoffice.people import person_name
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
-# Credentials in words. The name of the credential follows.
+# Credentials in words. An entry displays the name of the credential after the words.
 _WAYS = {
     "admin": "in the console", "my": "in the browser", "demo": "in the demo", "session": "on the pages for",
     "api_key": "with the API key", "jwt": "with the log-in token", "oauth": "with the app token",

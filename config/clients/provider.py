@@ -46,7 +46,7 @@ class ProviderAnswer(Answer):
             document = loads(self.body.decode("utf-8-sig"), **options)
             # The database rejects unpaired surrogates, which only escape sequences can encode.
             return _repaired(document) if rb"\u" in self.body else document
-        except (ValueError, ArithmeticError) as error:  # a too large exponent raises ArithmeticError
+        except (ValueError, ArithmeticError) as error:  # an exponent that is too large raises ArithmeticError
             raise ProviderError("unreadable", outcome_unknown=True) from error
 
 

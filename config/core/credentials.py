@@ -14,7 +14,7 @@ ANY_CALLER = "any"  # any valid credential is sufficient
 FIRST_PARTY = "first-party"  # the account itself, never a delegated credential (decision 9)
 LOG_IN = "log-in"  # the account itself, logged in: no key is accepted
 
-# A response has a header with the key's expiry if the key expires within this time.
+# If the key of a request expires within this time, the response has a header with the expiry.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
 SIGNATURE_TOLERANCE_SECONDS = 300
 

@@ -133,7 +133,8 @@ def is_away(error: BaseException | None) -> bool:
     A demoted primary rejects writes. It counts as unavailable until connections reach the new primary.
     """
     if isinstance(error, InternalError) or type(error) is DatabaseError:
-        # Errors of the driver itself have no SQLSTATE. They mean that the connection broke during a statement.
+        # Errors of the driver itself have no SQLSTATE. Such an error means that the connection broke during a
+        # statement.
         return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
     return isinstance(error, OperationalError | InterfaceError)
 
@@ -192,8 +193,8 @@ def advisory_lock(alias: str, *, purpose: str) -> Iterator[None]:
             with holder.cursor() as cursor:
                 for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
                     cursor.execute(f"SET LOCAL {limit} = 0")
-                # A waiting statement would have a snapshot, for which CREATE INDEX CONCURRENTLY in the lock's holder
-                # would wait. So this code polls.
+                # This code polls, because a statement that waits for the lock has a snapshot. CREATE INDEX CONCURRENTLY
+                # in the process with the lock would wait until the snapshot ends.
                 while True:
                     cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [f"credit-platform {purpose}"])
                     if cursor.fetchone()[0]:

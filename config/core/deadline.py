@@ -23,7 +23,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger("platform.errors")
 
-# A request that waits for a database loses its connection after this time. The rest of its 30 s is for other work.
+# A request that waits for a database loses its connection after this time. The rest of the 30 s of a request is for
+# other work.
 REQUEST_SECONDS = 24.0
 _LOOK_SECONDS = 0.5
 

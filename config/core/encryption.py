@@ -47,7 +47,7 @@ REREAD_SECONDS = 5.0
 
 FERNET = b"gAAAA"  # the first characters of every Fernet token, and never of JSON
 SEALED = b"b1."
-_WRAPPED = b"w1."  # an unbound value that was encrypted again for its row, because no key could decrypt it
+_WRAPPED = b"w1."  # the start of an unbound value that no key decrypts, which a rotation encrypted again for its row
 _NONCE_BYTES = 12
 _DIGEST_BYTES = 8
 
@@ -249,7 +249,7 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
         if value is None:
             return None
         content = value.ciphertext.encode()
-        place = "" if content.startswith(FERNET) else self.place(pk)  # an unbound value has no place
+        place = "" if content.startswith(FERNET) else self.place(pk)  # an unbound value is not encrypted for a place
         return self.from_text(opened(content, place, kind=kind_of(self.model, self), record_id=str(pk)).decode())
 
     def to_text(self, value: Any) -> str:

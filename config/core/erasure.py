@@ -20,7 +20,8 @@ ERASED = "erased-"
 _BLANK_JSON: tuple[Any, ...] = ({}, [], "", 0, False)
 _NUMBERS = (models.IntegerField, models.DecimalField, models.FloatField)
 
-# Maps a record's key to the end of its retention. The key None is the whole account. The end None is unknown.
+# Maps a record's key to the end of its retention. The key None means the whole account. The value None means that the
+# end is unknown.
 Ends = dict[Any, datetime | None]
 
 

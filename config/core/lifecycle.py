@@ -93,7 +93,7 @@ class Machine:
         return tuple(self.transitions)
 
     def moves_from(self, status: str) -> Mapping[str, Role]:
-        return self.transitions.get(status, {})  # a status of another version has no transitions
+        return self.transitions.get(status, {})  # empty for a status of another version
 
 
 class ReviewerRequired(ApiError):
@@ -174,7 +174,7 @@ class Transition:
     now: datetime
     reason: str | None = None
     metadata: Any = None
-    # The record that the transition completes, such as a counteroffer. Its creation was the decision.
+    # The record that the transition completes, such as a counteroffer. The creation of this record was the decision.
     completes: Any = None
 
 

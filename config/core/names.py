@@ -22,7 +22,7 @@ _BLANKS = "\u2800\ufffc\U00016fe4\U00013441\U00013442\U0001d159"
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + _BLANKS).union(
     *(map(chr, codes) for codes in _UNSEEN_RANGES)
 )
-# NFKC and the confusables do not replace these letters in circles, squares, and flags, or small capitals.
+# NFKC and the confusables do not replace these characters: letters in circles, squares, and flags, and small capitals.
 _DRAWN_LETTER = re.compile(
     "(?:NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER|REGIONAL INDICATOR SYMBOL LETTER|LATIN LETTER SMALL CAPITAL)"
     " ([A-Z])"

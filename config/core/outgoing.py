@@ -262,7 +262,7 @@ def send(
                 content += piece
                 if len(content) > max_body_bytes:
                     raise limits.end("too_large")
-            if response.status_code < 200:  # http.client skips only 100
+            if response.status_code < 200:  # http.client skips only responses with the status 100
                 raise limits.end("unreadable")
             by_name = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status_code, by_name, bytes(content))

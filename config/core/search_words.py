@@ -11,7 +11,7 @@ from collections.abc import Iterable
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
-# Passports, airline tickets, and users without these keyboard keys use these spellings.
+# Passports, airline tickets, and users whose keyboards lack these letters use these spellings.
 _SPELLED_OUT = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
 )

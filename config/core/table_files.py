@@ -29,7 +29,7 @@ _TRIMMED = "(?:[\"'\u200b\ufeff]|[^\\S\t\r\n])*"
 _FORMULA = re.compile(f"[\t\r\n]|{_TRIMMED}{_SIGNS}")
 # A spreadsheet may use semicolons or tabs as separators, so text after them can become a cell.
 _FORMULA_WITHIN = re.compile(f"([;\t\r\n]{_TRIMMED})({_SIGNS})")
-_BYTE_ORDER_MARK = "\ufeff".encode()  # without it, Excel does not use UTF-8
+_BYTE_ORDER_MARK = "\ufeff".encode()  # without this mark, Excel does not use UTF-8
 
 
 def plain_cell(value: Any) -> Any:

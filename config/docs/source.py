@@ -28,7 +28,7 @@ _LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
 _ROW = re.compile(r"^\| `(E\d{4})` \| \d+ \| (.+) \|$", re.MULTILINE)
 # The fix for an error code has priority over the fix for its HTTP status.
 _FIXES: dict[str, str] = json.loads(Path(__file__).with_name("fixes.json").read_text())
-_OPERATIONS_MAX = 60  # an error with more operations is listed once for all
+_OPERATIONS_MAX = 60  # above this number of operations, the page of an error does not link to a list of the operations
 _RESOLVE_IT = "Correct the request, or resolve the cause that the message states."
 
 

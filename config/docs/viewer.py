@@ -32,7 +32,8 @@ def viewer_document(document: dict[str, Any]) -> dict[str, Any]:
     components = document["components"]
     schemas = {name: _schema(schema) for name, schema in components["schemas"].items()}
     others = {name: value for name, value in document.items() if name != "webhooks"}
-    info = {**document["info"], "license": {"name": document["info"]["license"]["name"]}}  # 3.0 has no license IDs
+    # OpenAPI 3.0 has no license IDs.
+    info = {**document["info"], "license": {"name": document["info"]["license"]["name"]}}
     tags = [{**tag, "x-displayName": title_of(tag["name"])} for tag in document["tags"]]
     converted = {"info": info, "tags": tags, "paths": paths, "components": {**components, "schemas": schemas}}
     return {**others, **converted, "openapi": "3.0.3"}
@@ -70,7 +71,7 @@ def _schema(schema: Any) -> Any:
     if not isinstance(schema, dict):  # `true` and `false` are also schemas
         return {} if schema is True else {"not": {}}
     result = dict(schema)
-    if "$ref" in result and len(result) > 1:  # 3.0 ignores fields next to a reference
+    if "$ref" in result and len(result) > 1:  # OpenAPI 3.0 ignores fields next to a reference
         result = {"allOf": [{"$ref": result.pop("$ref")}], **result}
     if "const" in result:
         result["enum"] = [result.pop("const")]

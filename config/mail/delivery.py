@@ -42,7 +42,8 @@ def deliver_some(*, now: datetime) -> dict[str, int]:
     counts: Counter[str] = Counter(sent=0, retried=0, failed=0)
     if not settings.EMAIL_BACKEND:
         return dict(counts)
-    # The mark expires before the lease of its mails, so that a review finds suspects before the mails are due again.
+    # The `WorkMark` of a batch expires before the lease of its mails. So `review` finds suspects before the mails are
+    # due again.
     pending = OutgoingMail.objects.filter(status=PENDING)
     items = FailedItems("mail", pending, lease=LEASE * 7 / 8, failures_max=FAILURES_MAX)
     items.review(now=now)

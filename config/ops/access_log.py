@@ -92,7 +92,7 @@ class RequestIdMiddleware:
         caller, user_id = _caller_of(request)
         duration_ms = round(seconds * 1000, 3)
         text = f"{method} {route} {status} in {duration_ms:.1f} ms by {_who(caller, user_id)}"
-        # `logger.info` would find the calling line, which takes as long as all other work of the middleware.
+        # `logger.info` would look up the calling line, which takes as long as all other work of the middleware.
         line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
         line.__dict__.update(
             service=settings.SERVICE,

@@ -88,7 +88,7 @@ class WorkerCommand(JsonCommand):
 
     idle_seconds = 1.0  # the pause after a run without due items
     takes_a_part = False  # True if a call of `work` can leave due items for the next call
-    no_progress: frozenset[str] = frozenset()  # names of counts without progress
+    no_progress: frozenset[str] = frozenset()  # names of counts that mean no progress
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:

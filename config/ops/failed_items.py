@@ -178,7 +178,7 @@ class FailedItems(Generic[Row]):
     def _note_death(self, mark: WorkMark, now: datetime) -> None:
         with transaction.atomic():
             if not WorkMark.objects.filter(pk=mark.pk).delete()[0]:
-                return  # another process has stored this death
+                return  # another process has already stored that the worker died
             times = {"first_failed_at": now, "last_failed_at": now, "retry_at": now}
             rows = [FailedItem(kind=self.kind, key=key, **times) for key in mark.keys]
             FailedItem.objects.bulk_create(rows, ignore_conflicts=True)

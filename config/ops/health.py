@@ -106,7 +106,7 @@ def _accepts_writes(connection: BaseDatabaseWrapper) -> bool:
             cursor.execute("BEGIN IMMEDIATE")
             cursor.execute("ROLLBACK")
         except OperationalError as error:
-            # The database accepts writes, because another process holds the lock.
+            # If the error means that another process has the lock, the database accepts writes.
             code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
             return bool(code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
     return True

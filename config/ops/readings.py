@@ -12,7 +12,7 @@ from django.db import models, router
 
 from config.core.registration import declared
 
-COUNT_MAX = 10_000  # a longer queue has this number plus one as its reading
+COUNT_MAX = 10_000  # for a longer queue, the reading is this number plus one
 
 
 class Reading(NamedTuple):

@@ -76,7 +76,7 @@ def rotate() -> Rotated:
     rotated = Rotated()
     for column in columns():
         _rotate_column(column, rotated)
-    # The mode `bound` would end sessions that are not encrypted again.
+    # Encrypt the sessions again. Otherwise, the mode `bound` would end them.
     store = SessionStore()
     for key in Session.objects.values_list("pk", flat=True).iterator(chunk_size=BATCH_ROWS):
         with transaction.atomic():

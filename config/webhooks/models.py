@@ -220,7 +220,7 @@ class Delivery(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = "webhook delivery", "webhook deliveries"
         indexes = [
-            # The index contains only pending deliveries, so claims stay fast.
+            # The index contains only pending deliveries, so that workers find due deliveries fast.
             models.Index(fields=["due_at"], condition=Q(status=PENDING), name="webhooks_delivery_due"),
             models.Index(fields=["account", "-id"], name="webhooks_delivery_account"),
         ]

@@ -49,8 +49,8 @@ BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
 HANGING_SECONDS = 5.0  # a receiver whose last attempt took this long gets only one lane
-LANE_SECONDS = 1.0  # then the main thread can store the lane's results
-STEP_ASIDE = timedelta(seconds=2)  # the delay of a delivery without a free lane
+LANE_SECONDS = 1.0  # after this time, a lane ends, so that the main thread can store its results
+STEP_ASIDE = timedelta(seconds=2)  # the delay of a delivery if no lane is free
 POLL_SECONDS = 0.5
 FINISH_SECONDS = 5.0  # the time for a stopping worker to store its results
 PACES_REMEMBERED_MAX = 10_000
@@ -177,7 +177,7 @@ class Worker:
             allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else 1
             in_use = sum(share[0].endpoint.account_id == account_id for share in self._lanes.values())
             room = max(0, allowed - in_use)
-            # A lane can send one share in LANE_SECONDS.
+            # Split the deliveries into shares that a lane can send within LANE_SECONDS.
             size = len(deliveries) if pace * len(deliveries) <= LANE_SECONDS else max(1, int(LANE_SECONDS / pace))
             shares = [deliveries[at : at + size] for at in range(0, len(deliveries), size)]
             for share in shares[:room]:
@@ -191,8 +191,8 @@ class Worker:
     def _work(self, deliveries: Sequence[Delivery], started_at: float) -> list[Delivery]:
         """Send a lane's deliveries sequentially, until the lane's time is over. Return the unsent deliveries."""
         channel = Channel(deliveries[0].endpoint.url, resolve=self._resolve)
-        # A lane sends at least one delivery, unless it waited too long for a thread. The lease could then end during
-        # the attempt.
+        # A lane sends at least one delivery. If the lane waited too long for a thread, it sends none, because the lease
+        # could end during the attempt.
         seconds_left = self._lease.total_seconds() / 2
         try:
             for at, delivery in enumerate(deliveries):
@@ -246,7 +246,8 @@ class Worker:
                     left_over += lane.result()
                 except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
                     contain(fault, "lane", deliveries[0].endpoint.pk)
-                    # Stored outcomes remain unchanged, because their deliveries no longer have this claim.
+                    # This does not change deliveries whose outcomes are stored, because the worker has already released
+                    # them.
                     for delivery in deliveries:
                         self._outcomes.put(Outcome(delivery, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]

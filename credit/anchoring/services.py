@@ -67,7 +67,7 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         opened = {name: values and without_person(values) for name, values in opened.items()}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
-        # The record has no hash of applicants that changed after the decision.
+        # If the applicants changed after the decision, the record has no hash of them.
         persons = None
     return {
         "record": anchor.record,

@@ -977,8 +977,8 @@ class Loan:
             return per_year, [(1, Fraction(0))]
         length, in_months = 30, True
         if len(self.dates) == 2 and spans[0] != (1, 0):
-            # No period occurs twice, so the unit-period is the standard period nearest to the mean, on a tie the
-            # shorter period.
+            # No period occurs twice, so the unit-period is the standard period nearest to the mean. If two are equally
+            # near, it is the shorter period.
             mean = Fraction((self.dates[1] - self.start).days, 2)
             known = [(15, True), *((30 * n, True) for n in range(1, 12)), *((7 * n, False) for n in range(1, 53))]
             length, in_months = min(known, key=lambda period: (abs(period[0] - mean), period[0]))

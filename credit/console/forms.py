@@ -22,7 +22,7 @@ from credit.models import Application
 from credit.models.terms import number
 
 LOAN_FIELDS = ("amount", "rate_percent", "term_months", "fee", "first_payment_on")
-# A counteroffer must change one of these figures. The applicant requests no day of the first payment.
+# A counteroffer must change one of these figures. An applicant can't request a first payment date.
 COUNTERED = ("amount_cents", "rate_percent", "term_months", "fee_cents")
 UNCHANGED = (
     "Enter at least one figure that differs from the requested loan. To agree to the requested loan, approve the "

@@ -44,8 +44,8 @@ from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
 if TYPE_CHECKING:
     from credit.console.reconsideration import ReconsiderationConsole
 
-# A deadline of 30 days is yellow from day 20 and red from day 28. A deadline of 90 days changes color with the same
-# number of days left.
+# A deadline of 30 days is yellow from day 20 and red from day 28. A deadline of 90 days changes color when the same
+# number of days is left.
 LATE, OVER = timedelta(days=10), timedelta(days=2)
 
 
@@ -273,7 +273,7 @@ class ReviewRequestAdmin(WithCase):
 
     def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:  # noqa: ARG002
         """Add the earlier decision to an answered request. While the request is open, `rows` has the decision."""
-        if record.answered_at is None:  # another field of the page has the statement
+        if record.answered_at is None:  # another field of the page displays the statement
             return [row for row in rows if row["name"] != STATEMENT]
         cases = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application))
         return [*rows, *cases.earlier_decision(case, record)]

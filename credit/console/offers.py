@@ -178,7 +178,7 @@ def _consequences(language: str, offer: Offer) -> list[str]:
 TRANSLATE = tuple(map(_action, LANGUAGES))
 
 
-# The names are those of the form of an offer.
+# The form of an offer has the same names.
 _RATES = {"apr_min_percent": "Lowest interest rate", "apr_max_percent": "Highest interest rate"}
 
 

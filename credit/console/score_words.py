@@ -229,7 +229,7 @@ def _parts(definition: Definition) -> list[dict[str, list[str]]]:
             "Range of the total": [f"{limits[0]} to {limits[1]}"] if limits else [],
             "Values claimed by the applicant": ["count as missing"] if definition.get("verified") else [],
         },
-        # The exact names of facts differ even if their words are equal.
+        # Display the exact names of facts, because two facts can have the same words.
         {f"Input “{item['name']}”": [input_in_words(item, str)] for item in definition["inputs"]},
         {
             "Knockouts, in their order": [

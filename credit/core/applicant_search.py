@@ -62,7 +62,8 @@ def applicant_filter(typed: str) -> Q | None:
     if _PHONE.fullmatch(plain):
         digits = re.sub("[^0-9]", "", plain.replace("(0)", ""))
         prefixes = [] if plain.startswith("+") else [prefix for prefix in _DIALED_FIRST if digits.startswith(prefix)]
-        # 011 can also be the 0 before an area code, as in Leeds (0113) and Buenos Aires (011).
+        # Remove each possible prefix. For example, a number with 011 can be an international call, or a local number in
+        # Leeds (0113) or Buenos Aires (011).
         numbers = [digits.removeprefix(prefix) for prefix in prefixes or [""]]
         filters = [_has(f"phone:{number}") for number in numbers if len(number) >= _PHONE_DIGITS_MIN]
         return reduce(or_, filters) if filters else None
@@ -120,7 +121,8 @@ def _terms_of(person: Person) -> Iterable[str]:
         code = _country_code_of(digits)
         national = digits.removeprefix(code)
         without_mobile_digit = national.removeprefix(_MOBILE_DIGITS.get(code, ""))
-        # National numbers such as Italy's begin with 0. `applicant_filter` removes this digit from the typed number.
+        # Some national numbers begin with 0, for example in Italy. `applicant_filter` removes this digit from the typed
+        # number.
         numbers = {digits, national, national.removeprefix("0"), code + without_mobile_digit, without_mobile_digit}
         yield from (f"phone:{number}" for number in numbers)
 

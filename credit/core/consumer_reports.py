@@ -13,7 +13,7 @@ from credit.core.applicants import APPLICANTS_MAX, FIRST
 from credit.core.machine import COUNTEROFFER
 
 TEXT_MAX = 255
-# 15 USC 1681g(f)(1)(C) and (9) require up to four key factors. If none of the four is the number of inquiries, that can
+# 15 USC 1681g(f)(1)(C) and (9) require up to four key factors. If the number of inquiries is not among the four, it can
 # be a fifth factor.
 FACTORS_MAX = 4
 REPORTS_MAX = 5

@@ -15,7 +15,7 @@ from credit.core.figures import Figures, outside
 
 REQUIRED = "Is required."
 _FIGURES = {"amount_cents": "Amount", "term_months": "Number of months"}
-MIN_AGE_YEARS = 18  # this age applies if the offer has none and the date of birth is known
+MIN_AGE_YEARS = 18  # this age applies if the offer has no minimum age and the date of birth is known
 
 
 class Coming(NamedTuple):

@@ -18,7 +18,7 @@ CURRENCY = "USD"  # the default currency of a summary
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12
 CATEGORIES_MAX = 20
-# Error messages refer to these paths of a summary for the fields of `consumer_report_of`.
+# Maps the fields of `consumer_report_of` to the paths of a summary, for error messages.
 _PLACES = {
     "agency": "agency.name", "address": "agency.address", "phone": "agency.phone", "score": "score.value",
     "range": "score.min and score.max", "factors": "score.factors", RANK: f"score.{RANK}", "supplier": "score.supplier",

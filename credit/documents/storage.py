@@ -130,7 +130,7 @@ def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], i
 
 def _delete_abandoned_file(file: StoredFile) -> int:
     with transaction.atomic():
-        # The lock makes a concurrent `add_file` wait. It then finds no row.
+        # The lock makes a concurrent `add_file` wait, which then finds no row.
         stored = StoredFile.objects.select_for_update().filter(pk=file.pk, is_kept=False).first()
         if stored is None:
             return 0

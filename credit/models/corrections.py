@@ -93,7 +93,7 @@ class Correction(ClosableModel):
     requested_at = models.DateTimeField(help_text="When the value was reported (UTC).")
     due_at = models.DateTimeField(help_text="The deadline of the answer (UTC).")
     reason = EncryptedTextField(null=True, help_text="The reviewer's reason. Null while the correction is open.")
-    # The language of `reason`. Null for the language of the offer.
+    # The language of `reason`. Null means the language of the offer.
     reason_language = models.CharField(max_length=2, null=True, editable=False)  # noqa: DJ001
     score = models.OneToOneField(
         "credit.Score", null=True, on_delete=models.PROTECT, related_name="+",

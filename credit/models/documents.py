@@ -39,7 +39,7 @@ class RequestedDocument(models.Model):
         help_text="Why a reviewer requested the document again, in the back office or the lender console. Otherwise "
         "empty.",
     )
-    # The languages of `name` and `reason`. Null for the language of the offer.
+    # The languages of `name` and `reason`. Null means the language of the offer.
     language = models.CharField(max_length=2, null=True, editable=False)  # noqa: DJ001
     reason_language = models.CharField(max_length=2, null=True, editable=False)  # noqa: DJ001
     requested_at = models.DateTimeField(help_text="When the document was last requested (UTC).")

@@ -117,7 +117,7 @@ class Compared:
     costs: list[Row]
     total_cents: int
     reason: str = ""
-    # The address of the form has the amount and the number of months.
+    # The URL of the form contains the amount and the number of months.
     query: str = ""
     # The nearest amount and number of months that an unavailable offer allows, in words and as a query of the list.
     nearest: tuple[str, str] | None = None

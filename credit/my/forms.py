@@ -42,7 +42,7 @@ from credit.offers.links import Prefill
 _CENTS = "_cents"
 _LONG_TEXT = 300  # the form field of a longer text has several lines
 _NUMBER = {"invalid": _("Enter a number.")}
-# The limits of numbers without a limit of the lender. They reject misplaced digits.
+# These limits apply to numbers for which the lender sets no limit. They reject misplaced digits.
 _MONTHS_MAX = 1_200
 _DOLLARS_MAX_CENTS = 10_000_000_000
 _LOAN = frozenset({"amount_cents", "term_months"})

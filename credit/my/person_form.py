@@ -22,7 +22,7 @@ from identity.bank.models import BankAccount, BankItem
 from identity.kyc.machine import UNUSED
 from identity.kyc.models import KycVerification
 
-# The errors of empty fields. The error of another field contains the title that the lender chose.
+# The errors of empty fields. For a field that is not listed, the error contains the title that the lender chose.
 _ENTER = {
     "amount_cents": _("Enter the amount that you want to borrow."),
     "term_months": _("Choose the number of months."),

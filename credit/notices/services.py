@@ -109,7 +109,7 @@ def make(notice: Notice, now: datetime) -> str:
     offered = None if notice.counteroffer is None else notice.counteroffer.loan_terms
     if isinstance(content, str):
         if not notice.waits_for and _is_mailed(notice):
-            # This mail replaces the mail about the notice, which can't be created yet.
+            # The notice can't be created yet, so this mail replaces the mail about the notice.
             event = _EVENTS.get(notice.kind, mails.UPDATE)
             mails.mail_event(notice.application, event, now=now, offered=offered)
         Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content)

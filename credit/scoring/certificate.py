@@ -18,7 +18,7 @@ from credit.core.facts import category_of
 from credit.core.reasons import in_full, key_of
 from credit.scoring.evaluator import REASONS_MAX
 
-# The maximum number of additions for a set of characteristics. This number takes about 3 s.
+# The maximum number of additions for a set of characteristics. This number of additions takes about 3 s.
 _STEPS_MAX = 20_000_000
 # This maps each possible total of a set of characteristics to the number of its combinations.
 Sums = Mapping[int, int]

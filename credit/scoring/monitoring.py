@@ -56,7 +56,7 @@ def _count(scores: QuerySet[Score]) -> Overrides:
         application=OuterRef("application_id"),
         status__in=DECIDED,
         principal__isnull=False,
-        # A correction can create a new score after the decision, which did not follow or override that score.
+        # A correction can create a new score after the decision. The decision did not consider that score.
         changed_at__gte=OuterRef("created_at"),
     )
     last = Subquery(by_people.order_by("-position").values("status")[:1])

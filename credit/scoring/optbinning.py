@@ -28,7 +28,7 @@ _SPECIAL, _MISSING = "Special", "Missing"
 _BOUNDS = re.compile(r"([\[(])([^\s,]{1,60}), ([^\s,]{1,60})\)")
 _TEXT = re.compile(r"""'(?:[^'\\\n]|\\.){0,999}+'|"(?:[^"\\\n]|\\.){0,999}+\"""")
 _LENGTH = re.compile(r"^Length: ([0-9]{1,9})\b", re.MULTILINE)
-_DIGITS_MAX, _PLACES_MAX = 15, 10  # the digits of a threshold, as in definition.schema.json
+_DIGITS_MAX, _PLACES_MAX = 15, 10  # the maximum digits of a threshold, as in definition.schema.json
 _NUMBER = re.compile(
     r"\s{0,9}[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?\s{0,9}", re.ASCII
 )

@@ -16,7 +16,7 @@ _WORDS = frozenset({
     "sex", "sexual", "gender", "male", "female", "woman", "pregnant", "pregnancy", "childbearing", "married",
     "unmarried", "marriage", "divorced", "widow", "widowed", "widower", "spouse", "husband", "wife", "welfare",
     "medicaid", "hispanic", "latino", "latina",
-    # CCD2 18(3) and GDPR 9 prohibit special categories of data and social networks.
+    # CCD2 18(3) and GDPR 9 prohibit the use of special categories of data, and of data from social networks.
     "diagnosis", "disease", "disability", "biometric", "genetic", "political", "facebook", "instagram", "linkedin",
     "tiktok",
 })  # fmt: skip

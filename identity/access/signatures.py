@@ -77,7 +77,8 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
         with transaction.atomic():
             UsedSignature.objects.create(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at)
     except IntegrityError as error:
-        # If a concurrent request has the same signature, the INSERT waits for it. Its row contains its Idempotency-Key.
+        # If a concurrent request has the same signature, the INSERT waits for that request. The row of that request
+        # contains its Idempotency-Key.
         same_key = UsedSignature.objects.filter(digest=digest, idempotency_key=idempotency_key)
         if idempotency_key is None or not same_key.exists():
             raise credentials.SignatureReplayed from error

@@ -40,7 +40,8 @@ KNOWN_SECONDS = 180 * 86_400
 AFTER_CONFIRMATION = "after_confirmation"  # the session key of the page on which the sign-up started
 CONFIRMED = "confirmed_address"  # the session key of the address that the log-in page fills in
 UNCONFIRMED = "unconfirmed_address"  # the session key of the address that waits for its confirmation
-# A mail's link contains only a path of this form. In other text, a stranger could send the recipient a message.
+# A mail's link contains only a path of this form. If the path could contain any text, a stranger could use the mail to
+# send a message to the recipient.
 _PLAIN_PATH = re.compile(r"/my/apply/[0-9]{1,19}")
 # This maps each of allauth's mails with a link to our template, and to the context key of the link.
 _MAILS = {

@@ -2,7 +2,8 @@
 
 from django.utils.translation import gettext
 
-# The first mark that the header contains decides. Several browsers also send the marks of Chrome and Safari.
+# The first entry whose text the header contains determines the name. Several browsers also send the texts of Chrome and
+# Safari.
 _BROWSERS = (
     ("Edg", "Edge"), ("OPR/", "Opera"), ("SamsungBrowser/", "Samsung Internet"), ("Firefox/", "Firefox"),
     ("FxiOS/", "Firefox"), ("Chrome/", "Chrome"), ("CriOS/", "Chrome"), ("Safari/", "Safari"),

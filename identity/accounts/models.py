@@ -230,7 +230,7 @@ class Erasure(models.Model):
     """
 
     REQUESTED, WAITING, DONE = STATUSES = ("requested", "waiting", "done")
-    NONE = "none"  # the status of an account without an erasure, which is never stored
+    NONE = "none"  # the status of an account without an erasure; never stored
     obstacles: Any = ()  # `show_erasure` sets it
     CHANGE_OF_MIND = timedelta(days=14)
     DUE = timedelta(days=30)

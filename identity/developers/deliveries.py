@@ -22,7 +22,8 @@ from config.webhooks.models import (
 )
 from identity.developers.base import credential_of, phrase_of
 
-# The errors of an attempt without a response, or with a response other than a status.
+# Maps the error of an attempt to its text. With the error `status`, the page displays the status of the response
+# instead.
 ERRORS = {
     "status": "",
     "redirect": "redirects are not followed",

@@ -7,7 +7,7 @@ MACHINE = Machine(
     {
         REQUIRES_INPUT: {PROCESSING: Role.SYSTEM, EXPIRED: Role.SYSTEM, CANCELED: Role.EITHER},
         PROCESSING: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},
-        # The first decision is final, by a reviewer or by the vendor.
+        # The first decision, by a reviewer or by the vendor, is final.
         PENDING_REVIEW: {VERIFIED: Role.EITHER, FAILED: Role.EITHER},
         VERIFIED: {},
         FAILED: {},

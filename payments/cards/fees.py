@@ -1,7 +1,7 @@
 """The processing fee (specification section 8). The rate depends on the whole amount. All values are integers."""
 
 BASIS_POINTS = 10_000
-# (limit in cents, basis points). The first limit is exclusive, the second is inclusive.
+# Limits are in cents, and rates in basis points. The first limit is exclusive, and the second limit is inclusive.
 _SMALL_BELOW_CENTS, _SMALL_BPS = 1_000_000, 150
 _MIDDLE_UP_TO_CENTS, _MIDDLE_BPS = 10_000_000, 125
 _LARGE_BPS = 100

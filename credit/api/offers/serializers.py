@@ -85,8 +85,8 @@ class TranslationsField(serializers.FreeField):
 TERMS_MAX = 60
 REQUIRED_DOCUMENTS_MAX = 20
 MIN_AGE_MAX_YEARS = 120
-# The maximum number of matched offers in a response. Each offer can have its own model, and a large model takes
-# milliseconds.
+# The maximum number of matched offers in a response. Each offer can have its own model, and scoring with a large model
+# takes milliseconds.
 OFFERS_MAX = 20
 
 

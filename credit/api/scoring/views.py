@@ -33,7 +33,7 @@ from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring import compare, monitoring
 
 _reads = partial(endpoint, access="score:read")
-# The maximum number of items and fields in a definition. The largest card with only numbers has 8,000, but lists of
+# The maximum number of items and fields in a definition. The largest scorecard without strings has 8,000, but lists of
 # strings can be long.
 DEFINITION_MEMBERS_MAX = 50_000
 SCHEMA_MAX_AGE_SECONDS = 300

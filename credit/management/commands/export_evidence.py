@@ -115,7 +115,7 @@ def _decisions(version: ModelVersion) -> Iterator[dict[str, Any]]:
             "scope_statements_explanation_scope": _LOCAL,
             "scope_statements_approximation_vs_guarantee": "guarantee: the scorecard is exact",
         }
-        # The applicant can read an approval without a notice immediately.
+        # If an approval has no notice, the applicant can read the approval immediately.
         sent = move.changed_at if move.status == APPROVED else None
         if notice is not None:
             sent = notice.delivered_at or notice.made_at
