@@ -1,4 +1,4 @@
-"""Render pages of record as HTML or PDF. PDF requires weasyprint."""
+"""Render notices and information forms as HTML or PDF. PDF requires weasyprint."""
 
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +20,7 @@ PRINTABLE: list[type[BaseRenderer]] = [OrjsonRenderer, renderer_for(HTML), rende
 
 
 def printed(request: ApiRequest, html: str) -> HttpResponse | None:
-    """Return the page or the PDF that the request accepts; None for JSON. Raises NotAcceptable."""
+    """Return the page as HTML or PDF, as the request accepts. Return None for JSON. Raises NotAcceptable."""
     wanted = request.accepted_renderer.media_type
     if wanted == HTML:
         return HttpResponse(html, content_type=f"{HTML}; charset=utf-8")
@@ -31,7 +31,7 @@ def printed(request: ApiRequest, html: str) -> HttpResponse | None:
 
 
 def pdf_of(html: str) -> bytes:
-    """Return the page as a PDF; raises NotAcceptable without weasyprint, or without a library that it needs."""
+    """Return the page as a PDF. Raises NotAcceptable if weasyprint, or a library that it requires, is not installed."""
     try:
         weasyprint: Any = import_module("weasyprint")
     except (ImportError, OSError) as error:  # OSError: a system library is missing
@@ -44,7 +44,7 @@ def pdf_of(html: str) -> bytes:
 
 
 def _own_files() -> Any:
-    """Return a URL fetcher that reads only our static files and data in the page itself."""
+    """Return a URL fetcher that reads only the platform's static files and data in the page itself."""
     urls: Any = import_module("weasyprint.urls")
 
     class OwnFiles(urls.URLFetcher):  # type: ignore[misc]

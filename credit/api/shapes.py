@@ -234,7 +234,7 @@ _FORBIDDING = "writable"
 
 
 def add_shapes(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add the components to which the fields refer. The ledger's document has none."""
+    """Add the components to which the fields refer. The ledger's document has no such components."""
     schemas = result["components"]["schemas"]
     if "CounterofferRequest" in schemas:
         parts = {f"Scorecard{name.title()}": part for name, part in SCHEMA["$defs"].items() if name != _FORBIDDING}

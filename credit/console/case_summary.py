@@ -173,7 +173,10 @@ def _other_applications(application: Any) -> Any:
 
 
 def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
-    """Yield rows of the bank data that the applicant approved, and counts of accounts that the applicant claims."""
+    """Yield rows of the bank data that the applicant approved.
+
+    The last row has the number of accounts and transactions that the applicant only stated.
+    """
     if application.owned:
         balance = _total(application, application.owned_cents, application.owned_currency)
         yield "Bank accounts", f"{application.owned}, together {balance}"

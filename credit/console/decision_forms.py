@@ -113,13 +113,16 @@ class ApplicationTransitionForm(TransitionForm):
             data[name] = ""
 
     def add_score_reason(self) -> None:
-        """Add the required internal reason against the score's proposal above the reason for the applicant."""
+        """Add a field for the internal reason against the score's proposal.
+
+        The field is above the reason for the applicant.
+        """
         names = [*self.fields]
         self.fields["score_reason"] = _internal_reason()
         self.order_fields([*names[: names.index("reason")], "score_reason"])
 
     def score_reason(self) -> str:
-        """Return the internal reason against the score's proposal, or "" if the form does not require one."""
+        """Return the internal reason for a decision against the score's proposal, or "" without such a field."""
         return str(self.cleaned_data.get("score_reason", ""))
 
     def members(self) -> dict[str, Any]:
@@ -204,7 +207,7 @@ class LoanForm(ApplicationTransitionForm):
 
 
 def _day_by(day: date, last: date, *, today: date) -> date:
-    """Return a day after today, and not after `last`. Raises ValidationError for another day."""
+    """Return `day`. Raises ValidationError unless it is after today and not after `last`."""
     first = today + timedelta(days=1)
     if not first <= day <= last:
         raise forms.ValidationError(f"Enter a day from {day_in_words(first)} to {day_in_words(last)} (UTC).")
@@ -283,7 +286,10 @@ class ApprovalForm(LoanForm):
         super().add_score_reason()
 
     def reason_given(self) -> str | None:
-        """Return the reason. The default against the score's proposal does not contain the internal reason."""
+        """Return the reason.
+
+        If the decision contradicts the score, the default reason does not contain the internal reason.
+        """
         return super().reason_given() or (APPROVED_TEXT if self.score_reason() else None)
 
     def members(self) -> dict[str, Any]:
@@ -292,7 +298,7 @@ class ApprovalForm(LoanForm):
 
 
 class CounterofferForm(LoanForm, ReasonsForm):
-    """The form of a counteroffer. Its text field is the internal reason against the score's proposal."""
+    """The form of a counteroffer. Its text field is for the internal reason if the decision contradicts the score."""
 
     def add_fields(self) -> None:
         super().add_fields()
@@ -333,7 +339,7 @@ class CounterofferForm(LoanForm, ReasonsForm):
         return cleaned
 
     def terms(self) -> dict[str, Any]:
-        """Return the submitted terms. Unchanged figures come from the request."""
+        """Return the submitted terms. If a figure has no new value, return the figure that the applicant requested."""
         return {**(self.initial.get("requested") or {}), **super().terms()}
 
     def changes_request(self) -> bool:

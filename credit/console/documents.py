@@ -82,7 +82,10 @@ class Checklist(ReviewAdmin):
         return [{"name": "Documents", "value": value}] if lines else []
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
-        """Set the status of a document (POST). A document on paper requires a reason, which also becomes a note."""
+        """Set the status of a document (POST).
+
+        To mark a document as received on paper, the reviewer enters a reason, which is stored as a note.
+        """
         if request.method == "POST":
             status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
             chosen = request.POST.get("language", "")

@@ -92,7 +92,7 @@ def _stored_in_words(correction: Correction) -> str:
 
 
 def _case_of(correction: Correction, _form: Any) -> dict[str, Any]:
-    """Return the rows of the answer page: both values, the statement, and the file."""
+    """Return the rows of the page that answers a correction: both values, the applicant's statement, and the file."""
     application = correction.application
     reference = record_link("credit_application", application.pk, reference_of(application.pk))
     claimed = _value_in_words(correction, correction.parsed_claim)
@@ -285,7 +285,7 @@ def _report_title(report: Report) -> str:
 
 
 def _form_of(application: Application) -> type[SeenForm] | None:
-    """Return the form to confirm a figure that a file shows, or None if the application has no figure."""
+    """Return the form that confirms a figure from a file, or None if the application has no figure."""
     data: Any = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     names = [name for name, value in data.items() if type(value) in {int, float}] if isinstance(data, dict) else []

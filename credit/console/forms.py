@@ -137,7 +137,7 @@ REASON_CHOICES: list[Any] = [
 
 
 def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
-    """Return the initial values of the reason fields. The form has a single field for a reason without a code."""
+    """Return the initial values of the reason fields. The form has only one field for a reason without a code."""
     chosen: dict[str, str] = {}
     for reason in reasons:
         code = reason if isinstance(reason, str) else OTHER

@@ -20,7 +20,10 @@ PERMISSIONS = (REVIEW_PERMISSION, PUBLISH, UNMASK_ERASED)
 
 
 def seats_of(user: Any) -> Iterator[Seat]:
-    """Yield a seat for each lender of which `user` is a member, if the user or the owner is in the group `Lender`."""
+    """Yield a seat for each lender of which `user` is a member.
+
+    The user or the lender's owner must be in the group `Lender`.
+    """
     for member in console_memberships(user):
         yield Seat(
             member.provider_id,

@@ -50,7 +50,7 @@ LATE, OVER = timedelta(days=10), timedelta(days=2)
 
 
 def days_left(due_at: datetime, *, now: datetime) -> SafeString:
-    """Display the remaining time of a clock: yellow for at most 10 days, red for at most 2 days."""
+    """Display the time until a deadline: yellow for at most 10 days, red for at most 2 days."""
     left = due_at - now
     tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
     text = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
@@ -135,7 +135,7 @@ class ClockAdmin(OfApplication):
 
     @admin.display(description="waits for")
     def waits(self, record: Any) -> SafeString | str:
-        """Return the event that stops the clock."""
+        """Return the event that ends the deadline."""
         if record.stopped_at:
             return NOTHING
         notices = record.application.notices.all()
@@ -272,7 +272,10 @@ class ReviewRequestAdmin(WithCase):
         return {**page, "notices": [*page["notices"], who]}
 
     def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:  # noqa: ARG002
-        """Add the earlier decision to an answered request. While the request is open, `rows` has the decision."""
+        """Add the earlier decision to an answered request.
+
+        While the request is open, `rows` already contains this decision.
+        """
         if record.answered_at is None:  # another field of the page displays the statement
             return [row for row in rows if row["name"] != STATEMENT]
         cases = cast("ReconsiderationConsole", self.admin_site.get_model_admin(Application))

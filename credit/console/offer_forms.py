@@ -279,7 +279,10 @@ def initial_of(offer: Offer) -> dict[str, Any]:
 
 
 def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
-    """Return the cost of the largest loan with the form's terms. The form must display it before the offer is saved."""
+    """Return the cost of the largest loan with the form's terms.
+
+    The form must display this cost before the offer is saved.
+    """
     figures: list[tuple[str, str]] = []
     if form.is_bound and form.is_valid():
         try:
@@ -292,8 +295,8 @@ def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
 def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the payments and the APR of the largest loan without a fee, for each term at the lowest and highest rates.
 
-    Above QUOTED_TERMS_MAX terms, the last row is the longest term, and some terms before it are omitted.
-    The payments of a line of credit depend on its use, so the rows of a line of credit have the limit at each rate.
+    If there are more than QUOTED_TERMS_MAX terms, the last row has the longest term, and some shorter terms are
+    omitted. The payments of a line of credit depend on its use. Its rows therefore have the limit at each rate.
     """
     amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
     currency = Conventions.of(terms).shown_currency

@@ -50,7 +50,7 @@ _SECTIONS = {
 
 
 def paths_of(texts: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield each text of a translation, or of its originals, with its path."""
+    """Yield the path and the text of each text in a translation or in its originals."""
     for name, part in texts.items():
         if isinstance(part, dict):
             yield from paths_of(part, (*above, name))
@@ -113,7 +113,10 @@ class TranslationForm(SeenForm):
         return [*sections.items()]
 
     def clean(self) -> None:
-        """Set `changed`, the terms with the entered texts, which are validated as in the API and differ."""
+        """Set `changed` to the terms with the entered texts.
+
+        These terms must differ from the stored terms, and be valid in the API.
+        """
         texts: dict[str, Any] = {}
         for name, path in self.paths.items():
             if text := self.cleaned_data.get(name):

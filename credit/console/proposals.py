@@ -95,7 +95,10 @@ def _reasons_of(proposal: Proposal) -> Iterator[tuple[str, Any]]:
 
 
 def proposal_entries(record: Application) -> Iterator[TimelineEntry]:
-    """Yield timeline entries of proposals. A confirmed approval or rejection has the entry of its transition."""
+    """Yield timeline entries of proposals.
+
+    The confirmation of an approval or rejection is omitted, because the transition has an entry.
+    """
     for proposal in proposals_of(record):
         reasons = "; ".join(text_of(reason) for reason in reasons_of(proposal.metadata))
         terms = in_words(proposal.terms) if proposal.terms else ""
@@ -182,7 +185,7 @@ class TwoReviewers(ReviewAdmin):
         return {**beside, "next_label": f"{self.button_label(form.to, record)}, and open the next case"}
 
     def oldest_view(self, request: HttpRequest) -> HttpResponse:
-        """Assign the unassigned case that has waited longest to the user, and start its review (POST)."""
+        """Select the unassigned case that has waited longest, assign it to the user, and start its review (POST)."""
         if not may(request.user, self.review_permission):
             raise PermissionDenied
         return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
@@ -265,7 +268,7 @@ class TwoReviewers(ReviewAdmin):
         decide(record, to, actor=actor, changed_by=by, now=now, reason=reason, metadata=metadata)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        """Make or propose a decision. Only the page of a proposal can confirm it."""
+        """Make or propose a decision. Proposals can only be confirmed on their own pages."""
         if not takes_two(form.to):
             return super().decide_locked(request, record, form)
         if pending_decision(record) is not None:
@@ -343,7 +346,10 @@ class TwoReviewers(ReviewAdmin):
         return record
 
     def close_proposal(self, request: HttpRequest, proposal: Proposal, reason: str) -> str:
-        """End a proposal without a decision. A returned case is assigned to the first reviewer again."""
+        """End a proposal without a decision.
+
+        If the second reviewer returns the case, it is assigned to the first reviewer again.
+        """
         proposer, is_own = proposal.proposed_by, proposal.proposed_by_id == request.user.pk
         with transaction.atomic():
             record, now = self.locked(proposal), timezone.now()

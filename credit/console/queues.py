@@ -106,7 +106,7 @@ PROVIDERS_SHOWN = 30
 
 
 def _without_form(_request: HttpRequest) -> Q:
-    """Return the condition for unaccepted approvals of EU credit without a provided information form."""
+    """Return the condition for unaccepted approvals of EU credit whose information form is not yet provided."""
     offers = Offer.objects.filter(jurisdiction=EU).exclude(regime=NO_REGIME)
     provided = Precontract.objects.filter(
         application=OuterRef("pk"), terms_sha256=OuterRef("loan_terms__terms_sha256"), provided_at__isnull=False
@@ -116,7 +116,10 @@ def _without_form(_request: HttpRequest) -> Q:
 
 
 class QueueFilter(ConditionFilter):
-    """Filter waiting applications by the party that must act. Each queue starts with the longest wait."""
+    """Filter waiting applications by the party that must act.
+
+    In each queue, the application that has waited longest is first.
+    """
 
     title, parameter_name = "queue", "queue"
     conditions = {
@@ -140,7 +143,7 @@ def _older_than(days: int) -> Callable[[HttpRequest], Q]:
 
 
 class Waiting(NamedTuple):
-    """The parties for which an application waits. `until` is the deadline of an open counteroffer, or None."""
+    """The parties that must act on an application. `until` is the deadline of an open counteroffer, or None."""
 
     is_proposed: bool = False
     until: datetime | None = None
@@ -210,7 +213,7 @@ def of_amount(units: int) -> Q:
 
 
 def _by_places(condition: Callable[[int], Q]) -> Q:
-    """Combine the conditions of all currencies. `condition` gets a currency's number of decimals."""
+    """Combine the conditions of all currencies. `condition` receives the number of decimals of a currency."""
     other_places = with_other_places()
     selected = ~in_currencies(*chain.from_iterable(other_places.values())) & condition(2)
     for places, codes in other_places.items():

@@ -1,6 +1,7 @@
-"""The start and the reopening of a review, and reconsideration, in the back office.
+"""Start and reopen a review, and reconsider a decision, in the back office.
 
-A new decision answers the applicant's request for reconsideration. A decided case is reopened first.
+A new decision answers the applicant's request for reconsideration. Before the new decision, a decided case must be
+reopened.
 """
 
 from collections.abc import Iterable, Iterator

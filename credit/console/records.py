@@ -25,7 +25,10 @@ from credit.models.review import RETURN_REASON, as_members
 
 
 class TitledByApplication(ReadOnlyAdmin):
-    """The base admin of an application's records. Other lists show a record with the application's reference."""
+    """The base admin of an application's records.
+
+    Lists of other admins show these records with the application's reference.
+    """
 
     def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
         parse = parse_uuid if isinstance(self.opts.pk, UUIDField) else parse_positive_int64
@@ -130,7 +133,10 @@ class DecisionAnchorAdmin(ReferenceAdmin):
     )  # fmt: skip
 
     def subject_of(self, record: DecisionAnchor) -> int | None:
-        """Return the applicant's account ID. Return None for versions and keys, because they have no personal data."""
+        """Return the applicant's account ID.
+
+        For records of versions and keys, return None, because they have no personal data.
+        """
         return None if record.application is None else record.application.consumer_id
 
     proof_document = column(document, "proof", "proof")

@@ -108,7 +108,10 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
 
 
 def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
-    """Describe a card's result, with the range of totals for its outcome, and a note if the total didn't decide."""
+    """Describe a scorecard's result.
+
+    Add the range of totals for its outcome, and a note if the total didn't determine it.
+    """
     by_total = card.outcome_of(result.total)
     band = f"{words.verdict_of(by_total)} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
     if result.outcome != by_total:

@@ -49,7 +49,7 @@ def value_in_words(value: Any) -> str:
 
 
 def writers_of(definition: Definition, currency: str | None = None, *, has_currency: bool = False) -> dict[str, Writer]:
-    """Return the function that writes the values of each input with their unit. It converts minor units to amounts.
+    """Return a function for each input that formats its values with their unit. Minor units become amounts.
 
     A definition has no currency, so amounts have a currency only if `has_currency` is True. `currency` is
     `Conventions.shown_currency`.
@@ -126,7 +126,7 @@ def fact_in_words(fact: str) -> str:
 
 
 def input_in_words(item: Mapping[str, Any], name: Callable[[str], str] = fact_in_words) -> str:
-    """Describe the source of an input. `name` converts the names of facts."""
+    """Describe the source of an input. `name` is the function that describes a fact."""
     if "ratio" in item:
         part, whole = map(name, item["ratio"])
         source = f"ratio of {part} to {whole}"
@@ -159,7 +159,7 @@ def knockout_in_words(rule: Mapping[str, Any], write: Writer = value_in_words) -
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:
-    """Return each name with its range of totals. The bands must be in descending order."""
+    """Return the name and the range of totals of each band. The bands must be in descending order."""
     named: list[tuple[str, str]] = []
     above: int | None = None
     for name, bound in bands:
@@ -172,7 +172,7 @@ def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, s
 
 
 def bins_by_characteristic(definition: Definition, writers: Mapping[str, Writer] | None = None) -> dict[str, list[str]]:
-    """Return the bins of each characteristic in words. The default of `writers` writes amounts without a currency."""
+    """Return the bins of each characteristic in words. By default, amounts have no currency."""
     writers = writers_of(definition) if writers is None else writers
     return {item["name"]: bins_in_words(item["bins"], writers[item["input"]]) for item in definition["characteristics"]}
 
@@ -270,7 +270,7 @@ def _band_lines(bands: Iterable[tuple[str, int | None]]) -> list[str]:
 
 
 def _order(before: Definition, after: Definition) -> Difference | None:
-    """Return a changed order of the common characteristics, or None. The order settles ties between reasons."""
+    """Return a changed order of the common characteristics, or None. If two reasons are equal, the order decides."""
     names = [[item["name"] for item in each["characteristics"]] for each in (before, after)]
     shared = [[name for name in own if name in other] for own, other in (names, names[::-1])]
     if shared[0] == shared[1]:

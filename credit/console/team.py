@@ -41,7 +41,7 @@ def _optional(label: str, max_length: int, help_text: str = "", **options: Any) 
 
 
 class LenderForm(SeenForm):
-    """The lender's name and contact data. The form has the rules of `PUT /v1/providers/{provider_id}`."""
+    """The lender's name and contact data. The form applies the rules of `PUT /v1/providers/{provider_id}`."""
 
     name = forms.CharField(max_length=255, help_text="Applicants see it. It must not look like another lender's name.")
     address = _optional("Postal address", 500, "The address for notices and agreements.", widget=_LINES)

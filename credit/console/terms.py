@@ -134,7 +134,7 @@ _ACTIONS = (
 
 
 def period_rows(application: Application) -> list[tuple[str, str]]:
-    """Return the rows about the right of withdrawal for the loan's panel. Without the right, there are none."""
+    """Return the rows of the loan's panel about the right of withdrawal. Without this right, the list is empty."""
     if not withdrawal_right.is_withdrawable(application):
         return []
     right = withdrawal_right.describe(application)
@@ -291,7 +291,7 @@ class LoanConsole(ReviewAdmin):
         ]
 
     def loan_panel(self, request: HttpRequest, record: Application) -> dict[str, Any] | None:
-        """Return the context of an application's loan or open counteroffer, or None without both."""
+        """Return the context of an application's loan or open counteroffer, or None if it has neither."""
         offered = counteroffers.open_of(record)
         terms = record.loan_terms if offered is None else offered.loan_terms
         if terms is None:

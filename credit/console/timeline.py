@@ -41,7 +41,7 @@ def deliveries(application: Application) -> list[TimelineEntry]:
 
 
 def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
-    """Yield the entry of a record, once it is anchored."""
+    """If a record is anchored, yield its entry."""
     if anchor is not None and anchor.anchored_at is not None:
         yield TimelineEntry(
             at=anchor.anchored_at,

@@ -18,7 +18,7 @@ _NAME_SHOWN = 60
 
 
 class PatternField(serializers.TextField):
-    """A string that matches a pattern; error messages describe it as `wanted`."""
+    """A string that matches a pattern. Error messages describe the pattern with the text `wanted`."""
 
     default_error_messages = {"form": "Must be {wanted}."}
 
@@ -35,7 +35,7 @@ class PatternField(serializers.TextField):
 
 
 class EmailField(serializers.PrintableIdField):
-    """An email address in the normalized form of accounts; see `normalize`."""
+    """An email address, normalized with `normalize` like the addresses of accounts."""
 
     default_error_messages = {"email": "Must be an email address."}
 

@@ -167,7 +167,7 @@ class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
 
     @classmethod
     def is_secret(cls, thing: Any) -> bool:
-        """Return whether the response contains the applicants, which the application stores encrypted."""
+        """Return whether the response contains the applicants. The application stores them encrypted."""
         return thing.applicants is not None
 
 

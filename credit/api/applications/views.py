@@ -41,7 +41,10 @@ def _sizes(filters: tuple[str, ...]) -> Any:
 
 
 def _list_applications(*, consumer_id: int, limit: int, offset: int, **filters: Any) -> Shown:
-    """Return a page of responses, newest first, cut at the maximum size of a response."""
+    """Return a page of applications, newest first.
+
+    Omit the applications that would exceed the maximum size of a response.
+    """
     names, is_cut = tuple(sorted(filters)), False
     if limit > serializers.ApplicationSerializer.unweighed:
         sizes = _sizes(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)

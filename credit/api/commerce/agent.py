@@ -23,7 +23,7 @@ _ESCAPE = re.compile(r"\\(.)")
 def check_agent(header: str | None, versions: list[str]) -> None:
     """Validate the header `UCP-Agent`, which can be missing, because the credential identifies the caller.
 
-    `versions` are the versions in the query. Raises InvalidProfileUrl for a header without a profile. Raises
+    `versions` are the values of the query parameter. Raises InvalidProfileUrl for a header without a profile. Raises
     VersionUnsupported for any version except VERSION.
     """
     if header is not None:
@@ -39,7 +39,7 @@ def check_agent(header: str | None, versions: list[str]) -> None:
 
 
 def _read_members(header: str) -> list[tuple[str, str]]:
-    """Return the items of a dictionary and their parameters, as (name, value); empty for an invalid header."""
+    """Return the (name, value) pairs of a dictionary's items and parameters. For an invalid header, return none."""
     members, at, text = [], 0, header.strip(" ")
     while item := _MEMBER.match(text, at):
         members.append((item[1], _plain(item[2] or "")))

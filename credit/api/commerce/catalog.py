@@ -30,7 +30,8 @@ _POSITION = re.compile(r"([0-9]{1,6})\.([1-9][0-9]{0,18})", re.ASCII)
 class Position(NamedTuple):
     """The sort key of a search result, in descending order: rank, then offer id.
 
-    The rank is the sum of 2 for each matching word, and 1 for each word that matches only a part of a word.
+    The rank is 2 for each search word that matches a word, plus 1 for each search word that matches only a part of a
+    word.
     """
 
     rank: int
@@ -38,7 +39,7 @@ class Position(NamedTuple):
 
     @classmethod
     def read(cls, cursor: str) -> Self:
-        """Return the position at which a page begins; raises ValidationFailed for an invalid cursor."""
+        """Return the position at which a page starts. Raises ValidationFailed for an invalid cursor."""
         try:
             match = _POSITION.fullmatch(urlsafe_b64decode(cursor.encode()).decode())
         except ValueError:
@@ -53,7 +54,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchFilters:
-    """The filters of a search; an empty filter matches everything."""
+    """The filters of a search. An empty filter matches all offers."""
 
     visitor: CatalogueFilter
     words: tuple[str, ...] = ()
@@ -135,7 +136,7 @@ def search(filters: SearchFilters, *, limit: int, cursor: str | None) -> tuple[l
 
 
 def _parse_id(text: str) -> tuple[int, str | None]:
-    """Parse an offer id (`12`), or a variant id with the term (`12-36`). The offer of an invalid id is 0."""
+    """Parse an offer id (`12`), or a variant id with the term (`12-36`). For an invalid id, the offer id is 0."""
     number, dash, term = text.partition("-")
     return 0 if dash and not term else parse_positive_int64(number) or 0, term or None
 
@@ -153,10 +154,10 @@ def _select(filters: SearchFilters, ids: Iterable[str]) -> dict[str, tuple[Offer
 
 
 def lookup(filters: SearchFilters, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Look up products and variants by id. The id of a product selects its first term.
+    """Look up products and variants by id. The id of a product selects the variant with the offer's first term.
 
-    Returns each product once, and the ids without a result, with their positions in the request. Raises RequestTooLarge
-    for more than IDS_MAX ids.
+    Returns each product once. Also returns the ids without a result, with their positions in the request. Raises
+    RequestTooLarge for more than IDS_MAX ids.
     """
     if len(ids) > IDS_MAX:
         raise RequestTooLarge.of_member("ids", f"At most {IDS_MAX} ids.")
@@ -170,7 +171,7 @@ def lookup(filters: SearchFilters, ids: list[str]) -> tuple[list[dict[str, Any]]
 
 
 def get_product(filters: SearchFilters, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return one product with the selected terms; None for an unknown id.
+    """Return one product with the selected terms, or None for an unknown id.
 
     The id of a variant takes precedence over `selected`. If no term matches the selection, all terms are returned.
     """
@@ -189,7 +190,7 @@ def get_product(filters: SearchFilters, text: str, selected: list[dict[str, Any]
 
 
 def _fits(term: str, selected: list[dict[str, Any]]) -> bool:
-    """Return whether the selection has the term's id or, without an id, the term's label."""
+    """Return whether the selection matches a term by the id, or by the label if the selection has no id."""
     own = selected_options(term)
     return len(own) == len(selected) and all(
         wish["name"] == own[0]["name"]

@@ -25,10 +25,10 @@ def switched_on() -> list[str]:
 
 
 def _is_on(setting: str) -> bool:
-    """Return whether a setting enables its service: a boolean, or the name of a vendor.
+    """Return whether a setting enables its service. The value is a boolean, or the name of a vendor.
 
-    In production, a sandbox vendor counts only with ALLOW_SANDBOX, or with ENVIRONMENT=sandbox for the whole
-    installation.
+    In production, the sandbox vendor enables the service only with ALLOW_SANDBOX, or with ENVIRONMENT=sandbox for the
+    whole installation.
     """
     value: bool | str = getattr(settings, setting)
     if isinstance(value, bool):
@@ -37,7 +37,7 @@ def _is_on(setting: str) -> bool:
 
 
 def discovery_document(now: datetime) -> dict[str, Any]:
-    """Return the document. Its `keys` are also at `links.jwks`, which clients cache for a shorter time."""
+    """Return the document. The URL in `links.jwks` returns the same `keys`, which clients cache for a shorter time."""
     endpoint = {"transport": "rest", "endpoint": f"{settings.BASE_URL}/ucp"}
     return {
         "base_url": settings.BASE_URL,

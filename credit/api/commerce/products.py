@@ -1,4 +1,4 @@
-"""An offer as a product of the protocol, whose variants are its terms.
+"""Represent an offer as a product of the protocol. The variants of the product are the terms of the offer.
 
 In the protocol, agents compare products by their price. The price of a loan is the amount financed, not its cost.
 `metadata.price_means` and the first sentence of every description state this.
@@ -25,7 +25,10 @@ _PRICE_IN_WORDS = "The price is the amount financed, not the cost of the loan"
 
 
 def terms_of(offer: Offer) -> list[str]:
-    """Return the ids of an offer's terms, in the lender's order: months, or ANY_TERM for an offer without terms."""
+    """Return the ids of an offer's terms in the lender's order. An id is a number of months.
+
+    Without terms, return ANY_TERM.
+    """
     return [str(months) for months in dict.fromkeys(offer.term_options_months or ())] or [ANY_TERM]
 
 
@@ -38,7 +41,7 @@ def price_bounds(offer: Offer) -> tuple[int, int]:
     """Return the smallest and the largest amount financed, in cents.
 
     Without a minimum, the smallest amount is one cent, because a price of 0 would mean free. Without a maximum, the
-    largest amount is the maximum of a quote.
+    largest amount is the maximum amount of a quote.
     """
     low, high = offer.loan_amount_min_cents or 1, offer.loan_amount_max_cents
     if high is None:
@@ -47,7 +50,7 @@ def price_bounds(offer: Offer) -> tuple[int, int]:
 
 
 def describe(offer: Offer, terms: Collection[str], inputs: dict[str, list[dict[str, str]]] | None = None) -> Any:
-    """Return a product with the variants of `terms`; `inputs` are the requested ids of a lookup, by term."""
+    """Return a product with the variants of `terms`. In a lookup, `inputs` maps each term to its requested ids."""
     (low, high), currency = price_bounds(offer), offer.conventions.currency
     product = {
         "id": str(offer.pk),

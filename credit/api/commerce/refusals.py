@@ -1,4 +1,6 @@
-"""Errors of the protocol's views: the platform's fields and the protocol's `messages`, or for agents only `messages`.
+"""Format the errors of the protocol's views.
+
+An error has the platform's fields and the protocol's `messages`, or for agents only `messages`.
 
 The protocol defines the body of an error only for an unsupported version, with a separate `code`. Clients of older
 versions of the protocol can read this error in `messages`.

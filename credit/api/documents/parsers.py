@@ -1,4 +1,4 @@
-"""Uploads: `multipart/form-data` with one file. Methods use REST framework's `@parser_classes([FileParser])`.
+"""Uploads: `multipart/form-data` with one file. View methods use REST framework's `@parser_classes([FileParser])`.
 
 The file is read in chunks and rejected as soon as it exceeds `FILE_UPLOAD_MAX_BYTES`. It stays in memory, so that
 uploads are never written to disk unencrypted.
@@ -37,7 +37,7 @@ class FileParser(MultiPartParser):
     max_bytes = settings.FILE_UPLOAD_MAX_BYTES
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
-        """Parse the body; raises UnsupportedMediaType, PayloadTooLarge or ValidationFailed."""
+        """Parse the body. Raises UnsupportedMediaType, PayloadTooLarge, or ValidationFailed."""
         with take_one_file(parser_context["request"], self.max_bytes):
             try:
                 return super().parse(stream, media_type, parser_context)
@@ -60,14 +60,14 @@ class _OneFile(FileUploadHandler):
         self._has_begun = False
 
     def new_file(self, *arguments: Any, **options: Any) -> None:
-        """Start the file; raises ValidationFailed for a second file."""
+        """Start to receive the file. Raises ValidationFailed for a second file."""
         super().new_file(*arguments, **options)
         if self._has_begun:
             raise ValidationFailed("A request must contain exactly one file.")
         self._has_begun = True
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Receive a chunk of the file; raises PayloadTooLarge if the file exceeds the limit."""
+        """Receive a chunk of the file. Raises PayloadTooLarge if the file exceeds the limit."""
         if start + len(raw_data) > self._limit:
             raise _too_large(self._limit)
         self._content.write(raw_data)

@@ -1,4 +1,4 @@
-"""Instructions for use of a version, and its certificate."""
+"""The instructions for use of a version, and the possible results of its scorecard."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ _LONGEST = timedelta(days=3_660)
 
 
 def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
-    """Return the window of two fields. By default it has the end of `default`, and the length WINDOW."""
+    """Return the period between two fields. By default, the period ends with `default`, and has the length WINDOW."""
     end = attrs.pop(f"{prefix}to") or default.end
     beginning = attrs.pop(f"{prefix}from")
     if end < _FIRST or (beginning is not None and beginning < _FIRST):

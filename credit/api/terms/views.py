@@ -38,7 +38,7 @@ _decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope co
 
 
 def agreement_page(request: HttpRequest | None, agreement: Agreement, *, is_own: bool = False) -> HttpResponse:
-    """Render the agreement as a page to read and print; `request` is None for a file.
+    """Render the agreement as a page to read and print. If the page is for a file, `request` is None.
 
     With `is_own`, the page links to the page of the application.
 
