@@ -48,7 +48,10 @@ def agency_text(code: str | None) -> str:
 
 
 def check_notice_agency(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that NOTICE_AGENCY is a code, or has several words. Notices would print a misspelled code as the agency."""
+    """Check that NOTICE_AGENCY is a code, or has several words.
+
+    Otherwise, notices would print a misspelled code as the agency's name.
+    """
     named = settings.NOTICE_AGENCY
     if named in AGENCIES or len(named.split()) > 1:
         return [checks.Info(agency_text(None))]

@@ -10,7 +10,10 @@ from django.utils.translation import gettext_noop as _
 
 
 class Row(NamedTuple):
-    """A row of the form. `name` is the key of an offer's text (`credit.core.eu_credit.TEXTS`) or a computed value."""
+    """A row of the form.
+
+    `name` is the key of an offer's text (`credit.core.eu_credit.TEXTS`), or the name of a computed value.
+    """
 
     part: str
     title: str

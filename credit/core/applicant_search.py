@@ -1,9 +1,9 @@
 """Search for applicants, who are stored encrypted, by name, email address, or phone number.
 
-Each application has a blind index of keyed digests: of each word of a name, each email address, and the forms of each
-phone number. A number is found with and without its country code, and without a digit that only calls from abroad need.
-Without the key, a digest does not reveal its text. Equal names have equal digests, so a stolen dump shows which
-applications share a name.
+Each application has a blind index of keyed digests. It contains a digest for each word of a name, each email address,
+and each form of a phone number. A phone number is found with and without its country code, and without a digit that is
+only dialed from abroad. Without the key, a digest does not reveal its text. Equal names have equal digests, so a stolen
+dump shows which applications share a name.
 """
 
 import re
@@ -54,7 +54,8 @@ def applicant_filter(typed: str) -> Q | None:
     """Return a filter for applications with the typed name, email address, or phone number.
 
     Each typed word must equal a word of a legal name, in any order. The search ignores case, accents, and hyphens.
-    `Müller` also finds `Mueller`, and vice versa. Returns None if the text can't be any of these.
+    `Müller` also finds `Mueller`, and vice versa. Returns None if the text can't be a name, an email address, or a
+    phone number.
     """
     plain = _without_copied_signs(typed)
     if "@" in plain:

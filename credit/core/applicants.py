@@ -1,7 +1,7 @@
 """The one or two applicants of an application, stored as a single encrypted value with the nonce of their hash.
 
 Erasing the value also erases the nonce. The hash remains in the application and in anchored records. Without the nonce,
-its input can't be guessed.
+the input of the hash can't be guessed.
 """
 
 import re
@@ -83,7 +83,7 @@ def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int =
 
 
 def other_borrowers(applicants: Applicants | None) -> Iterator[tuple[str, str]]:
-    """Yield the email address and the language of each applicant after the first who has an address."""
+    """Yield the email address and the language of each further applicant who has an email address."""
     for number, person in enumerate(applicants or (), start=1):
         if number > FIRST and (email := person.get("email")):
             yield email, language_of(applicants, number=number)

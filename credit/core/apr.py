@@ -1,7 +1,7 @@
 """The annual percentage rate of a loan with a single payout, under US and EU law.
 
-At this rate, the present value of the payments on the first day equals the amount financed. The laws count time, and
-discount a part of a period, differently. Amounts are integer cents, and rates are decimals.
+At this rate, the present value of the payments on the first day equals the amount financed. The two laws differ in how
+they count time, and in how they discount a part of a period. Amounts are integer cents, and rates are decimals.
 """
 
 from calendar import monthrange
@@ -44,8 +44,8 @@ def in_month(month: int, day: int) -> date:
 def due_day(start: date, dates: Sequence[date]) -> int | None:
     """Return the day of the month on which all payments of a series fall due, or None if the days differ.
 
-    In a short month, payments fall due on the last day. If possible, `start` counts as a date of the series: from
-    January 31 to February 28 is a month.
+    In a short month, payments fall due on the last day. If possible, `start` counts as a date of the series. For
+    example, January 31 to February 28 can be a month.
     """
     for day in (max(start.day, *(due_on.day for due_on in dates)), max(due_on.day for due_on in dates)):
         if all(due_on == in_month(month_of(due_on), day) for due_on in dates):
@@ -99,8 +99,9 @@ def _standard_length(earlier: date, later: date, day: int) -> UnitPeriod | None:
 def unit_period(start: date, dates: Sequence[date], day: int | None) -> UnitPeriod:
     """Return the unit-period of a transaction: (b)(4).
 
-    The unit-period is the most frequent period that occurs more than once, on a tie the shorter period. If no period
-    repeats, it is the standard interval nearest to the average period. For a single payment, it is the whole term.
+    The unit-period is the most frequent period that occurs more than once. If several are equally frequent, it is the
+    shortest. If no period repeats, it is the standard interval nearest to the average period. For a single payment, it
+    is the whole term.
     """
     if len(dates) == 1:
         months, odd_days = count_back(start, dates[0], day or dates[0].day)
@@ -180,7 +181,7 @@ def eu_annex_iii(amount_financed_cents: int, payments: Sequence[Payment], *, sta
 
     Directive 2008/48/EC, Annex I, has the same method. Intervals are whole months (twelfths of a year) counted back
     from each payment. The remaining days are divided by the 365 or 366 days of the year that ends with them. The
-    arguments and errors are those of `us_appendix_j`.
+    arguments and errors are the same as in `us_appendix_j`.
     """
     day = due_day(start, [due_on for due_on, _ in payments])
 

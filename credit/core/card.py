@@ -1,4 +1,4 @@
-"""Parse a scorecard's definition into inputs, bins, and bounds, and apply them to facts.
+"""Parse a scorecard's definition into inputs, bins, and thresholds, and apply them to facts.
 
 Numbers are integers and decimals, never floats. Strings are compared in Unicode NFC. The definition must have passed
 `definition.check`.
@@ -50,10 +50,10 @@ def is_claimed(fact: str) -> bool:
 
 
 class Input(NamedTuple):
-    """An input of a card. `read` returns the input's value from facts, or None if it is missing.
+    """An input of a scorecard. `read` returns the input's value from facts, or None if the value is missing.
 
-    `read_fact` converts the value of a single fact, or returns None. `facts` are the names of the input's facts. On a
-    verified card, they exclude claims. With `is_first`, `read` returns the first readable fact.
+    `read_fact` converts the value of a single fact, or returns None. `facts` are the names of the input's facts. For a
+    verified scorecard, `facts` excludes claims. With `is_first`, `read` returns the first readable fact.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Input(NamedTuple):
 
 
 def input_of(declared: Mapping[str, Any], *, is_verified: bool = False) -> Input:
-    """Parse an input's declaration. On a verified card, claims count as missing."""
+    """Parse an input's declaration. In a verified scorecard, claims count as missing."""
     named = names_of(declared)
     names = tuple(name for name in named if not (is_verified and is_claimed(name)))
     read_fact: Callable[[Any], Any]
@@ -152,7 +152,7 @@ def _months(since: date | None, until: date | None) -> Decimal | None:
 
 
 class Bin(NamedTuple):
-    """A bin. Bins of numbers have `below`, bins of strings and booleans have `values`, the open bin has neither."""
+    """A bin. For numbers, it has `below`. For strings and booleans, it has `values`. The open bin has neither."""
 
     points: int
     is_missing: bool
@@ -199,7 +199,7 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A parsed definition. `facts` are the names of all facts that the card reads. A verified card reads no claims."""
+    """A parsed scorecard. `facts` are the names of all facts that it reads. A verified scorecard reads no claims."""
 
     inputs: tuple[Input, ...]
     knockouts: tuple[Knockout, ...]
@@ -257,11 +257,11 @@ class Card:
         return self.range or self.attainable
 
     def price_of(self, total: int) -> Price | None:
-        """Return the price with the highest bound that the total reaches, or None."""
+        """Return the price with the highest `from_total` that the total reaches, or None."""
         return next((price for price in self.prices if total >= price.from_total), None)
 
     def outcome_of(self, total: int) -> str:
-        """Return the outcome of a clipped total. Knockouts are not considered."""
+        """Return the outcome of a total that is limited to the range of the scorecard. Knockouts are not considered."""
         return next(outcome for outcome, bound in self.outcomes if bound is None or total >= bound)
 
 

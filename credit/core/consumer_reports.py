@@ -40,7 +40,7 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX, to: str = "")
     `ranks_above_percent` is the percentage of consumers with a lower score. `applicant` is the number of the report's
     applicant, from 1 (the default) to `applicants`. `categories` are the categories of the report's data. `supplier` is
     the company that supplied the report. `score` requires `range`, `date`, and `factors`. Raises ValidationFailed for
-    any other shape, and if an applicant's reports repeat an agency.
+    any other format, and if two reports about an applicant have the same agency.
     """
     named, where = metadata.get(_MEMBER) if isinstance(metadata, dict) else None, where_of(_MEMBER, to)
     if named is None:

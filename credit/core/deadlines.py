@@ -115,13 +115,16 @@ def _states_by_name(country: str) -> dict[str, str]:
 
 
 def states_in_words(codes: Iterable[str]) -> str:
-    """Return the names of US states, sorted and joined by commas. An unknown code is its own name."""
+    """Return the names of US states, sorted and joined by commas. An unknown code is returned unchanged."""
     return ", ".join(sorted(str(states_of("US").get(code, code)) for code in codes))
 
 
 @cache
 def states_of(country: str) -> dict[str, Any]:
-    """Return the names of the US states or of the Canadian provinces by code, sorted by name. Others have none."""
+    """Return the names of the US states or of the Canadian provinces by code, sorted by name.
+
+    For other countries, the result is empty.
+    """
     if country not in _ARMED_FORCES:
         return {}
     # Canadian provinces have a French name after the English name.
@@ -146,7 +149,7 @@ def zones_of(country: str) -> list[ZoneInfo]:
 
 @lru_cache(maxsize=300)
 def _only_zone_of(country: str) -> str:
-    """Return the zone of a country if all its zones have the same clock, otherwise UTC."""
+    """Return the zone of a country if all its zones have the same local time, otherwise UTC."""
     if not available_timezones():
         return UNKNOWN
     zones = zones_of(country)

@@ -16,8 +16,8 @@ class EarlyRepayment:
     """The amounts of an early repayment on the date `on`, in minor units.
 
     `fee_reduction` is the share of the creditor's up-front costs for the remaining days (C-383/18). `compensation_max`
-    is the creditor's maximum compensation. `total` is the maximum payment on that day, in addition to the installment
-    due on that day.
+    is the creditor's maximum compensation. `total` is the maximum that the borrower pays on that date, in addition to
+    the installment due on that date.
     """
 
     on: date

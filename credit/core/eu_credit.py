@@ -102,7 +102,10 @@ def minor_units_of_euros(euros: int, currency: str) -> int | None:
 
 
 def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield the faults of an amount above EUR 100,000, which only unsecured renovation credit can exceed (Art. 2)."""
+    """Yield an error for each amount above EUR 100,000.
+
+    Only unsecured renovation credit can exceed this limit (Art. 2).
+    """
     is_unsecured = not applies((terms["texts"] or {}).get("sureties", "?"))
     if terms["regime_reason"] == RENOVATION and is_unsecured:
         return

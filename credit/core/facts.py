@@ -5,7 +5,7 @@ To compute a score, the platform reads facts from its own tables, without calls 
 pointers (RFC 6901), such as `application_data#/monthly income`. Each value has a source and a date.
 
 A score can reveal its input. For example, narrow bins can determine a balance to the cent. So each fact declares a
-scope. Callers of `read_facts` pass a predicate of readable facts, and all other facts are missing.
+scope. Callers of `read_facts` pass a predicate that selects the readable facts. All other facts count as missing.
 """
 
 import re
@@ -70,9 +70,9 @@ class Fact:
     A value is an integer, a float, a string, or a boolean. `type` is `number`, `text`, or `boolean`. `scope` is the
     required scope, or `FIRST_PARTY` if the fact requires none.
 
-    Facts that are computed together share a `read` function, which returns an object. `part` is the attribute with the
-    fact's value. `dated` is the attribute with the date of the value. Without `dated`, that date is the day of the
-    score. With `in_currency`, `read` also receives a currency, and values in other currencies are missing. With
+    Facts that are computed together share a `read` function, which returns an object. `part` is the object's attribute
+    with the fact's value. `dated` is the attribute with the date of the value. Without `dated`, the value has the date
+    of the score. With `in_currency`, `read` also receives a currency, and values in other currencies are missing. With
     `of_application`, `read` receives the application instead of the account. With `excludes_application`, `read` also
     receives the application, which can be None.
     """
@@ -158,7 +158,9 @@ def type_of(name: str) -> str | None:
 
 
 def path_of(name: str) -> Sequence[str]:
-    """Return the path below `application_data` in the name of a claimed or confirmed value. For others, it is empty.
+    """Return the path below `application_data` in the name of a claimed or confirmed value.
+
+    For other names, the path is empty.
 
     A pointer must not contain control characters or characters that change the direction of text.
     """
@@ -256,8 +258,8 @@ def values_of(known: Mapping[str, Known], *, now: datetime) -> dict[str, Any]:
 def _at(data: Any, path: Sequence[str]) -> Any:
     """Return the number, string, or boolean at a path below `application_data`, or None if the value is missing.
 
-    A number in the path is a zero-based list index. A list or an object at the path becomes an empty list or object,
-    which is not missing, but which no input can read.
+    A number in the path is a zero-based list index. For a list or an object at the path, the result is an empty list or
+    object. It does not count as missing, but no input can read it.
     """
     for part in path:
         if isinstance(data, Mapping):

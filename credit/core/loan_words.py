@@ -124,8 +124,8 @@ def months_in_words(months: int) -> str:
 def duration_in_words(months: int | None, schedule: Sequence[Instalment], *, start: date) -> str:
     """Format the duration of a loan that starts on `start`. `months` is None for a line of credit.
 
-    The text has the number of months only if the last payment is exactly then. With another day of the first payment,
-    the loan ends on another day. Small loans can end earlier.
+    The text has the number of months only if the last payment is due exactly after these months. If the first payment
+    is on another day, the loan ends on another day. Small loans can end earlier.
     """
     if months is None:
         return gettext("Open-end")

@@ -204,7 +204,10 @@ _A = {"string": "a text", "integer": "an integer", "number": "a number", "boolea
 
 
 def fault(member: Mapping[str, Any], value: Any) -> str | None:
-    """Return the error message of a value that violates the schema of its field, or None. It never has the value."""
+    """Return the error message of a value that violates the schema of its field, or None.
+
+    The message never contains the value.
+    """
     return next(_faults(member, value), None)
 
 

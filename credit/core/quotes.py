@@ -115,7 +115,9 @@ def make_quote(
     method: str | None,
     today: date,
 ) -> dict[str, Any]:
-    """Return the quote for a loan that is paid out today minus the prepaid fee. The default method is the offer's.
+    """Return the quote for a loan that is paid out today minus the prepaid fee.
+
+    The default of `method` is the offer's APR method.
 
     Raises OfferUnavailable for a closed offer, and MissingParameter if neither the query nor the offer has a rate.
     Raises ValidationFailed for an EU line of credit, and for an amount, a term, or a rate outside the offer's limits.

@@ -1,8 +1,9 @@
 """The principal reasons for a rejection, from Regulation B's sample notification.
 
-The list has the reasons of form C-1 in appendix C to 12 CFR 1002. It adds an unverified identity, and inquiries that
-only the applicant stated. A rejected applicant must receive the principal reasons, most important first. More than four
-reasons are not likely to help (comment 9(b)(2)-1). Codes never change, because the audit log contains them.
+The list has the reasons of form C-1 in appendix C to 12 CFR 1002. It also has a reason for an unverified identity, and
+a reason for inquiries that only the applicant stated. A rejected applicant must receive the principal reasons, most
+important first. More than four reasons are not likely to help (comment 9(b)(2)-1). Codes never change, because the
+audit log contains them.
 """
 
 import re

@@ -64,7 +64,10 @@ def checked_summary(summary: Any) -> dict[str, Any]:
 
 
 def checked_raw(raw: Any) -> str | None:
-    """Return a vendor's raw response. Raises ValueError for other values than None or up to RAW_MAX_BYTES of text."""
+    """Return a vendor's raw response.
+
+    Raises ValueError unless the response is None, or a text of at most RAW_MAX_BYTES.
+    """
     if raw is not None and not (isinstance(raw, str) and len(raw.encode()) <= RAW_MAX_BYTES):
         raise ValueError(f"raw must be a string of at most {RAW_MAX_BYTES} bytes")
     return raw

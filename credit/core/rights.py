@@ -1,8 +1,8 @@
 """The rights of an applicant after a decision with a score, as texts that legal counsel can replace.
 
 DUTIES has a `Duty` for each jurisdiction, degree of automation, and outcome. `us` is Colorado's SB 26-189, which the
-platform applies to all states. An ECOA notice (12 CFR 1002.9) can replace the statement that SB 26-189 requires. `eu`
-is Directive (EU) 2023/2225 (CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
+platform applies to all US states. An ECOA notice (12 CFR 1002.9) can replace the statement that SB 26-189 requires.
+`eu` is Directive (EU) 2023/2225 (CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
 """
 
 from collections.abc import Iterator

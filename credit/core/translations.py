@@ -176,8 +176,9 @@ def _pruned(texts: Any, allowed: Any) -> Any:
 def in_language(terms: Mapping[str, Any], language: str | None = None) -> dict[str, Any]:
     """Return an offer's terms with the texts for readers of `language`, by default of the active language.
 
-    Each text is a `Text` with its own language. A field with choices has `choices`, their words by value as a string.
-    The titles of documents remain, because they identify the documents: `document_title` translates them.
+    Each text is a `Text` with its own language. A field with choices has `choices`, which maps each value as a string
+    to its text. The titles of documents are not translated, because they identify the documents. `document_title`
+    translates a title.
     """
     reader, own = (language or active_language())[:2], language_of_terms(terms)
     translations = terms.get("translations") or {}
@@ -234,8 +235,8 @@ _COMMON_DOCUMENTS = frozenset({
 def document_title(terms: Mapping[str, Any] | None, title: str, language: str | None = None) -> Text:
     """Return the title of a document for readers of the active language.
 
-    A reviewer can request a document that the offer does not have. `language` is the language of its title. Without a
-    translation of the lender, a common English title is translated by the catalog.
+    A reviewer can request a document that the offer does not have. `language` is the language of its title. If the
+    lender provides no translation, the platform's message catalog translates common English titles.
     """
     offered = terms or {}
     reader = active_language()
@@ -250,7 +251,9 @@ def document_title(terms: Mapping[str, Any] | None, title: str, language: str | 
 
 
 def free_text(text: str, terms: Mapping[str, Any] | None, metadata: Any = None) -> Text:
-    """Return a text that a reviewer wrote to the applicant, with the language in `metadata` or of the offer."""
+    """Return a text that a reviewer wrote to the applicant. The language is in `metadata`. The default is the offer's
+    language.
+    """
     language = metadata.get("language") if isinstance(metadata, dict) else None
     is_tag = isinstance(language, str) and len(language) <= LANGUAGE_MAX_LENGTH and re.fullmatch(LANGUAGE, language)
     return Text.of(text, str(language) if is_tag else language_of_terms(terms or {}))

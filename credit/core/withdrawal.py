@@ -31,9 +31,10 @@ def period_end(
 ) -> datetime | None:
     """Return the end of the withdrawal period in UTC, or None if it has no end. Withdrawals before the end are in time.
 
-    The period is 14 calendar days from the conclusion, or from the complete information if that came later. If the
-    information is still incomplete, the period ends 12 months and 14 days after the conclusion. If the borrower was
-    never informed of the right, the period has no end. For borrowers in several countries, the latest end applies.
+    The period is 14 calendar days from the conclusion of the agreement. If the borrower received the complete
+    information later, the 14 days start then. If the information is still incomplete, the period ends 12 months and 14
+    days after the conclusion of the agreement. If the borrower was never informed of the right, the period has no end.
+    For borrowers in several countries, the latest end applies.
     """
     last_days = (
         (zones, country, _last_day(zones, concluded_at, complete_since, told_of_right_at))
@@ -99,5 +100,8 @@ def repay_by(declared_at: datetime, countries: Iterable[str]) -> date:
 
 
 def interest(amount: int, rate_percent: Decimal, *, day_count: str, days: int = 1) -> int:
-    """Return the interest on an amount in minor units, rounded half up. A year has 365 or 360 days."""
+    """Return the interest on an amount in minor units, rounded half up.
+
+    Depending on `day_count`, a year has 365 or 360 days.
+    """
     return half_up(Decimal(amount) * rate_percent * days / (100 * _DAYS_A_YEAR[day_count]))
