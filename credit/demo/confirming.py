@@ -12,7 +12,10 @@ _FIGURES = ("monthly_income_cents", "months_employed", "months_at_address", "hom
 
 
 def accept_documents(application: Application, *, by: Actor, now: datetime) -> Application:
-    """Accept an application's documents. If a model scored the application, confirm its values and score it again."""
+    """Accept an application's documents.
+
+    If a model scored the application, confirm the application's values, and compute another score.
+    """
     for document in application.requested_documents.all():
         mark_document(application, document.pk, RequestedDocument.ACCEPTED, by=by.user, now=now)
     if (champion := champion_of(application)) is None:

@@ -112,7 +112,10 @@ class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
         }
 
     def _refuse(self) -> bool:
-        """Count the request against the limit of the account or the address. Return whether no permit is left."""
+        """Count the request against the rate limit of the account or the IP address.
+
+        Return whether the limit is exceeded.
+        """
         try:
             if self.request.user.is_authenticated:
                 consume("read", str(self.request.user.pk))
@@ -167,10 +170,10 @@ def _show(
     prefilled_from: str = "",
     is_outdated: bool = False,
 ) -> HttpResponse:
-    """Return the page of the form. Its field `state` is the stored state that a save replaces.
+    """Return the page of the form. Its field `state` identifies the version of the draft that a save replaces.
 
-    The state is the time of the draft's last change. A new application has none. If the offer already has a draft, the
-    form is shown again with the draft's ID, so that the applicant confirms another draft. A form with errors, or
+    `state` is the time of the draft's last change, or empty for a new application. If the offer already has a draft,
+    the form is shown again with the draft's ID, so that the applicant confirms another draft. A form with errors, or
     restored after a log-in, retains its state.
     """
     offer = typed.offer
@@ -224,7 +227,7 @@ def _show_to_visitor(request: HttpRequest, offer: Offer, *, is_prefilled: bool =
 
 
 class _FormPage(MyPage):
-    """The form of an application. A button saves a draft, and another button requires complete data."""
+    """The form of an application. It has a button to save a draft, and a button that requires complete data."""
 
     restores_text = True
 
@@ -265,7 +268,10 @@ def _forms_of(request: HttpRequest, offer: Offer, typed: Any = None, **options: 
 
 
 def _with_language(fields: QueryDict, before: str, language: str) -> QueryDict:
-    """Return the fields with the new language of the page for each applicant who has the page's language `before`."""
+    """Return the fields.
+
+    If an applicant's language is the page's former language (`before`), replace it with `language`.
+    """
     fields = fields.copy()
     for name in _LANGUAGE_FIELDS:
         if fields.get(name) == before:
@@ -318,7 +324,7 @@ def _store(
 
 
 def _latest_person(latest: Applicants) -> dict[str, Any]:
-    """Return the first applicant of the latest application, with the page's language if it is another one."""
+    """Return the first applicant of the latest application, with the language of the page."""
     person, language = latest.persons[0], active_language()
     return person if language_of(latest, otherwise=language) == language else {**person, "language": language}
 
@@ -384,7 +390,7 @@ class LinkPage(InTheirLanguage):
 
 
 def _unsaved(application: Application) -> str:
-    """Return why a form was not saved, because the application is not an editable draft."""
+    """Return the reason why the form of an application that is not an editable draft was not saved."""
     if application.submitted_at is not None:
         return gettext("The application was already sent. Your changes were not saved.")
     return gettext("The draft can no longer be changed on this page. Your changes were not saved.")

@@ -24,7 +24,10 @@ from credit.my.content import Row
 
 
 def rates_of(offer: Offer) -> dict[Decimal, str]:
-    """Return the lowest and the highest rate of an offer, each with its text. Equal rates are a single rate."""
+    """Return the lowest and the highest rate of an offer, each with its text.
+
+    Equal rates are returned only once.
+    """
     rates = (rate for rate in (offer.apr_min_percent, offer.apr_max_percent) if rate is not None)
     show = number_in_words if offer.conventions.is_eu else two_places
     return {Decimal(str(rate)): percent_in_words(show(float(rate))) for rate in rates}
@@ -74,14 +77,16 @@ _ENTER = {AMOUNT: _("Enter the amount that you want to borrow."), MONTHS: _("Cho
 
 
 class ComparisonForm(forms.Form):
-    """The amount and the number of months for which the list shows costs. Both are optional, but only together."""
+    """The amount and the number of months for which the list shows costs. Both are empty, or both have a value."""
 
     use_required_attribute = False
 
     def __init__(self, typed: Any, *, currency: str | None, months: Collection[int] = ()) -> None:
-        """Accept the number format of amounts in `currency`. Each offer has the amount in its own currency.
+        """Accept the number format of amounts in `currency`.
 
-        The choice of months contains the terms `months` of the offers, and the value in the address.
+        For each offer, the amount is in the currency of the offer.
+
+        The choices for the number of months are the offers' terms in `months`, and the value in the URL.
         """
         super().__init__(typed if {AMOUNT, MONTHS} & typed.keys() else None, label_suffix="")
         number = {"invalid": gettext("Enter a number."), "min_value": gettext("Enter at least 1.")}
@@ -123,7 +128,7 @@ class Compared:
     nearest: tuple[str, str] | None = None
 
     def with_costs(self, rows: list[Row]) -> list[Row]:
-        """Return the costs after the payment, and the offer's own rows with other titles."""
+        """Return the costs except for the payment, and the rows of the offer whose titles are not among the costs."""
         titles = {title for title, _value in self.costs}
         return [*self.costs[1:], *(row for row in rows if row[0] not in titles)]
 
@@ -177,7 +182,7 @@ def _nearest(offer: Offer, amount_cents: Decimal, months: int) -> tuple[str, str
 
 
 def loan_from(query: Mapping[str, str], offer: Offer) -> dict[str, int] | None:
-    """Return the amount and the number of months in the address of an offer's form, as application data.
+    """Return the amount and the number of months in the URL of an offer's form, as application data.
 
     Values that the offer's form can't contain are ignored.
     """

@@ -49,7 +49,7 @@ _LOAN = frozenset({"amount_cents", "term_months"})
 
 
 class ChoiceSelect(forms.Select):
-    """A choice whose options have the language of their words."""
+    """A select element whose options have the `lang` of their texts."""
 
     def create_option(self, name: str, value: Any, label: Any, *args: Any, **options: Any) -> dict[str, Any]:
         option: dict[str, Any] = super().create_option(name, value, label, *args, **options)
@@ -128,14 +128,17 @@ def availability_of(offer: Offer) -> str:
 
 
 def _is_elsewhere(offer: Offer, where: Mapping[str, Any]) -> bool:
-    """Return whether the offer is not available in the US state of an address. Armed forces are in no state."""
+    """Return whether the offer is not available in the US state of an address.
+
+    Addresses of the armed forces belong to no state.
+    """
     included = (not offer.nationwide and offer.included_states) or US_STATES
     others = (US_STATES - {*included}) | {*(offer.excluded_states or ())}
     return where["country"] == "US" and state_code("US", where["region"]) in others
 
 
 def missing_figures(offer: Offer, data: Any) -> dict[str, str]:
-    """Return the names and titles of the amount and the term that the form has and that `data` lacks."""
+    """Return the names and titles of the figures (amount and term) that the form requests and that `data` lacks."""
     members, figures = members_of(offer), Figures(data)
     return {
         name: title_of(name, members[name])
@@ -328,7 +331,10 @@ class ApplicationForms:
         ]
 
     def steps(self) -> list[Step]:
-        """Return the sections of the form with their progress. An offer without fields of its own has no answers."""
+        """Return the sections of the form with their progress.
+
+        If an offer defines no fields, the section `answers` is omitted.
+        """
         required = {*_LOAN, *(self.offer.application_schema or {}).get("required", ())}
         loan, others = ([name for name in self.data.fields if (name in _LOAN) is is_loan] for is_loan in (True, False))
         states = {"loan": state_of(self.data, loan, required)}

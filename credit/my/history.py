@@ -41,7 +41,7 @@ def next_step_of(
     page: dict[str, Any],
     now: datetime,
 ) -> list[tuple[str, str]]:
-    """Return the (name, value) rows of the section.
+    """Return the (name, value) rows of the section about the next step.
 
     `pricing` is the pricing notice that delays the acceptance, or None. `page` has the deadlines of other sections, and
     the missing data of a draft.
@@ -59,7 +59,10 @@ def next_step_of(
 def _standing_now(
     application: Application, standing: Standing, terms: Acceptable, *, pricing: Any, page: dict[str, Any]
 ) -> Standing:
-    """Return the texts of the status. Missing data and documents, a blocked acceptance, or a request change them."""
+    """Return the texts of the status.
+
+    Missing data, missing documents, a blocked acceptance, or a request changes the texts.
+    """
     if application.status == states.DRAFT and not page["due"]:
         return replace(standing, next=_IS_COMPLETE)
     if application.status == states.PENDING_DOCUMENTS and page["documents"] and not page["missing"]:
@@ -122,9 +125,10 @@ _ENDED = {
 def events_of(
     application: Application, moves: Iterable[ApplicationHistory], requests: Iterable[Mapping[str, Any]]
 ) -> list[tuple[str, str, str, bool]]:
-    """Return the words, the time, and the reason of each event, and whether the lender wrote it, newest first.
+    """Return the words, time, and reason of each event, newest first, and whether the lender wrote the reason.
 
-    `requests` are the requests for reconsideration. Another section has their reasons and answers.
+    `requests` are the requests for reconsideration. Another section of the page has the reasons and answers of these
+    requests.
     """
     zone = timezone.get_current_timezone_name()
     events = [(move.changed_at, _words_of(move), reason_in_words(move)) for move in moves]
@@ -151,7 +155,10 @@ def _counteroffers(application: Application) -> Iterator[tuple[datetime, str, st
 
 
 def notices_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
-    """Return the notices that the applicant can read, oldest first. Later events end their effect, not the reading."""
+    """Return the notices that the applicant can read, oldest first.
+
+    Later events end the effect of a notice, but the applicant can still read the notice.
+    """
     rows = Notice.readable_by(application.consumer, application).filter(html__isnull=False).exclude(sha256="")
     return [
         {
@@ -168,7 +175,7 @@ def notices_of(application: Application, *, now: datetime) -> list[dict[str, Any
 def end_of_notice(notice: Notice, application: Application, *, now: datetime) -> str:
     """Return why a notice has no effect now, or "" if it has effect.
 
-    The notice of a counteroffer can contain a rejection, which remains, so only the offer has ended.
+    The notice of a counteroffer can contain a rejection. The rejection remains in effect, so only the offer has ended.
     """
     offered, move = notice.counteroffer, notice.move
     if offered is None:
@@ -180,7 +187,7 @@ def end_of_notice(notice: Notice, application: Application, *, now: datetime) ->
 
 
 def reconsideration_of(application: Application, moves: Sequence[ApplicationHistory]) -> dict[str, Any]:
-    """Return the template context of the section: the requests, newest first, and whether another one is allowed.
+    """Return the template context of the section: the requests, newest first, and whether another request is allowed.
 
     `asked_again` is the open request. `ask_by` is the deadline of a request, or empty for a rejection.
     """

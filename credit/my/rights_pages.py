@@ -99,7 +99,7 @@ def _describe_correction(row: Correction, application: Application) -> dict[str,
 
 
 class _WrongField(ValidationFailed):
-    """The error of a field of the report, which the page shows at the field."""
+    """An error of a field in the report. The page shows the error at this field."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(words)

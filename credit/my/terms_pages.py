@@ -74,7 +74,7 @@ def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, s
 class AcceptPage(MyPage):
     """The page to accept or decline approved terms or a counteroffer. Each answer has a form.
 
-    Another page confirms that the applicant declines.
+    An applicant who declines confirms this on another page.
 
     The forms have buttons but no text fields, so that the Enter key can't submit a form. Two applicants also declare
     that both agree.

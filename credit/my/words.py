@@ -106,7 +106,7 @@ def reason_in_words(move: ApplicationHistory) -> str:
 
 
 def texts_of_reasons(reasons: Sequence[Reason], application: Any, metadata: Any = None) -> list[str]:
-    """Return the principal reasons in the active language. A reason in the lender's words has its language."""
+    """Return the principal reasons in the active language. Mark a reason that the lender wrote with its language."""
     terms = application.offer_snapshot
     return [
         gettext(text_of(reason)) if isinstance(reason, str) else free_text(text_of(reason), terms, metadata)
@@ -131,7 +131,7 @@ def describe_missing(due: Due) -> str:
 
 
 def name_applicant(number: int, words: Any) -> str:
-    """Precede words about an applicant's field with the applicant's number."""
+    """Prefix a text about an applicant's field with the applicant's number."""
     return format_html("{}: {}", gettext("Applicant %(number)s") % {"number": number}, words)
 
 

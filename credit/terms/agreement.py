@@ -151,7 +151,8 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = 
 def parties_of(lender: Provider, borrower: Application) -> dict[str, Any]:
     """Return the parties in words: the lender's name, and the name and address lines of each borrower.
 
-    The borrower of an application without applicants is the account's person, or the account if it has no name.
+    If the application has no applicants, the borrower is the full name of the account. Without a full name, the list of
+    borrowers is empty.
     """
     borrowers = []
     for person in borrower.applicants or ():
