@@ -91,7 +91,10 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
 
 
 class ClaimPayload(ClaimRequestSerializer):
-    """The fields of `ClaimRequestSerializer` without `user_id`, for staging. Only the owner's levels are valid."""
+    """The fields of `ClaimRequestSerializer` without `user_id`, for staging.
+
+    It accepts only levels that owners can set.
+    """
 
     user_id = None  # type: ignore[assignment]  # None removes an inherited field
     verification_level = serializers.OneOfField(

@@ -53,7 +53,7 @@ class HasListedKey(BasePermission):
 
 
 class LedgerLimit(BaseThrottle):
-    """Consumes one permit per request. For a batch, `take_permits` then consumes permits for the other entries."""
+    """Consumes one permit per request. For a batch, `take_permits` then consumes a permit for each further entry."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         view.take_permits(request, 1)

@@ -182,7 +182,7 @@ class _Audit:
             raise FaultError("guard file", f"remembers another root for {size} entries")
 
     def _verify_cosignatures(self) -> None:
-        """Verify each cosignature with the witness and the block of its row."""
+        """Verify each cosignature with the witness and the block in its row."""
         rows = Cosignature.objects.order_by("block_id", "timestamp", "witness").select_related("block")
         cosignatures: Any = rows.iterator(_BLOCKS_PER_READ)
         with closing(cosignatures):  # a fault must also close the cursor

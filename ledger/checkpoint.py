@@ -3,7 +3,8 @@
 The parsers accept only the canonical form, so that two parties never disagree about the signed bytes.
 
 A witness adds a tlog-cosignature of the Ed25519 type. The cosignature states that the checkpoint was the largest tree
-of this log that the witness had seen by that time. The tree must extend all earlier trees that the witness had seen.
+of this log that the witness had seen by that time. This tree must extend all earlier trees of this log that the witness
+had seen.
 """
 
 import base64

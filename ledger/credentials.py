@@ -1,8 +1,8 @@
-"""Authorization of writes in production by a token of service A, a listed key, or service A's own key.
+"""Authorize writes in production with a token of service A, a listed key, or service A's own key.
 
-Service B has no accounts. It verifies service A's access tokens with A's published public keys, and requests from A
-whether a token is still valid. `LEDGER_API_KEYS` lists the SHA-256 of machine keys. In development, writes require no
-credential, except for the report types of the platform's own records.
+Service B has no accounts. It verifies service A's access tokens with A's published public keys, and queries A to check
+that a token is still valid. `LEDGER_API_KEYS` lists the SHA-256 of machine keys. In development, only reports with a
+type of the platform's own records require a credential.
 """
 
 import hashlib

@@ -42,10 +42,10 @@ class Follower:
     is_stopped: Callable[[], bool] | None = None  # called during the wait for a response
 
     def follow(self) -> Checkpoint:
-        """Verify the newest checkpoint against the stored checkpoint, store the larger of them, and return it.
+        """Verify the newest checkpoint against the stored checkpoint. Store and return the larger checkpoint.
 
-        The first checkpoint is trusted if the tiles have its root. Raises FollowError. Raises ForkError, and then
-        stores nothing.
+        If no checkpoint is stored, the newest checkpoint is trusted if the tiles have its root. Raises FollowError.
+        Raises ForkError, and then stores nothing.
         """
         note = self._fetch("checkpoint", MAX_NOTE_BYTES, "the checkpoint")
         try:

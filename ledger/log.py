@@ -109,7 +109,10 @@ def _make_record(row: Any) -> Record:
 
 
 def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
-    """Return the earliest entry with this hash. With `index`, return that entry. Returns None if no entry matches."""
+    """Return the earliest entry with this hash. With `index`, return the entry at this index if it has this hash.
+
+    Returns None if no entry matches.
+    """
     entries = Entry.objects.filter(hash=report_hash)
     if index is not None:
         entries = entries.filter(index=index)
@@ -193,7 +196,10 @@ class Proof:
 
 
 def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
-    """Return the proof of the entry at `index`, or of the earliest entry with this hash. None without a match."""
+    """Return the proof of the entry at `index`, or of the earliest entry with this hash.
+
+    Return None if no entry matches.
+    """
     record = find_record(report_hash, index)
     return None if record is None else prove_record(record, read_head())
 

@@ -33,7 +33,10 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def fold(hashes: Sequence[bytes]) -> bytes:
-    """Return the root of adjacent complete subtrees. `hashes` has the left, largest subtree first."""
+    """Return the root of adjacent complete subtrees.
+
+    `hashes` starts with the leftmost subtree, which is the largest.
+    """
     if not hashes:
         return EMPTY_ROOT
     digest = hashes[-1]

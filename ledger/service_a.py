@@ -1,8 +1,8 @@
 """Requests of the ledger to service A for public keys, and for the validity of tokens.
 
-A token lasts 15 minutes, and a revocation must take effect within 5 s. So the ledger checks each token with A every few
-seconds, and the token is the credential of this request. If A can't be reached, the ledger rejects all tokens (503
-`E5030`). Listed keys still work.
+A token is valid for 15 minutes, but a revocation must take effect within 5 s. So the ledger checks each token with A
+every few seconds. The token itself is the credential of the check. If A can't be reached, the ledger rejects all tokens
+(503 `E5030`). Listed keys still work.
 """
 
 import threading

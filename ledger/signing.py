@@ -28,8 +28,8 @@ def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True)
 def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
     """Raise an error unless the guard file exists, is writable, and matches the log. An empty log needs no guard file.
 
-    `before` is the previous head, if available, and often saves a query. Raises GuardMissingError, GuardDamagedError,
-    GuardOutOfReachError, and LogBehindError.
+    `before` is the previous head. If it is available, it often saves a query. Raises GuardMissingError,
+    GuardDamagedError, GuardOutOfReachError, and LogBehindError.
     """
     mark = guard.probe()
     if mark is None:

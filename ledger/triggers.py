@@ -74,7 +74,10 @@ def _postgresql_drop() -> list[str]:
 
 
 def _sqlite_create() -> list[str]:
-    """Return the triggers for SQLite, including one for `INSERT OR REPLACE`, which does not fire delete triggers."""
+    """Return the triggers for SQLite.
+
+    `INSERT OR REPLACE` needs its own trigger, because it does not fire delete triggers.
+    """
     statements = []
     for table in TABLES:
         refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"

@@ -210,7 +210,7 @@ class Asker:
     ) -> list[tuple[_WitnessState, int]]:
         """Store the cosignatures. Return `(witness, size)` for each witness that has cosigned a different size.
 
-        With `again`, return an empty list, and store these outcomes instead.
+        With `again`, return an empty list, and store the outcomes of these witnesses instead.
         """
         behind = []
         for state in sent:
@@ -228,7 +228,7 @@ class Asker:
     def _outcome_of(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
         """Return the outcome of a request, its meaning, and the tree size in a conflict response.
 
-        The size is None if the response contains no size, or the size that was sent and is current.
+        The size is None if the response contains no size, or if it repeats the size that was sent and is current.
         """
         try:
             answer = state.call.result()

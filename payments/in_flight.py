@@ -22,7 +22,7 @@ def why_not_closed(user_id: int) -> str:
 
 
 def retained_payments(user_id: int, *, now: datetime) -> Ends:  # noqa: ARG001  grounds have this signature
-    """Retain all payments of an account, without an end date, while a payment is in flight."""
+    """While a payment is in flight, retain all payments of the account, without an end date."""
     return {None: None} if why_not_closed(user_id) else {}
 
 

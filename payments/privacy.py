@@ -1,4 +1,4 @@
-"""The personal data in the tables of this app. `config.core.privacy` defines the terms."""
+"""The personal data in the tables of this app. `config.core.privacy` describes the format."""
 
 from config.core.privacy import REPLACE, Keep, about_staff, none, personal, table
 

@@ -12,7 +12,7 @@ from staging.machine import MACHINE, STAGED
 
 
 class StagedItem(models.Model):
-    """A payload that waits for the owner's decision, or was decided.
+    """A payload on which the owner must decide or has decided.
 
     The model is not a `StatefulModel`: an item is decided only once, its row stores the time and the actor, and a
     single statement can decide hundreds of items.
@@ -86,7 +86,7 @@ class StagedItem(models.Model):
 
 
 class Approval(models.Model):
-    """The permanent row of an approved item. The item is the primary key, so it has at most one permanent row."""
+    """The permanent row of an approved item. The item is the primary key, so an item has at most one permanent row."""
 
     item = models.OneToOneField(StagedItem, primary_key=True, on_delete=models.PROTECT, related_name="approval")
     stored_id = models.CharField(

@@ -32,7 +32,7 @@ class Store(Protocol):
         """Store the payloads of the actor's own items. Return the IDs of the permanent rows in the same order.
 
         The function runs in the transaction that approves the items. The argument has at most ITEMS_PER_STATEMENT
-        payloads, oldest item first. The number of its statements must not depend on the number of payloads. An
+        payloads, oldest item first. The number of SQL statements must not depend on the number of payloads. An
         exception rolls back all approvals. The function emits the events of the new rows.
         """
         ...
@@ -43,8 +43,8 @@ class Kind:
     """A kind of staged items.
 
     `payload` validates an item's payload, and its validated values must be JSON values. `attest` adds an account ID to
-    the payload of an item that an app stages. Clients can't send this ID, because `payload` has no such field. `store`
-    can therefore distinguish the two.
+    the payload of an item that an app stages. Clients can't send this ID, because `payload` has no such field.
+    Therefore, `store` can distinguish the items of apps from the items of clients.
     """
 
     name: str

@@ -50,7 +50,7 @@ def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
 def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
     """Approve all of the actor's staged items or none. Return the items' IDs, oldest first.
 
-    Items stay staged if no app declares their kind any more.
+    If no app declares an item's kind any more, the item stays staged.
     """
     with transaction.atomic(savepoint=False):
         known = tuple(kinds())
@@ -98,7 +98,10 @@ def _lock_one(item_id: str, actor: Actor) -> StagedItem:
 
 
 def _lock_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
-    """Yield the actor's staged items, locked in the order of IDs against deadlocks, in batches that fit into memory."""
+    """Yield the actor's staged items in batches that fit into memory.
+
+    Lock them in the order of their IDs to prevent deadlocks.
+    """
     own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED, **conditions).order_by("id")
     waiting = list(own.values_list("id", ByteLength("payload")))
     while waiting:

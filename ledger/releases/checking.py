@@ -35,7 +35,10 @@ class Fault(Exception):
 
 @dataclass
 class Release:
-    """The files of a release next to its archive. Each verification step returns a detail, or raises Fault."""
+    """The archive of a release, and the release's other files in the same directory.
+
+    Each verification step returns a detail, or raises Fault.
+    """
 
     archive: Path
     verifiers: Sequence[Verifier]

@@ -137,7 +137,10 @@ class PaymentAttempt(models.Model):
 
 
 class ProcessorEvent(models.Model):
-    """A processor's event. The row prevents a second application and stores an event that precedes its payment."""
+    """A processor's event. The row ensures that the event is applied only once.
+
+    It also stores an event that arrives before its payment.
+    """
 
     id = models.CharField(primary_key=True, max_length=255)
     type = models.CharField(max_length=128)

@@ -137,7 +137,10 @@ def _resume(payment: Payment) -> Outcome:
 
 
 def _settled(payment_id: int) -> Outcome:
-    """Return another process's stored response. Raises RequestInProgress or ProcessorUnavailable if still open."""
+    """Return another process's stored response.
+
+    Raises RequestInProgress or ProcessorUnavailable if the payment is still open.
+    """
     payment = Payment.objects.get(pk=payment_id)
     if not payment.is_open:
         return _repeat_response(payment)

@@ -243,7 +243,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
 
 
 def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) -> None:
-    """Reject a nonce older than the payment, or that permits two transfers: see Note [At most one transaction]."""
+    """Reject a nonce that is older than the payment or permits two transfers. See Note [At most one transaction]."""
     if signed.nonce < payment.first_nonce:
         raise BroadcastRefused(f"The network rejects the signed transaction: its nonce {signed.nonce} is already used.")
     others = [earlier for earlier in payment.transactions.all() if earlier.nonce != signed.nonce]

@@ -11,7 +11,7 @@ CONNECTED, DISCONNECTED = "connected", "disconnected"
 
 
 class CustodyAccount(models.Model):
-    """An account at a custody vendor. A user has at most one per vendor, network, and label.
+    """An account at a custody vendor. A user has at most one account per vendor, network, and label.
 
     The row is committed before the request to the vendor. Each attempt sends the row's key, so a lost response never
     creates a second account. The account remains when its wallets are disconnected. A user who connects again gets the

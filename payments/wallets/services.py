@@ -166,7 +166,7 @@ def read_balance(wallet: Wallet) -> WalletBalance:
 def _lock_wallets(owner: Any) -> None:
     """Lock a user, so that changes to the user's wallets run one at a time.
 
-    The lock is FOR NO KEY UPDATE, so that other rows that refer to the user can still be written.
+    The lock is FOR NO KEY UPDATE, so that rows that refer to the user can still be written.
     """
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
 

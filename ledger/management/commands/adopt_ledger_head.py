@@ -24,7 +24,10 @@ class Command(JsonCommand):
         parser.add_argument("--root", required=True, help="The root hash of the tree: 64 hex characters.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Write the guard file. Idempotent. For another head, raises CommandError and changes nothing."""
+        """Write the guard file. Idempotent.
+
+        If the database has another head, raises CommandError and changes nothing.
+        """
         size, root = options["size"], parse_report_hash(options["root"])
         if root is None:
             raise CommandError("A root hash must have exactly 64 hexadecimal characters.")

@@ -20,7 +20,7 @@ from ledger.models import database
 
 
 class Command(JsonCommand):
-    """Describe the databases, the guard file, and the start of the SHA-256 of each secret."""
+    """Describe the databases and the guard file. For each secret, print the start of its SHA-256."""
 
     help = (
         "Print a manifest of the parts that a backup must contain, as JSON. --check compares a restored machine with "

@@ -201,10 +201,10 @@ def _printable(detail: str) -> str:
 
 
 def _configured() -> Iterator[Verifier]:
-    """Yield the key of the configured ledger with each name that the ledger may have.
+    """Yield the key of the configured ledger, with each possible name of the ledger.
 
-    On the ledger's machine, the newest checkpoint contains the second name. It differs from the name in this
-    environment if `make run` uses other ports.
+    The first name comes from this environment. On the ledger's machine, the newest checkpoint can have another name,
+    because `make run` can use other ports.
     """
     if not keys.is_here():
         yield _fetch()

@@ -147,7 +147,10 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
-        """Cancel an intent that waits for the absent payer. Only a successful cancellation declines the charge."""
+        """Cancel an intent that requires the payer, who is absent.
+
+        Only a successful cancellation declines the charge.
+        """
         address, key = f"/v1/payment_intents/{quote(intent_id, safe='')}/cancel", f"cancel-{intent_id}"
         answer = self._call("POST", address, form={}, key=key)
         content = answer.json() if answer.status == HTTPStatus.OK else None

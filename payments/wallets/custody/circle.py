@@ -2,8 +2,8 @@
 
 `POST /v1/w3s/developer/wallets` creates an account with an idempotency key and a reference (`refId`) of the platform.
 Circle does not document how long it stores a key, so a retry first searches for the reference. Circle has the private
-keys of the accounts. The entity secret is the password of the platform's Circle account. Circle requires the secret
-in each request, with a new encryption.
+keys of the accounts. The entity secret is the password of the platform's Circle account. Each request must contain the
+secret, newly encrypted.
 """
 
 import base64
@@ -88,7 +88,10 @@ class CircleCustody:
         return accounts[0] if accounts else None
 
     def _wallet_set(self) -> str:
-        """Return the ID of the platform's wallet set. The idempotency key depends on BASE_URL, so one set exists."""
+        """Return the ID of the platform's wallet set.
+
+        The idempotency key depends only on BASE_URL, so the platform has a single set.
+        """
         body = {
             "idempotencyKey": str(
                 UUID(bytes=sha256(b"wallet-set:" + settings.BASE_URL.encode()).digest()[:16], version=4)
