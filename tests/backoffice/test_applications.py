@@ -274,7 +274,7 @@ def test_support_staff_and_requests_without_a_csrf_token_cannot_change_a_status(
     application = make()
     body = supports_client.get(page_of(application)).content.decode()
     assert "/move/" not in body
-    assert "Only reviewers can decide it" in body
+    assert "Only reviewers can decide this record" in body
     assert supports_client.get(move_of(application, "approved")).status_code == 403
     assert supports_client.post(move_of(application, "approved"), {"seen": "x"}).status_code == 403
     assert not ApplicationHistory.objects.exists()

@@ -71,7 +71,7 @@ def test_support_can_unmask_a_case_but_not_decide_the_application(supports_clien
     bar, menu = actions_of(page)
     assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["unmask"]
     assert menu == []
-    assert "Only reviewers can decide it." in text_of(page)
+    assert "Only reviewers can decide this record." in text_of(page)
 
 
 def document_of(application, name, *, status="requested"):

@@ -248,7 +248,7 @@ def test_lender_console_requires_a_second_factor_a_group_and_a_lender_membership
 def test_lender_reader_has_no_action_buttons_and_actions_return_403(own_lender, clients):
     application, client = own_lender.application, clients["A reader"]
     page = client.get(page_of(application))
-    assert "Only reviewers can decide it" in text_of(page)
+    assert "Only reviewers can decide this record" in text_of(page)
     assert f"{own_lender.mark}.pdf" in page.content.decode()
     place = page_of(application).removesuffix("change/")
     assert client.get(f"{place}documents/files/{own_lender.parts['file_id']}/").status_code == 200
