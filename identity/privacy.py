@@ -78,7 +78,7 @@ TABLES = {
             "id", "client_id", "client_type", "authorization_grant_type", "hash_client_secret", "skip_authorization",
             "created", "updated", "algorithm", "registration_source", "cimd_expires_at", "user", "scopes",
         ),
-        subject="user", purpose="apps that the account developed",
+        subject="user", purpose="apps that the account registered",
     ),
     "identity.TokenFamily": table(
         personal("code_sha256", erase=DELETE_ROW, secret=True),
@@ -99,7 +99,7 @@ TABLES = {
             "id", "owner", "scopes", "created_at", "expires_at", "revoked_at", "suspended_at", "second_factor",
             "expiry_announced_at", "replaces", "collect_grace_days",
         ),
-        subject="owner", purpose="calls of the account's programs",
+        subject="owner", purpose="API requests with the account's keys",
     ),
     "identity.Consent": table(
         personal("scope", "text_sha256", erase=DELETE_ROW, masked=False),
@@ -137,7 +137,7 @@ TABLES = {
     "identity.RecoveryCode": table(
         personal("hash", erase=DELETE_ROW, secret=True),
         none("id", "user", "created_at"),
-        subject="user", purpose="log-in without an authenticator",
+        subject="user", purpose="log-in with a recovery code",
     ),
     "identity.DeletionRequest": table(
         personal("requested_at", erase=DELETE_ROW, masked=False),
@@ -227,11 +227,11 @@ TABLES = {
     "identity.IssuerSession": table(
         personal("sid", erase=DELETE_ROW, masked=False),
         none("id", "identity", "began_at", "ended_at"),
-        subject="identity__user", purpose="log-ins of staff at an issuer", ground=LEGITIMATE_INTEREST,
+        subject="identity__user", purpose="single sign-on of staff", ground=LEGITIMATE_INTEREST,
     ),
     "identity.StaffIdentity": table(
         personal("issuer", "subject", erase=DELETE_ROW, masked=False),
         none("id", "user", "created_at"),
-        subject="user", purpose="log-ins of staff at an issuer", ground=LEGITIMATE_INTEREST,
+        subject="user", purpose="single sign-on of staff", ground=LEGITIMATE_INTEREST,
     ),
 }  # fmt: skip

@@ -9,7 +9,7 @@ TABLES = {
         about_staff("decided_by", "credential"),
         none("id", "user", "kind", "status", "source", "staged_at", "decided_at"),
         subject="user",
-        purpose="data that waits for approval",
+        purpose="data that the account has not approved yet",
     ),
     "staging.Approval": table(
         none("item", "stored_id"),

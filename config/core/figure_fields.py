@@ -60,7 +60,7 @@ class FigureField(forms.DecimalField):
 
     def _misread(self) -> forms.ValidationError:
         group, point = separators(self.currency)
-        text = gettext("Enter a number such as %s. Use its separators for thousands and decimals.")
+        text = gettext("Enter a number such as %s. Use the same separators for thousands and decimals.")
         return forms.ValidationError(text % (f"8{group}000" if self.decimal_places == 0 else f"8{group}000{point}50"))
 
 

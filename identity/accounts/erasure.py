@@ -54,11 +54,17 @@ def obstacles(user: User) -> list[dict[str, Any]]:
     reasons: list[tuple[str, datetime | None]] = []
     if user.is_staff or user.is_superuser or user.groups.exists():
         reasons.append(
-            (gettext("The account belongs to staff or a business. Contact an operator to end its roles."), None)
+            (
+                gettext("The account belongs to staff or a business. Contact an operator to end the account's roles."),
+                None,
+            )
         )
     elif any(why_not(user.pk) for why_not in declared("account_not_acted_for")):
         reasons.append(
-            (gettext("The account is a member of a lender. Ask an owner of the lender to remove it first."), None)
+            (
+                gettext("The account is a member of a lender. Ask an owner of the lender to remove the account first."),
+                None,
+            )
         )
     for find in declared("account_not_erased"):
         reasons += find(user.pk)

@@ -142,8 +142,8 @@ def test_privacy_page_lists_only_stored_data_and_what_remains_after_an_erasure(u
     assert "Article 6" not in page
     assert "until the account is erased. Then: applications and their records: 25 months from a notice" in page
     issue(user)
-    assert "calls of the account" not in page
-    assert "calls of the account" in page_of(user)
+    assert "API requests with the account" not in page
+    assert "API requests with the account" in page_of(user)
 
 
 def test_consent_about_an_application_contains_lender_name_and_reference(api, user):

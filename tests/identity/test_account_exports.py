@@ -138,7 +138,7 @@ def test_data_export_is_deleted_after_7_days(api, user):
     assert (displayed["status"], displayed["download_url"]) == ("expired", None)
     browser = Client()
     browser.force_login(user)
-    assert "It was deleted after 7 days." in browser.get("/account/privacy").content.decode()
+    assert "The copy was deleted after 7 days." in browser.get("/account/privacy").content.decode()
     assert work()["expired"] == 1
     export.refresh_from_db()
     assert (export.status, export.key, is_stored(export)) == ("expired", "", False)
