@@ -66,7 +66,7 @@ def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
     )
     for application in open_ones.exclude(status=APPROVED, consumer__is_active=False):
         clock = Clock.objects.filter(application=application, stopped_at__isnull=True).order_by("due_at").first()
-        reason = gettext("Application %(reference)s is open. Withdraw it, or wait until it is closed.")
+        reason = gettext("Application %(reference)s is open. Withdraw the application, or wait until it is closed.")
         reason %= {"reference": reference_of(application.pk)}
         if clock is None:
             yield reason, None

@@ -29,7 +29,7 @@ APPLICATION = Keep(
 # The proof contains only the hash of a record, so it can only be verified while the record is stored.
 DECISION_RECORD = Keep(
     "decision_records",
-    "signed records of decisions, without an end; those of versions 1 to 3 also contain the text of the reason",
+    "signed records of decisions, permanently; records of versions 1 to 3 also contain the text of the reason",
     "GDPR Article 17(3)(e)",
     is_permanent=True,
 )

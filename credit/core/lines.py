@@ -16,9 +16,11 @@ from credit.core.quotes import half_up
 # These texts describe the assumptions of part II in documents.
 ASSUMPTIONS = {
     "a": gettext_noop("The credit is drawn down at once and in full."),
-    "d": gettext_noop("An overdraft without a term runs for three months."),
-    "e": gettext_noop("The credit runs for a year, and is repaid in twelve equal monthly parts of the capital."),
-    "h": gettext_noop("A ceiling that is not agreed yet is 1,500 euros."),
+    "d": gettext_noop("If an overdraft has no fixed term, the APR is calculated for three months."),
+    "e": gettext_noop(
+        "The APR is calculated for a credit of one year, with twelve equal monthly repayments of capital."
+    ),
+    "h": gettext_noop("If no credit limit is agreed yet, the APR is calculated for a limit of 1,500 euros."),
 }
 OVERDRAFT_MONTHS, OPEN_END_MONTHS = 3, 12
 # Assumption (h) sets this ceiling. CEILING_ASSUMED is in minor units.

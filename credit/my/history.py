@@ -24,8 +24,8 @@ from credit.terms.acceptance import Acceptable
 from credit.terms.counteroffers import open_of
 
 _NOTICE_OF_OTHER = _(
-    "The lender has to send the other applicant a notice about their credit report. "
-    "You can accept once it is delivered."
+    "The lender has to send the other applicant a notice about their credit report. You can accept once this notice is "
+    "delivered."
 )
 _IS_COMPLETE = _("Check the application, then send it to the lender.")
 _DOCUMENTS_ARE_READY = _("Send the documents to the lender.")
@@ -100,7 +100,7 @@ def _deadline(
 
 def _until(moment: datetime, zone: str, now: datetime) -> str:
     words = deadlines.in_words(moment, zone)
-    return words if moment > now else gettext("%s. It has passed: contact the lender.") % words
+    return words if moment > now else gettext("%s. This date has passed: contact the lender.") % words
 
 
 def _next_payment(application: Application, terms: Acceptable, now: datetime) -> tuple[str, str]:
@@ -116,9 +116,9 @@ def _next_payment(application: Application, terms: Acceptable, now: datetime) ->
 
 # The history has other entries for accepted and superseded counteroffers: a transition, or the next counteroffer.
 _ENDED = {
-    Counteroffer.DECLINED: _("You declined the other terms"),
-    Counteroffer.WITHDRAWN: _("The lender withdrew the other terms"),
-    Counteroffer.EXPIRED: _("The other terms expired"),
+    Counteroffer.DECLINED: _("You declined the counteroffer"),
+    Counteroffer.WITHDRAWN: _("The lender withdrew the counteroffer"),
+    Counteroffer.EXPIRED: _("The counteroffer expired"),
 }
 
 

@@ -39,8 +39,8 @@ _ENTER = {
 }
 # The reasons for optional fields of an applicant.
 _WHY = {
-    "email": _("So that the lender can write about the application."),
-    "phone": _("So that the lender can call about the application."),
+    "email": _("The lender uses this address to write to you about the application."),
+    "phone": _("The lender uses this number to call you about the application."),
 }
 _CHOOSE_STATE = _("Choose the state or province.")
 _HOW = {

@@ -168,7 +168,7 @@ def _decline(request: HttpRequest, application_id: str) -> str:
     actor, now = actor_on(request), timezone.now()
     if counteroffer_id := request.POST.get("counteroffer_id"):
         counteroffers.decline(application_id, counteroffer_id, actor=actor, now=now)
-        return gettext("You declined the other terms. The lender continues with your application.")
+        return gettext("You declined the counteroffer. The lender continues with your application.")
     acceptance.decline(application_id, terms_sha256=request.POST.get("terms_sha256"), actor=actor, now=now)
     return gettext("You declined this loan.")
 

@@ -30,10 +30,10 @@ from credit.scoring.scores import LiveVersion, champion_of
 
 _ROLES = {
     rights.NONE: _("No score was computed. People decide on the application."),
-    rights.ASSISTED: _("A score was computed from your data. It is a proposal to the person who decides."),
+    rights.ASSISTED: _("A score was computed from your data. The score is a proposal to the person who decides."),
     rights.ALONE: _("A score was computed from your data, and it decided without a person."),
 }
-_WAITS = _("Your score waits for reports about you that the lender requested.")
+_WAITS = _("Your score is not computed yet, because the lender has requested reports about you.")
 _DECIDERS = {
     None: _("The application is not decided."),
     rights.NONE: _("A reviewer of the lender decided."),

@@ -206,8 +206,8 @@ def _withdrawal(application: Application, terms: LoanTerms, show: Any) -> str:
 
 
 def _early(terms: LoanTerms, show: Any) -> str:
-    words = gettext("You can repay the credit early at any time, fully or partially. The total cost then falls by the "
-                    "interest and the costs of the time that is left.")  # fmt: skip
+    words = gettext("You can repay the credit early at any time, fully or partially. This reduces the total cost by "
+    "the interest and the costs for the remaining time.")  # fmt: skip
     example = early_repayment(schedule_of(terms), start=terms.as_of, fee=terms.fee_cents)
     if example is None:
         return words
@@ -220,8 +220,8 @@ def _early(terms: LoanTerms, show: Any) -> str:
     return "{} {}".format(
         words,
         gettext(
-            "Example: if you repay on %(day)s, you owe %(capital)s of capital. The fee falls by %(fee)s, in proportion "
-            "to the time that is left. A compensation is at most %(compensation)s."
+            "Example: if you repay on %(day)s, you owe %(capital)s of capital. The fee is reduced by %(fee)s, in "
+            "proportion to the remaining time. A compensation is at most %(compensation)s."
         )
         % figures,
     )

@@ -136,7 +136,7 @@ def _figures(
     )
     rate = gettext("%s a year, fixed") % _percent(terms["rate_percent"])
     fee = terms["fee_cents"]
-    instalments = gettext("By the agreement, as it is drawn down.")
+    instalments = gettext("As stated in the agreement, depending on the amounts that you draw.")
     if schedule:
         instalments = payments_in_words(schedule, currency)
     kept_back = gettext("The lender deducts the fee of %s from the payout.")
@@ -157,7 +157,9 @@ def _figures(
         + gettext("The total amount of credit, and interest and all other costs of the credit."),
         "instalments": instalments,
         "interest_and_charges": texts.get("interest_and_charges")
-        or " ".join(filter(None, (gettext("Each payment contains the interest since the one before."), fee_text))),
+        or " ".join(
+            filter(None, (gettext("Each payment contains the interest since the previous payment."), fee_text))
+        ),
         "example": gettext(
             "Total amount of credit %(credit)s, %(rate)s, total amount payable %(payable)s, APR %(apr)s."
         )
@@ -233,7 +235,7 @@ def _payment_days(terms: Mapping[str, Any], *, today: date) -> str:
     words = gettext("The payments are listed at the end of this form.")
     if terms.get("first_payment_on") is not None:
         return words
-    moved = gettext("Their days are those of a loan that starts on %(start)s. A later start moves them.")
+    moved = gettext("The dates apply to a loan that starts on %(start)s. If the loan starts later, the dates change.")
     return f"{words} {moved % {'start': date_in_words(today)}}"
 
 

@@ -81,7 +81,7 @@ def test_next_step_of_a_submitted_application_is_the_decision_by_the_notice_dead
     clock.due_at -= timedelta(days=31)
     clock.save()
     words = deadlines.in_words(clock.due_at, ZONE)
-    assert steps_of(application)["Deadline"] == f"{words}. It has passed: contact the lender."
+    assert steps_of(application)["Deadline"] == f"{words}. This date has passed: contact the lender."
 
 
 def test_next_step_of_an_approval_or_counteroffer_is_its_acceptance_by_the_expiry():

@@ -75,8 +75,8 @@ def test_application_page_shows_reasons_and_result_of_an_answered_reconsideratio
     monkeypatch.setattr(timezone, "now", lambda: world.at(2))
     page = page_of(world.application)
     section = re.search('<section id="reconsideration">.*?</section>', page)[0]
-    assert "You requested it on " in section
-    assert " It ended on " in section
+    assert "You requested reconsideration on " in section
+    assert "The reconsideration ended on " in section
     assert '<h3>Your reasons</h3> <p><bdi class="lines">I have a raise.</bdi></p>' in section
     assert "<strong>Declined</strong><br><bdi>Excessive obligations" in section
     assert "The answer appears on this page." not in page

@@ -67,7 +67,7 @@ class TestPage:
         assert page.count("<tr><td>") == 36
         assert '<div class="scrolls" ' in page
         today = date_format(timezone.now().date(), "F j, Y")
-        assert f"These are the due dates if you accept on {today}. If you accept later, they change." in page
+        assert f"These are the due dates if you accept on {today}. If you accept later, the dates change." in page
         assert f"{path_of(approved).removesuffix('accept')}agreement" in page
         until = approved.updated_at + timedelta(days=30)
         assert f"Decide by {deadlines.in_words(until, 'UTC')}." in page
@@ -126,7 +126,7 @@ class TestPage:
         )
         page = terms_page(application)
         assert "Starter loan" in page
-        assert "It has not set a loan amount" in page
+        assert "The lender has not set a loan amount" in page
         assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
 
@@ -288,7 +288,7 @@ class TestCounteroffers:
         assert re.search('class="standing[^"]*">The lender offers other terms', page) is None
         events = page.partition("<h2>History</h2>")[2]
         assert "The lender offers other terms" in events
-        assert ("You declined the other terms" in events) is (do == "decline")
+        assert ("You declined the counteroffer" in events) is (do == "decline")
 
     def test_counteroffer_and_its_acceptance_show_the_loan_amount_next_to_the_requested_amount(self, offer):
         application = applied(offer)

@@ -67,11 +67,14 @@ def test_privacy_page_and_data_export_of_a_borrower_list_rights_and_retained_rec
             assert client_of(user).send("/account/erasure").status_code == 201
         text = read(browser.get("/account/privacy").content.decode())[0]
         for words in (
-            "the term of a loan", "The last is deleted on:", "We answer within one month.",
+            "the term of a loan", "The last record is deleted on:", "We answer within one month.",
             "You can lodge a complaint with a supervisory authority, and go to court.",
         ):  # fmt: skip
             assert words in text
-        assert "leaves the records that the previous section lists." in text.partition("Stored data")[2]
+        assert (
+            "The records in the previous section remain after the account is deleted."
+            in text.partition("Stored data")[2]
+        )
         assert "deleted." not in text.partition("Delete my account")[2].partition("The deletion starts")[0]
         index = index_of(user)
         assert all(words in index["rights"] for words in ("supervisory authority", "go to court"))

@@ -32,7 +32,7 @@ def test_precontract_form_of_a_line_of_credit_without_a_ceiling_assumes_1500_eur
     values = values_of(answer.json())
     assert values["total_credit"].startswith(shown)
     assert (values["duration"], values["apr"].partition("\n")[0]) == ("Open-end", "15.2 %")
-    assert "A ceiling that is not agreed yet is 1,500 euros." in values["example"]
+    assert "If no credit limit is agreed yet, the APR is calculated for a limit of 1,500 euros." in values["example"]
     assert (answer.json()["terms"]["amount_cents"], answer.json()["schedule"]) == (None, [])
 
 

@@ -79,7 +79,10 @@ def test_precontract_form_states_the_end_of_validity_with_a_time_zone(language):
 
 
 def test_precontract_form_states_that_a_later_loan_start_changes_the_payment_dates():
-    assert "a loan that starts on November 29, 2026. A later start moves them." in values_of_loan()["schedule"]
+    assert (
+        "a loan that starts on November 29, 2026. If the loan starts later, the dates change."
+        in values_of_loan()["schedule"]
+    )
 
 
 @pytest.mark.django_db
@@ -131,10 +134,10 @@ def test_representative_example_of_a_line_of_credit_has_the_apr_of_the_precontra
     assert (example["payment_cents"], example["total_payable_cents"]) == (None, payable)
     assert "line of credit, total amount of credit 9,700.00\u00a0EUR" in example["text"]
     assert "monthly payments" not in example["text"]
-    assert example["text"].endswith("is repaid in twelve equal monthly parts of the capital.")
+    assert example["text"].endswith("with twelve equal monthly repayments of capital.")
     overdraft = example_of(term_options_months=[], product_type="overdraft")
     assert overdraft["apr_percent"] > example["apr_percent"]
-    assert "An overdraft without a term runs for three months." in overdraft["text"]
+    assert "If an overdraft has no fixed term, the APR is calculated for three months." in overdraft["text"]
 
 
 @pytest.mark.parametrize(("language", "words"), [

@@ -39,7 +39,7 @@ REQUIRED = [
     ("us", "en", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
      ["On February 5, 2028 we decided that we cannot grant the credit that you applied for.",
       "Principal reasons for our decision Bankruptcy No credit file", ECOA["en"], CREDITOR, PERSON,
-      "A person who had no part in it answers within 30 days."]),
+      "A person who had no part in the decision answers within 30 days."]),
     ("us", "es", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
      ["El 5 de febrero de 2028 decidimos que no podemos concederle el crédito que usted solicitó.",
       "Motivos principales de nuestra decisión Bancarrota Sin expediente de crédito", ECOA["es"], CREDITOR,

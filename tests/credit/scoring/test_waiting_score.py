@@ -158,7 +158,7 @@ def test_explanation_states_that_the_score_is_pending(api, user):
     application = submitted(user, offer_with("credit"), "Slow")
     page = f"/applications/{application.pk}/explanation"
     assert api.read(f"{page}?language=en").json()["role"] == (
-        "Your score waits for reports about you that the lender requested."
+        "Your score is not computed yet, because the lender has requested reports about you."
     )
     assert api.read(f"{page}?language=es").json()["role"].startswith("Su puntaje espera")
     work(hours=25)
