@@ -57,7 +57,8 @@ DOCUMENTED_METHODS = {
     "UUIDField": "to_internal_value",
     "UserPassesTestMixin": "test_func",
     "ViewSetMixin": "initialize_request",  # The REST framework's page on views documents this dispatch method.
-    "ChoiceField": "to_internal_value",
+    "AccessMixin": "handle_no_permission",
+    "ChoiceField": "to_internal_value to_python",
     "DictField": "to_internal_value",
     "Collector": "collect",
     "Command": "handle",
@@ -70,13 +71,14 @@ DOCUMENTED_METHODS = {
     "DecimalField": "to_python",  # Django documents these methods of forms.
     "DefaultAccountAdapter": "add_message authenticate clean_email confirm_email generate_unique_username "
     "get_client_ip get_email_verification_redirect_url get_login_stages get_signup_redirect_url is_open_for_signup "
-    "is_reauthentication_required post_login reauthenticate save_user send_mail",
+    "is_reauthentication_required post_login reauthenticate save_user send_mail send_notification_mail",
     "DefaultContentNegotiation": "select_renderer",
     "DefaultMFAAdapter": "decrypt encrypt get_public_key_credential_rp_entity",
     "Field": "get_db_prep_save pre_save validate value_to_string",
     "FloatField": "to_internal_value",
     "FormMixin": "form_invalid form_valid get_context_data get_form_kwargs get_initial",
     "GenericAPIView": "filter_queryset",
+    "EmailVerificationSentView": "get_context_data",
     "HTTPAdapter": "init_poolmanager",
     "HTTPConnection": "connect",  # http.client documents it; urllib3 documents `ConnectionCls`
     "HTTPSConnection": "connect",
@@ -85,6 +87,7 @@ DOCUMENTED_METHODS = {
     "JSONField": "to_internal_value",
     "ListField": "to_internal_value",
     "ListFilter": "queryset",
+    "ListUserSessionsView": "form_valid get_context_data",
     "MinimumLengthValidator": "validate",
     "Model": "save",
     "ModelAdmin": "add_view change_view changelist_view get_actions get_changelist get_form get_list_display "
@@ -98,6 +101,7 @@ DOCUMENTED_METHODS = {
     # The toolkit's page about its mixins lists their methods.
     "OAuthLibMixin": "create_authorization_response validate_authorization_request",
     "Paginator": "count",
+    "PasswordResetFromKeyDoneView": "get_context_data",
     "RegisterLookupMixin": "get_lookup",
     "RunPython": "deconstruct describe",
     "ModelSerializer": "build_property_field build_standard_field get_fields",
@@ -126,6 +130,9 @@ EXCEPTIONS = {
     "ChangePasswordForm.clean_oldpassword": "the old password is guessed at within the limits of a log-in",
     "PasswordResetFromKeyView.form_valid": "the browser is marked as known once the password is reset",
     "ActivateTOTPForm.clean_code": "the code that adds an app is spent",
+    "ConfirmEmailView.respond": "the log-in page fills in the confirmed address",
+    "ConfirmEmailView.logout_other_user": "an opened link must not log out; only the button does",
+    "ChoiceField.valid_value": "a state can be entered as its code or its name",
     "EmailVerificationStage.handle": "an operator's account without an address has none to confirm",
     "ChangeList.get_ordering_field": "`get_changelist` is documented, for lists that do what Django's does not",
     "ChangeList.get_queryset": "as above",
