@@ -71,7 +71,7 @@ def _days(since: datetime, now: datetime) -> int:
 _CENTS, _DAYS = "cents", "days"
 _WINDOW = "the complete calendar months with all bookings"
 _LAST_DAYS = f"the {BOOKINGS_DAYS} days up to `bank.as_of`"
-_TOGETHER = "the owned accounts together, as the banks reported them"
+_ACCOUNTS = "the owned accounts, as the banks reported them"
 
 
 def _identity(name: str, kind: str, read: Read, meaning: str, unit: str | None = None) -> Fact:
@@ -104,7 +104,7 @@ FACTS = (
     ),
     Fact("bank.linked", "boolean", has_linked_bank, SHAREABLE["bank"], PLATFORM, "Whether a bank is linked."),
     _bank(
-        "accounts_balance_cents", "number", "balance_cents", f"The balance of {_TOGETHER}.", unit=_CENTS,
+        "accounts_balance_cents", "number", "balance_cents", f"The total balance of {_ACCOUNTS}.", unit=_CENTS,
         dated="balance_on",
     ),
     _bank(
@@ -121,11 +121,11 @@ FACTS = (
     ),
     _bank(
         "lowest_balance_cents", "number", "lowest_balance_cents",
-        f"The lowest end-of-day balance of {_TOGETHER}, in {_LAST_DAYS}.", unit=_CENTS,
+        f"The lowest end-of-day total balance of {_ACCOUNTS}, in {_LAST_DAYS}.", unit=_CENTS,
     ),
     _bank(
         "overdrawn_days_90", "number", "overdrawn_days",
-        f"How many of {_LAST_DAYS} ended with an owned account below zero.", unit=_DAYS,
+        f"On how many of {_LAST_DAYS} the end-of-day balance of an owned account was below zero.", unit=_DAYS,
     ),
     _bank("as_of", "text", "as_of_text", "The last day with all bookings, such as `2026-01-31`."),
     Fact(
@@ -146,19 +146,34 @@ FACTS = (
     ),
     _person(
         "days_since_rejection",
-        "Whole days since the last rejection of the same person's other applications to the lender with the status "
-        "`rejected`.",
+        "Whole days since the newest rejection of another application of the same person to the lender. Only "
+        "applications that have the status `rejected` count.",
         _DAYS,
     ),
     _report("status", "text", "The status of the newest credit report: `requested`, `received`, `no_file`, `frozen`, "
             "`failed`."),
     _report("score", "number", "The score of the newest credit report.", "points"),
-    _report("obligations_monthly_cents", "number", "Payments due per month, of the credit report.", _CENTS),
-    _report("delinquencies_24_months", "number", "Delinquencies of the last 24 months, of the credit report.", "times"),
-    _report("inquiries_6_months", "number", "Inquiries of the last 6 months, of the credit report.", "times"),
-    _report("oldest_account_months", "number", "Age of the oldest account, of the credit report.", "months"),
-    _report("as_of", "text", "The day of the credit report's data, such as `2026-01-31`."),
-    _report("income_monthly_cents", "number", "Income per month, of the newest income report.", _CENTS, "income_day"),
+    _report(
+        "obligations_monthly_cents", "number", "Payments due per month, according to the newest credit report.",
+        _CENTS,
+    ),
+    _report(
+        "delinquencies_24_months", "number",
+        "Delinquencies in the last 24 months, according to the newest credit report.", "times",
+    ),
+    _report(
+        "inquiries_6_months", "number", "Inquiries in the last 6 months, according to the newest credit report.",
+        "times",
+    ),
+    _report(
+        "oldest_account_months", "number", "Age of the oldest account, according to the newest credit report.",
+        "months",
+    ),
+    _report("as_of", "text", "The day of the data in the newest credit report, such as `2026-01-31`."),
+    _report(
+        "income_monthly_cents", "number", "Income per month, according to the newest income report.",
+        _CENTS, "income_day",
+    ),
     _person(
         "accounts",
         "The number of accounts from which the same person applied to the lender, including this account.",
