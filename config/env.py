@@ -1,4 +1,7 @@
-"""Read and validate environment variables. An invalid value stops the process. The error contains the name."""
+"""Read and validate environment variables.
+
+An invalid value stops the process. The error contains the name of the variable.
+"""
 
 import json
 import os
@@ -60,7 +63,10 @@ def var_dir() -> Path:
 
 
 def make_var_dir(folder: Path) -> None:
-    """Create VAR_DIR for its owner only. An existing folder keeps its mode unless it is the default folder."""
+    """Create VAR_DIR for its owner only.
+
+    If the folder exists and is not the default folder, its mode stays unchanged.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder == _DEFAULT_VAR_DIR:
         close_to_others(folder)

@@ -68,7 +68,7 @@ def _answers(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _share(result: dict[str, Any]) -> None:
-    """Give responses without a recorded example the example of another operation with the same schema."""
+    """If a response has no recorded example, use the example of another operation with the same schema."""
     operations = [item for path in result["paths"].values() for item in path.values()]
     answers = [content for operation in operations for _, content in _answers(operation)]
     known = {
@@ -203,7 +203,10 @@ class EndpointSchema(AutoSchema):
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_extensions(self) -> dict[str, Any]:
-        """Return the required scope as `x-scope`. Another package generates OAuth security requirements from it."""
+        """Return the required scope as `x-scope`.
+
+        Another package generates OAuth security requirements from `x-scope`.
+        """
         access = self.declared.access
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 

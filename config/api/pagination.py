@@ -1,7 +1,8 @@
 """Pagination of lists by `limit` and `offset`, with responses of at most ANSWER_MAX_BYTES (`config.core.sizes`).
 
-Rows above the size limit are omitted. A page then has `has_more: true`. A plain array of the specification has the
-header `X-Truncated: true` instead. In both cases, the next page begins at `offset` plus the number of returned rows.
+Rows above the size limit are omitted. A page then has `has_more: true`. If the specification defines a plain array, the
+response has the header `X-Truncated: true` instead. In both cases, the next page begins at `offset` plus the number of
+returned rows.
 
 Rows above the limit are not loaded: the database first returns the sizes of long rows. `fitting` also measures the
 rendered rows, because a string may be longer in JSON.
@@ -47,7 +48,10 @@ def truncated_header(*, is_cut: bool) -> dict[str, str]:
 
 
 class FittingPagination(BasePagination):
-    """Pages of an ordered queryset by `limit` and `offset`, up to the size limit. Without `limit`, all rows."""
+    """Pages of an ordered queryset by `limit` and `offset`, up to the size limit.
+
+    Without `limit`, a page has all rows.
+    """
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:  # noqa: ARG002
         """Return the page's rows, rendered by the response serializer that the endpoint declares."""

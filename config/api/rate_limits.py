@@ -124,7 +124,9 @@ def consume_singly(limit_name: str, whom: str) -> None:
 
 
 def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
-    """Count an attempt in a window longer than a minute. Return the counter, and RateLimited above the limit.
+    """Count an attempt in a window longer than a minute.
+
+    Return the counter, and an instance of RateLimited if the count is above the limit.
 
     The counter's key is the window's last minute, so that pruning does not delete the counter early.
     """

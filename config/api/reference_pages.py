@@ -17,9 +17,9 @@ _HEADERS = {"Cache-Control": "public, max-age=300"}
 def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
     """Render all operations by tag, or the operations that contain every word of the parameter `q`.
 
-    In `frame`, `name` is the service's name, which links to `home`, `icon` is a static file, `document` is the URL of
-    the OpenAPI document, and `links` are pairs `(label, URL)`. These URLs can be empty: `errors` (pages about error
-    codes), `try_page` (calls of operations), and `guides` (search in the documentation).
+    `frame` contains the service's `name`, which links to `home`, and the static file `icon`. `document` is the URL of
+    the OpenAPI document, and `links` are pairs `(label, URL)`. The URLs `errors` (pages about error codes), `try_page`
+    (calls of operations), and `guides` (search in the documentation) can be empty.
     """
     content = reference(settings.ROOT_URLCONF)
     query = request.GET.get("q", "").strip()[:QUERY_MAX]

@@ -284,7 +284,10 @@ class RequestSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
-        """Return the present fields and the defaults. Raises ValidationFailed, or the `refusal` of an invalid field."""
+        """Return the fields of the request, and the defaults of absent fields.
+
+        Raises ValidationFailed, or the `refusal` of an invalid field.
+        """
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
@@ -307,8 +310,8 @@ class RequestSerializer(serializers.Serializer[Any]):
 class QuerySerializer(RequestSerializer):
     """Validates a query string. Each known parameter may occur once.
 
-    `filterset_class` declares the filters of a list, each a `QueryFilter`. The serializer validates their values, and
-    the view's `filter_queryset` applies the filters to the queryset. `period` contains the names of the parameters with
+    `filterset_class` declares the filters of a list, each a `QueryFilter`. The serializer validates the values of the
+    filters, and the view's `filter_queryset` applies the filters. `period` contains the names of the parameters with
     the first and the last time.
     """
 
@@ -509,7 +512,7 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
 
 
 class CollectionSerializer(ResponseSerializer):
-    """A complete list with the subclass's field of rows, and `total`. A view returns the queryset.
+    """A complete list: the field of rows that the subclass declares, and `total`. A view returns the queryset.
 
     A subclass declares `total` to change its description.
     """
@@ -530,7 +533,7 @@ class CollectionSerializer(ResponseSerializer):
 
 
 class PageSerializer(CollectionSerializer):
-    """A page of a list with the subclass's field of rows, `total`, and `has_more`."""
+    """A page of a list: the field of rows that the subclass declares, `total`, and `has_more`."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "has_more": FlagField()}

@@ -209,7 +209,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
         return filters(self.filter_values, queryset).qs if filters and self.filter_values else queryset
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Respond to a request, and add the headers for an expiring key and for ignored names.
+        """Respond to a request, and add the headers `X-Key-Expires` and `X-Ignored` if they apply.
 
         REST framework's request, view, and response reference each other. Without `del`, a large body would stay in
         memory until the garbage collector runs.

@@ -71,7 +71,7 @@ def enters(user: Any) -> bool:
 
 
 def needs_second_factor(user: Any) -> bool:
-    """Check whether the back office requires a second factor from `user`, as always for members of lenders."""
+    """Check whether the back office requires a second factor from `user`. It always does for members of lenders."""
     return enters(user) and (console_of(user) is not None or settings.BACKOFFICE_SECOND_FACTOR)
 
 
@@ -114,7 +114,10 @@ def may(user: Any, permission: str) -> bool:
 
 
 def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
-    """Return the lenders for which `user` can write a row, or only the record's lender. For staff, this is ""."""
+    """Return the lenders for which `user` can write a row: only `provider_id`, if it is among them.
+
+    Staff write for "".
+    """
     console = console_of(user)
     if console is None:
         return ("",)

@@ -63,7 +63,10 @@ class SeenForm(forms.Form):
         return re.split(r"[./]", path)[-1]
 
     def set_errors(self, error: ApiError | forms.ValidationError) -> None:
-        """Set an action's error on the form's fields, or on the form, with the labels of the form's fields."""
+        """Set an action's error on the invalid fields, otherwise on the form.
+
+        Replace names of the API by field labels.
+        """
         if isinstance(error, forms.ValidationError):
             self.add_error(None, error)
             return
@@ -90,7 +93,7 @@ class SeenForm(forms.Form):
 
 
 class ExplainedForm(SeenForm):
-    """A confirmation with a reason for the access to, or a change of, another user's account."""
+    """A confirmation that requires a reason to access or change another user's account."""
 
     reason = ReasonField(
         max_length=1_000,

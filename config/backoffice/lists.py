@@ -65,7 +65,7 @@ def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.Fie
 
 
 class ConditionFilter(admin.SimpleListFilter):
-    """A filter by conditions. `conditions`, or its result for a request, maps each value to its label and its Q."""
+    """A filter by conditions. `conditions` maps each value to a label, and to a Q or a function that returns a Q."""
 
     conditions: ClassVar[Mapping[str, tuple[str, Q | Callable[[HttpRequest], Q]]]] = {}
 

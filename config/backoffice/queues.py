@@ -25,7 +25,7 @@ COUNT_MAX = 999
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue. `rows(user)` selects its rows. The column `waiting_since` determines their age."""
+    """A queue. `rows(user)` selects its rows. The column `waiting_since` determines the age of each row."""
 
     name: str
     title: str

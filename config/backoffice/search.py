@@ -33,8 +33,8 @@ def searched_in(
 ) -> HttpResponseRedirect | None:
     """Return the redirect to the record with the typed ID, or to a list with a search for the typed text.
 
-    An ID to which other records refer, such as an endpoint's ID, opens the record itself. Only an email address is
-    searched in several lists, because each list must log such a search.
+    If other records also contain the typed ID, such as an endpoint's ID, the search opens the record with this ID. Only
+    an email address is searched in several lists, because each list must log such a search.
     """
     lists = searched_lists(site, request, available_apps)
     identifier, url = parse_uuid(typed.lower()), ""

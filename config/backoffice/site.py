@@ -59,7 +59,7 @@ class BackOfficeSite(AdminSite):
         }
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Display each list with the name on its own page."""
+        """Display the same name of a list as on the list's page."""
         app_list: list[Any] = super().get_app_list(request, app_label)
         for app in app_list:
             for entry in app["models"]:

@@ -119,7 +119,10 @@ class Transitions(OwnedRecords):
         }
 
     def bar_of(self, record: Any, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
-        """Return the buttons of the toolbar and of its menu. The menu contains blocked and owners' transitions."""
+        """Return the buttons of the toolbar and of its menu.
+
+        The menu contains blocked transitions and transitions of owners.
+        """
         following = self.machine.moves_from(record.status)
         actions: list[Button] = []
         rare: list[Button] = []

@@ -79,7 +79,7 @@ class AppendOnly(Operation):
 
 
 class KeepTriggers(Operation):
-    """Restore the triggers of `rule` on SQLite after Django copied the table, which drops its triggers.
+    """Restore the triggers of `rule`. On SQLite, Django changes a table by copying it, which drops the triggers.
 
     Place one `KeepTriggers` after the operations that copy the table. For the reverse migration, place another before
     these operations.

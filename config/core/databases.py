@@ -162,8 +162,8 @@ def is_disk_full(error: BaseException) -> bool:
 def unawaited() -> Iterator[None]:
     """Commit the block without waiting for the disk or for a standby.
 
-    A crash may lose the rows, so use this only for rows such as the time of a key's last use. Read requests write these
-    rows, and must not wait for a standby.
+    A crash may lose the rows, so use this only for rows such as the time of a key's last use. Requests that only read
+    data also write these rows, and must not wait for a standby.
     """
     from django.db import connection, transaction
 

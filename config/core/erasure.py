@@ -26,7 +26,7 @@ Ends = dict[Any, datetime | None]
 
 
 class Kept(NamedTuple):
-    """The rows that a ground retains. Retention ends on days from `next_end` to `until`. None is an unknown day."""
+    """The rows that a ground retains. Their retention ends from `next_end` to `until` (None if unknown)."""
 
     ground: str
     rows: int

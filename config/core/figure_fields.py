@@ -65,7 +65,7 @@ class FigureField(forms.DecimalField):
 
 
 class AmountField(FigureField):
-    """A form field for an amount in units of a currency. The currency None is the US dollar with `$`.
+    """A form field for an amount in units of a currency. The currency None means US dollars with `$`.
 
     `to_minor_units` converts the input.
     """

@@ -256,7 +256,7 @@ class StatefulModel(models.Model):
         update_row: Callable[..., int] = _update,
         insert_row: Callable[[Any], None] = _insert,
     ) -> None:
-        """Set the actions that follow this model's transitions. An app's `ready` calls it once.
+        """Set the actions that follow this model's transitions. An app's `ready` calls this method once.
 
         A model that changes often passes functions with prepared statements (`config.core.prepared`).
         """

@@ -35,7 +35,7 @@ _READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)
 def execute(
     connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True
 ) -> tuple[list[Row], int]:
-    """Execute a statement. Return its rows, and the number of returned or changed rows.
+    """Execute a statement. Return the statement's rows, and the number of returned or changed rows.
 
     `binary` must be False if a column's type is in `_READ_AS_TEXT`.
     """

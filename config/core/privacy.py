@@ -150,7 +150,7 @@ def all_rows(model: Any) -> Any:
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select rows of erased accounts, which a law requires the operator to retain."""
+    """Select the rows of erased accounts that the operator must retain by law."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()

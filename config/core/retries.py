@@ -24,7 +24,10 @@ def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timede
 
 
 def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
-    """Return the delay of a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date). None for an invalid value."""
+    """Return the delay of a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date).
+
+    Return None for an invalid value.
+    """
     text = text.strip()
     if text.isascii() and text.isdigit():
         digits = text.lstrip("0") or "0"

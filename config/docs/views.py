@@ -54,7 +54,7 @@ def compressed(view: View) -> Callable[..., HttpResponseBase]:
 
 @reading
 def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Redirect to the first page. Its relative links require a trailing slash."""
+    """Redirect to the first page. The relative links of the page require a trailing slash."""
     return HttpResponseRedirect(f"{reverse('docs:front')}/")
 
 

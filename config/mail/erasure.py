@@ -17,7 +17,10 @@ from config.mail.outbox import index_of
 
 
 def erase_mails(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  erasure steps have this signature
-    """Blank the mails to an account. Unsent notices stay, because the law requires their delivery."""
+    """Delete the recipient and the content of the mails to an account.
+
+    Unsent notices stay, because the law requires their delivery.
+    """
     mails = OutgoingMail.objects.all()
     for rows, column in _referring():
         mails = mails.exclude(pk__in=rows.values(column), status=PENDING)

@@ -80,7 +80,7 @@ Check = Callable[..., list[checks.CheckMessage]]
 
 
 def register(check: Check, *tags: str) -> None:
-    """Register a check with Django, which runs only if a command selects databases.
+    """Register a check with Django. The check runs only if a command selects databases.
 
     `check --deploy --database default` runs the check. `migrate` and other commands skip it.
     """
@@ -120,7 +120,7 @@ def _outcome(check: Any) -> dict[str, Any]:
 def require_at_start() -> None:
     """Raise ImproperlyConfigured if a check with the tag START finds an error.
 
-    A server starts without a database, and reports this at `/health`.
+    If a database is unavailable, the server starts, and reports the error at `/health`.
     """
     for check in _tagged(START):
         try:

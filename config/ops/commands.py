@@ -40,7 +40,7 @@ def stopping(stop: Callable[[], Any]) -> Iterator[None]:
 
 
 class JsonCommand(BaseCommand):
-    """An idempotent command. With `--json`, its last line is a JSON object.
+    """An idempotent command. With `--json`, the last line of its output is a JSON object.
 
     A subclass adds its arguments in `arguments`, and implements `run`, which returns the output. A ValidationError is
     displayed like a CommandError. If the output counts failed items under `fault_count`, the command also prints

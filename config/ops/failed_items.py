@@ -115,7 +115,7 @@ class FailedItems(Generic[Row]):
     def attempt(self, key: object, *, now: datetime) -> Iterator[list[str]]:
         """Store an exception of the block as the item's failure. After a success, delete the item's earlier failures.
 
-        The list gets the type of the exception.
+        The block gets a list, to which this method appends the name of the exception's type.
 
         Re-raises errors that the item did not cause: the database is unavailable, or a statement does not match the
         tables.

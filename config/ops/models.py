@@ -10,7 +10,9 @@ KINDS = ("development", "sandbox", "production")
 
 
 class Installation(models.Model):
-    """The environment of this database. The first migration writes the only row from `ENVIRONMENT`.
+    """The environment of this database.
+
+    The table has one row, which the first migration creates with the value of `ENVIRONMENT`.
 
     `kind` never changes. `rotate_encryption_key` moves `encryption` forward, and the database rejects a move backward.
     """

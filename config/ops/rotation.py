@@ -5,7 +5,7 @@ Servers can run during a rotation. The first rotation moves the mode from `unbou
 
 1. The mode becomes `binding`. After at most REREAD_SECONDS, every process writes bound values.
 2. `_settle` waits for statements that began before the change. Then no process writes unbound values.
-3. Every stored value is bound.
+3. The rotation encrypts every stored value as a bound value.
 4. The mode becomes `bound`: every process rejects unbound values.
 
 An interrupted rotation can be run again. It skips values that are bound with the first key.

@@ -1,9 +1,9 @@
 """Run both services and the workers with one command in development: `python -m config.ops.supervisor`.
 
 The supervisor migrates, starts both services, creates demo data once, starts the workers, anchors two reports, and
-prints the first steps. With `--docs`, it builds outdated documentation in the background. It restarts processes that
-end by themselves. Each process has a separate session, and all processes end within 10 s after SIGINT or SIGTERM. In
-production, each of these processes is a separate service of the machine.
+prints the first steps. With `--docs`, it rebuilds the documentation in the background if it is outdated. It restarts
+processes that end by themselves. Each process has a separate session, and all processes end within 10 s after SIGINT or
+SIGTERM. In production, each of these processes is a separate service of the machine.
 """
 
 import contextlib

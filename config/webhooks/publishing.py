@@ -8,8 +8,8 @@ account would wait for each other. So an event is written without a number. A re
 account's `EventFeed`, then numbers the committed events in order of their IDs. Events that become visible later get
 larger numbers.
 
-One transaction writes numbers and deliveries. Changes of endpoints hold the same lock, and first publish all earlier
-events. So a change applies only to later events.
+One transaction writes numbers and deliveries. A change of an endpoint acquires the same lock, and first publishes all
+earlier events. So a change applies only to later events.
 """
 
 from collections import defaultdict

@@ -84,7 +84,7 @@ def take_due(
 
 
 def requeue(deliveries: Iterable[Delivery], *, due_at: datetime) -> int:
-    """Requeue deliveries that were not attempted, due at `due_at`. Return their number.
+    """Requeue deliveries that were not attempted. They are next due at `due_at`. Return their number.
 
     Deliveries that another worker has claimed are not requeued.
     """
@@ -120,7 +120,10 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
 
 
 def _update_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
-    """Update `failing_since`, and disable endpoints that are gone or failed for FAILING_MAX. Return their number."""
+    """Update `failing_since`.
+
+    Disable endpoints that returned 410 or failed for FAILING_MAX, and return their number.
+    """
     working = {item.delivery.endpoint_id for item in outcomes if item.succeeded}
     gone = {item.delivery.endpoint_id for item in outcomes if item.status_code == STATUS_GONE}
     failing = {item.delivery.endpoint_id for item in outcomes if item.error not in {None, ENDPOINT_DISABLED}} - working

@@ -236,7 +236,10 @@ class Worker:
         return Outcome(delivery, at, status, error, round(seconds * 1000), retry_after)
 
     def _gather(self) -> bool:
-        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries. Return False without any of them."""
+        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries.
+
+        Return False if there was nothing to store or requeue.
+        """
         left_over: list[Delivery] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
