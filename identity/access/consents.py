@@ -34,7 +34,7 @@ class ConsentQuerySet(models.QuerySet["Consent"]):
 
 
 class Consent(models.Model):
-    """A consent of an account. `reference` is the id of the record that it permits, such as a linked bank."""
+    """A consent of an account. `reference` is the id of the record that the consent permits, such as a linked bank."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The consent's id.")
     account = models.ForeignKey(

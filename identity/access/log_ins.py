@@ -18,7 +18,9 @@ logger = logging.getLogger("platform.log_ins")
 def login_attempt(
     name: str, address: str, *, device: str | None = None, shows_code: Callable[[], bool] = lambda: False
 ) -> Iterator[None]:
-    """Count and log one attempt to log in as `name` from `address`. An exception in the block marks it as failed.
+    """Count and log one attempt to log in as `name` from `address`.
+
+    An exception in the block marks the attempt as failed.
 
     The attempt is counted before the password check, so that concurrent guesses can't exceed the limit. A successful
     attempt is removed from the count. Raises RateLimited after too many failures. `login_failure` limits the attempts

@@ -82,7 +82,10 @@ class User(AbstractUser):
         self.credentials_changed_at = now if last is None else max(now, last.created_at + timedelta(microseconds=1))
 
     def check_password(self, raw_password: str | None) -> bool:
-        """Check the password. Version 1.0 hashed passwords without normalization, which the second check accepts."""
+        """Check the password.
+
+        Version 1.0 hashed passwords without normalization. The second check accepts these hashes.
+        """
         if raw_password is None:
             return False
         forms = dict.fromkeys((unicodedata.normalize("NFKC", raw_password), raw_password))
@@ -294,7 +297,9 @@ class ApiKey(models.Model):
 
 
 class UsedSignature(models.Model):
-    """An accepted signature of an unsafe request. It is accepted again only with the same `idempotency_key`.
+    """An accepted signature of an unsafe request.
+
+    The API accepts the signature again only with the same `idempotency_key`.
 
     `idempotency_key` is null if the request had no key, or if the operation doesn't support keys.
     """

@@ -10,7 +10,7 @@ def has_one(user: Any) -> bool:
 
 
 def any_has_one(**account: Any) -> bool:
-    """Check whether the matching account has a second factor, with one statement, also for an unknown account."""
+    """Check whether the matching account has a second factor. An unknown account causes the same single statement."""
     from allauth.mfa.models import Authenticator
 
     return bool(Authenticator.objects.filter(**account).exists())

@@ -70,7 +70,10 @@ class PlatformAccessToken(AccessToken):
 
 
 def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = None) -> str:
-    """Return a signed access token. A client's token is limited to the family's scope, or to `scope` within it."""
+    """Return a signed access token.
+
+    A client's token gets the scope of its family. If `scope` is passed, the token gets only that subset.
+    """
     token = PlatformAccessToken()
     token["iss"] = token["aud"] = settings.BASE_URL
     token["sub"] = str(user.pk)
@@ -128,7 +131,10 @@ def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
 
 
 def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) -> RefreshToken | None:
-    """Return a valid token, used or unused, of the client (None: of a log-in). Otherwise, return None."""
+    """Return a valid token of the client, or of a log-in if `client` is None.
+
+    The token may be used already. Otherwise, return None.
+    """
     token = RefreshToken.objects.select_related("family__user", "family__client").filter(digest=digest_of(text)).first()
     if token is None or token.expires_at <= now or not family_is_live(token.family):
         return None
@@ -207,7 +213,8 @@ def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
     """Revoke the family of a refresh token.
 
-    `client` is the app with the token, or None for a log-in. Ignores unknown and other clients' tokens (RFC 7009).
+    `client` is the app with the token, or None for a log-in. Ignores unknown tokens, and tokens of other clients (RFC
+    7009).
     """
     live = TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client, revoked_at__isnull=True)
     for family in live:

@@ -157,7 +157,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return invitations.confirmation_of(invitation) if invitation else str(super().get_signup_redirect_url(request))
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
-        """Queue our own mail instead of allauth's mail. It contains only the link of `context`.
+        """Queue our own mail instead of allauth's mail. Our mail contains only the link of `context`.
 
         A stranger can request each of these mails for another person's address.
         """
@@ -222,7 +222,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
 
 def _username_of(login: str) -> str:
-    """Return the user name of the account with an address, preferably a confirmed address.
+    """Return the user name of the account with this address. An account that confirmed the address comes first.
 
     Returns an unknown address, or any other value, unchanged.
     """

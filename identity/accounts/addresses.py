@@ -110,7 +110,10 @@ def mail_about_privacy(user: User, template: str, *, language: str | None = None
 
 
 def confirm(user: User, email: str) -> bool:
-    """Store the confirmed address as the account's only address. Returns False if it belongs to another account."""
+    """Store the confirmed address as the account's only address.
+
+    Returns False if the address belongs to another account.
+    """
     email = normalize(email)
     others = User.objects.exclude(pk=user.pk)
     confirmed = others.filter(emailaddress__email=email, emailaddress__verified=True)

@@ -127,7 +127,7 @@ SEEDS = _column("a seed of recovery codes", "seed", of=Type.RECOVERY_CODES, plac
 
 @receiver([authenticator_added, authenticator_used], dispatch_uid="note-second-factor")
 def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_signal: Any) -> None:
-    """Store the id of the second factor in the session. It counts only while the account has that factor."""
+    """Store the id of the second factor in the session. The id is valid only while the account has that factor."""
     request.session[SECOND_FACTOR] = authenticator.pk
     renew_session(request)
 

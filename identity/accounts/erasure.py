@@ -163,7 +163,8 @@ def _is_postponed(erasure: Erasure, *, now: datetime) -> bool:
 def carry_over(*, now: datetime) -> None:
     """Convert the deletion requests that a server of version 1.0 stored during the upgrade.
 
-    The erasures start in 14 days. The request of an active account is deleted, because an operator enabled it again.
+    The erasures start in 14 days. If the account is active, the request is deleted, because an operator has enabled the
+    account again.
     """
     for old in DeletionRequest.objects.select_related("user").order_by("requested_at"):
         with transaction.atomic():
@@ -232,7 +233,7 @@ AUDIT_LOG_LASTS = timedelta(days=5 * 365 + 2)  # 5 years including leap days
 
 
 def kept_audit_log(user_id: int, *, now: datetime) -> Ends:
-    """Return when the retention of the log of accesses to an erased account's data ends."""
+    """Return when the retention of an erased account's access log ends."""
     erased_at = User.objects.values_list("erased_at", flat=True).get(pk=user_id) or now
     return {None: erased_at + AUDIT_LOG_LASTS} if erased_at + AUDIT_LOG_LASTS > now else {}
 

@@ -69,7 +69,10 @@ def newest() -> str | None:
 
 
 def missing() -> int:
-    """Return how many erasures of the file, if it exists, the database lacks. Raises the errors of `read`."""
+    """Return the number of erasures that are in the file but not in the database.
+
+    A missing file has no erasures. Raises the errors of `read`.
+    """
     try:
         keys = list(read(path())[0])
     except FileNotFoundError:

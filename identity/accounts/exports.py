@@ -82,7 +82,10 @@ def _chunks(file: Any, key: bytes) -> Iterator[bytes]:
 
 
 def process_exports(*, now: datetime) -> dict[str, int]:
-    """Create requested exports, and delete expired exports. Return the numbers of both, and of failures."""
+    """Create requested exports, and delete expired exports.
+
+    Return the numbers of created exports, expired exports, and failures.
+    """
     finished, expired = list[Export](), list[Export]()
 
     def make(export: Export) -> None:

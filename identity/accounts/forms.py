@@ -72,7 +72,10 @@ def _name_field(label: str, autocomplete: str, *, required: bool = True) -> form
 
 
 class _ShortRules:
-    """Replace the list of all password rules by a sentence. A rejected password has the error of its rule."""
+    """Replace the list of all password rules by a sentence.
+
+    The error of a rejected password states the violated rule.
+    """
 
     fields: dict[str, forms.Field]
 

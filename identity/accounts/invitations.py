@@ -36,7 +36,8 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
 
     Raises SecondFactorRequired and RateLimited. Raises InsufficientScope, or another error of the role's check, if the
     actor can't invite. Raises ValidationFailed for an invalid address, and for a lender or group that the role does not
-    use. Also raises it if the lender has already invited the address, or if WAITING_MAX invitations are open.
+    use. Also raises ValidationFailed if the lender has already invited the address, or if WAITING_MAX invitations are
+    open.
     """
     email = check_address(email)
     invitation = Invitation(
@@ -115,7 +116,7 @@ def _admit(invitation: Invitation, user: User, now: datetime) -> None:
 
 
 def _others_of_lender(invitation: Invitation, now: datetime) -> list[Invitation]:
-    """Return the other open invitations of the invitation's lender, if any, to the same address."""
+    """If the invitation has a lender, return the lender's other open invitations to the same address."""
     if not invitation.provider_id:
         return []
     waiting = Invitation.objects.waiting_at(now).filter(provider_id=invitation.provider_id).exclude(pk=invitation.pk)
@@ -219,7 +220,10 @@ def accept_of_session(request: HttpRequest, user: User) -> Invitation | None:
 
 
 def outcome_of(invitation: Invitation, user: User) -> Outcome | None:
-    """Describe what an account can do after it accepted an invitation. Returns None if it has lost the role."""
+    """Describe what an account can do after it accepted an invitation.
+
+    Returns None if the account has lost the role.
+    """
     role = roles().get(invitation.role)
     return None if role is None else role.outcome(invitation, user)
 

@@ -31,7 +31,9 @@ def log_in(
     has_code_step: bool = False,
     device: str | None = None,
 ) -> User | None:
-    """Return the account for a user name and a password. Returns None if one of them, or the code, is wrong.
+    """Return the account for a user name and a password.
+
+    Returns None if the user name, the password, or the code is wrong.
 
     An account with an authenticator requires a correct `code`. With `has_code_step`, the caller must require the code
     before it grants access. All attempts do the same work, so the code is compared even if the password is wrong.

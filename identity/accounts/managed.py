@@ -78,7 +78,7 @@ def accounts_of(partner: User) -> QuerySet[ManagedAccount]:
 
 
 def partners_of(user: Any) -> QuerySet[ManagedAccount]:
-    """Select the managed account of `user` while its partner can act on behalf of `user`."""
+    """Select the managed account of `user` if its partner can act on behalf of `user`."""
     return ManagedAccount.objects.filter(user=user, ended_at__isnull=True).select_related("partner", "user")
 
 

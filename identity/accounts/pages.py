@@ -93,7 +93,8 @@ class CheckMailPage(EmailVerificationSentView):  # type: ignore[misc]
 class ConfirmPage(ConfirmEmailView):  # type: ignore[misc]
     """The page behind the link that confirms a sign-up. After the confirmation, the link displays the result.
 
-    In the browser of the sign-up, the confirmation logs in. Other browsers get the log-in page with the address.
+    In the browser of the sign-up, the confirmation logs the user in. Other browsers get the log-in page with the
+    address.
     """
 
     def logout_other_user(self, confirmation: Any) -> None:
@@ -181,7 +182,10 @@ class SessionsPage(ListUserSessionsView):  # type: ignore[misc]
 
 
 class NamePage(UserPassesTestMixin, FormView):  # type: ignore[type-arg]
-    """Changes the name that members of the same lender see. Partners can't, because their customers see the name."""
+    """Changes the name that members of the same lender see.
+
+    Partners can't change their name, because their customers see it.
+    """
 
     template_name = "account/name_change.html"
     form_class = NameForm
@@ -308,7 +312,7 @@ class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
 
 
 class ClaimPage(View):
-    """Transfers an account that a partner created to its customer, who uses a mailed link."""
+    """Transfers an account that a partner created to the customer. A mailed link opens the page."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return self._show(request, token, ClaimForm())

@@ -47,12 +47,12 @@ class InvitedRole:
     """A role with its permission check and its assignment.
 
     `title` is the role with its article. `check(inviter, invitation)` raises ApiError if the inviter lacks permission.
-    The check runs at the invitation and at the acceptance. An inviter of None is an operator, who has permission.
-    `check` sets `invitation.organization` if an organization other than the platform invites. `admit(invitation, user,
-    now=…)` assigns the role in the transaction of the acceptance. `outcome(invitation, user)` describes the role on the
-    page after the acceptance, and returns None if the account has lost the role. If `has_name` is True, colleagues see
-    the account, so the sign-up requires a name. `qualifier` is the field of the invitation that the role requires:
-    `provider_id`, `group`, or none.
+    The check runs at the invitation and at the acceptance. If `inviter` is None, the inviter is an operator, who has
+    permission. `check` sets `invitation.organization` if an organization other than the platform invites.
+    `admit(invitation, user, now=…)` assigns the role in the transaction of the acceptance. `outcome(invitation, user)`
+    describes the role on the page after the acceptance, and returns None if the account has lost the role. If
+    `has_name` is True, colleagues see the account, so the sign-up requires a name. `qualifier` is the field of the
+    invitation that the role requires: `provider_id`, `group`, or none.
     """
 
     name: str
@@ -71,7 +71,7 @@ def roles() -> dict[str, InvitedRole]:
 
 
 def words_of(invitation: Invitation) -> dict[str, str]:
-    """Return who invites, and the role, in the active language. The role's check of the invitation must run before."""
+    """Return the inviter and the role, in the active language. The role's check of the invitation must run before."""
     title = str(roles()[invitation.role].title)
     return {"inviter": invitation.organization or settings.PROVIDER_NAME, "role": title}
 

@@ -43,7 +43,10 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
 def create_client(
     *, name: str, redirect_uris: list[str], scopes: list[str], public: bool, owner: User | None = None
 ) -> tuple[OAuthClient, str | None]:
-    """Create a client. Return it with its secret (None if it is public). Raises ValidationError and NameTaken."""
+    """Create a client.
+
+    Return the client with its secret (None for a public client). Raises ValidationError and NameTaken.
+    """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")

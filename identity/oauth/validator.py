@@ -40,9 +40,10 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     def confirm_redirect_uri(
         self, _client_id: str, code: str, redirect_uri: str, client: Any, request: Any, *_args: Any
     ) -> bool:
-        """Raise InvalidGrantError if the two requests have different redirect URIs (RFC 6749, section 4.1.3).
+        """Raise InvalidGrantError if the redirect URIs of the two requests differ (RFC 6749, section 4.1.3).
 
-        If the authorization request omitted `redirect_uri`, the token request may contain the client's default.
+        The requests are the authorization request and the token request. If the authorization request omitted
+        `redirect_uri`, the token request may contain the default of the client.
         """
         stored = self._grant(code, request).redirect_uri
         is_missing = bool(stored) and request.using_default_redirect_uri

@@ -7,7 +7,7 @@ from config.core.ids import uuid7
 
 
 class StaffIdentity(models.Model):
-    """The link between an account and the user at the issuer, whose subject is permanent."""
+    """Links an account to a user of the issuer. The user's subject at the issuer never changes."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="staff_identities")
@@ -32,7 +32,10 @@ class IssuerSessionQuerySet(models.QuerySet["IssuerSession"]):
 
 
 class IssuerSession(models.Model):
-    """A page session that started with a log-in at the issuer. It stores the row's ID, and ends with the row."""
+    """A page session that started with a log-in at the issuer.
+
+    The session stores the row's ID, and ends when the row is deleted.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     identity = models.ForeignKey(StaffIdentity, on_delete=models.PROTECT, related_name="sessions")

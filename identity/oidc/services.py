@@ -62,7 +62,7 @@ class NotInvited(LogInRefused):
 def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, IssuerSession]:
     """Return the user's account and a new session, and set the groups from the claims. Raises LogInRefused.
 
-    Groups are removed even if the log-in is rejected: all mapped groups if the account is disabled or no longer staff.
+    A rejected log-in also removes groups. If the account is disabled or no longer staff, it removes all mapped groups.
     """
     sid = claims.get("sid")
     if sid is not None and not is_text(sid, TEXT_MAX):

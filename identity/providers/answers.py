@@ -1,6 +1,7 @@
 """Check the values that an open-banking adapter returns, for `check_vendor` and for each call of an adapter.
 
-Each function returns a description of the fault, without any value of the response, or an empty string.
+If a value is faulty, each function returns a description of the fault, which contains no value of the response.
+Otherwise, it returns an empty string.
 """
 
 import re

@@ -184,7 +184,10 @@ class Plaid:
             logger.info("the item was gone already")
 
     def _send(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request. Raises BankingUnavailable, and with a token in the body, TokenRefused or LoginRequired."""
+        """Send a request.
+
+        Raises BankingUnavailable. If the body contains a token, also raises TokenRefused or LoginRequired.
+        """
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise base.BankingUnavailable("it took too long")
@@ -362,7 +365,7 @@ def _verification(document: dict[str, Any]) -> VerificationState:
 
 
 def name_match_of(document: dict[str, Any]) -> NameMatch:
-    """Return the result of the name check. UNKNOWN until the applicant has entered a name."""
+    """Return the result of the name check. Return UNKNOWN until the applicant has entered a name."""
     check = document.get("kyc_check")
     name = check.get("name") if isinstance(check, dict) else None
     summary = name.get("summary") if isinstance(name, dict) else None

@@ -1,6 +1,7 @@
 """Verify that Plaid sent an event. The event's ES256 token contains a hash of the body and the time.
 
-The key is fetched by its ID and cached for 1 hour. To limit requests for forged IDs, these are cached for 1 minute.
+The key is fetched by its ID and cached for 1 hour. To limit requests for forged IDs, an unknown ID is cached for 1
+minute.
 """
 
 import time
@@ -36,7 +37,8 @@ _keys: dict[str, tuple[Any, float]] = {}  # key ID → (key or None for an unkno
 def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:
     """Raise InvalidSignature if `token` does not sign `body`, or TimestampOutOfRange if its time is off by over 5 min.
 
-    `fetch_key` returns the JWK of a key ID, or None. Its exceptions propagate, so that Plaid sends the event again.
+    `fetch_key` returns the JWK of a key ID, or None. Exceptions of `fetch_key` propagate, so that Plaid sends the event
+    again.
     """
     key = _key(_key_id_of(token), fetch_key)
     if key is None:

@@ -12,5 +12,5 @@ register = template.Library()
 
 @register.simple_tag
 def zone_label(moment: datetime | None = None) -> str:
-    """Return the label of the active time zone at an aware datetime. The default is now."""
+    """Return the label of the active time zone at an aware datetime. By default, `moment` is the current time."""
     return time_zones.zone_label(moment or timezone.now())
