@@ -53,8 +53,8 @@ class DecisionAnchor(models.Model):
     when the ledger anchors the record.
 
     `record` is the exact anchored text. `proof` is the ledger's response. `proof_file` (C2SP tlog-proof) is for offline
-    verification. `nonce` opens the commitment of the record's leaf in the ledger. Records from before record keys
-    existed have no `signature`.
+    verification. `nonce` opens the commitment of the record's leaf in the ledger. Records that are older than the first
+    record key have no `signature`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -120,7 +120,7 @@ class DecisionAnchor(models.Model):
 
     @property
     def subject_id(self) -> Any:
-        """Return the record's `user_id`: the applicant, the publisher of a model version, or for a key the platform."""
+        """Return the record's `user_id`: the applicant, the publisher of a model version, or the platform for a key."""
         if self.publication is not None:
             return self.publication.principal_id
         return settings.PROVIDER_ID if self.application is None else str(self.application.consumer_id)

@@ -276,7 +276,10 @@ class Application(DecisionRules):
 
     @property
     def reviewed_state(self) -> str:
-        """Return the status, the hashes, and the score's number as text. A change of it voids a proposed decision."""
+        """Return the status, the hashes, and the score's number as text.
+
+        A change of this state voids a proposed decision.
+        """
         state = f"{self.status}:{self.moves}:{self.data_sha256}"
         if self.applicants_sha256 is not None:
             state = f"{state}:{self.applicants_sha256}"

@@ -208,8 +208,9 @@ class DecisionRules(StatefulModel):
     def is_reconsiderable(self) -> bool:
         """Return whether the applicant can request reconsideration of the decision.
 
-        A rejection, an open counteroffer, and a not yet accepted approval on worse terms allow the request. In the
-        European Union, every approval with a score also allows it (Directive (EU) 2023/2225, Art. 18(8)(c)).
+        A rejection and an open counteroffer allow the request. So does an approval on worse terms that is not accepted
+        yet. In the European Union, every approval with a score also allows it (Directive (EU) 2023/2225, Art.
+        18(8)(c)).
         """
         if self.status == states.UNDER_REVIEW and self.counteroffer_moves:
             return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
@@ -222,7 +223,10 @@ class DecisionRules(StatefulModel):
 
     @property
     def open_review_request(self) -> ReviewRequest | None:
-        """The open request for reconsideration, or None. Costs no query without a decision and a counteroffer."""
+        """The open request for reconsideration, or None.
+
+        If the application had no decision and no counteroffer, this costs no query.
+        """
         request: ReviewRequest | None = (
             self.review_requests.filter(answered_at__isnull=True).first() if self.was_decided else None
         )
@@ -321,7 +325,10 @@ class DecisionRules(StatefulModel):
         return self.score_waits_until is not None
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
-        """Return the reasons of a score that refers the application if a rejection's `reasons` include none of them."""
+        """Return the reasons of a score that refers the application, for a rejection without any of these reasons.
+
+        Return an empty list if `reasons` include a reason of the score.
+        """
         score = self.decision_score
         if score is None or score.outcome != REFER:
             return []

@@ -40,7 +40,10 @@ MACHINE = lifecycle.Machine(
 
 
 class Clock(models.Model):
-    """A period within which an applicant must be notified. It never pauses. `why` is the reason for its end."""
+    """A period within which an applicant must be notified.
+
+    It never pauses. `why` is the reason for the end of the period.
+    """
 
     # By 12 CFR 1002.9(a)(1), clocks start at (i) a complete application, (ii) an action if no other clock runs, and
     # (iv) the notice of a counteroffer. REVIEW is the platform's own clock. It starts at a request for reconsideration.

@@ -24,7 +24,7 @@ from credit.core.translations import text_to_search
 
 
 class Provider(models.Model):
-    """A lender. The account that owns it is also a member.
+    """A lender. The account that owns the lender is also a member.
 
     Members review the applications with this lender's ID. Applications that are older than the lender belong to a
     lender of another marketplace, so members can't read them.
@@ -99,7 +99,7 @@ class Provider(models.Model):
 
     @property
     def lacks_for_eu_credit(self) -> list[str]:
-        """The missing fields of this lender that offers under Directive (EU) 2023/2225 require."""
+        """The missing fields of this lender that are required for an offer under Directive (EU) 2023/2225."""
         return [*self.lacks_for_notices, *(name for name in eu_credit.LENDER_FIELDS if not getattr(self, name))]
 
 

@@ -16,7 +16,7 @@ class PartialApplicants(models.Model):
     """The entered fields of both applicants of a draft, for the applicant's own form.
 
     `entered` is the JSON of a list with two items. Each item is null, or an applicant in the API's format with null for
-    missing fields. The API does not return them, and the lender can't read them.
+    missing fields. The API does not return the entered fields, and the lender can't read them.
     """
 
     application = models.OneToOneField(

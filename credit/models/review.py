@@ -110,7 +110,7 @@ class Proposal(ClosableModel):
 
     @classmethod
     def close_lapsed(cls, proposer_id: Any, *, now: datetime) -> None:
-        """Void the open proposals of an account whose applications it can no longer review."""
+        """Void an account's open proposals for applications that the account can no longer review."""
         proposals = cls.objects.filter(proposed_by=proposer_id, closed_at__isnull=True)
         for proposal in proposals.select_related("application", "proposed_by"):
             if not proposal.application.is_reviewed_by(proposal.proposed_by):

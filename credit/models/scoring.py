@@ -197,7 +197,7 @@ class ModelVersionHistory(lifecycle.StatusHistory):
 
 
 class Score(models.Model):
-    """The result of a version for an applicant's facts.
+    """The result that a model version computed from an applicant's facts.
 
     Scores are append-only, so the erasable facts are in `ScoreFacts`.
 

@@ -113,7 +113,7 @@ NOT_RECORDED: dict[str, Any] = dict.fromkeys(("terms", "terms_sha256", "terms_as
 class Counteroffer(ClosableModel):
     """A lender's counteroffer, and its outcome. An application has at most one open counteroffer.
 
-    `reasons` are the principal reasons of the rejection at the deadline.
+    If the counteroffer expires, `reasons` are the principal reasons of the rejection.
     """
 
     OPEN, ACCEPTED, DECLINED, WITHDRAWN = "open", "accepted", "declined", "withdrawn"
@@ -185,7 +185,7 @@ class Counteroffer(ClosableModel):
 
     @property
     def rejection_metadata(self) -> dict[str, Any]:
-        """Return the metadata of the rejection at the deadline."""
+        """Return the metadata of the rejection that follows if the counteroffer expires."""
         report = {} if self.consumer_report is None else {"consumer_report": self.consumer_report}
         return {"reasons": self.reasons, **report}
 

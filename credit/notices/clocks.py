@@ -188,7 +188,7 @@ def create_reminders(application: Application, *, now: datetime) -> None:
 
 
 def _pricing_notice_applicants(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants who must get a pricing notice. Empty if they get an adverse action notice."""
+    """Return the applicants who must get a pricing notice: none if they get an adverse action notice."""
     if Conventions.of(application.offer_snapshot).is_eu or kind not in {models.APPROVAL, models.COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
@@ -201,7 +201,7 @@ def _pricing_notice_applicants(application: Any, kind: str, move: Any = None, co
 
 
 def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the other applicants whose reports are a basis of the adverse action (15 USC 1681m(a))."""
+    """Return the applicants after the first whose reports are a basis of the adverse action (15 USC 1681m(a))."""
     if kind == models.ADVERSE_ACTION:
         metadata = move.metadata
     elif counteroffer is not None and counteroffer.with_denial:

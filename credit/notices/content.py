@@ -88,7 +88,10 @@ def _blocks(
 
 
 def gather(notice: Notice) -> dict[str, Any] | str:
-    """Return the content of a notice. If it can't be created yet, return the reason, a key of `Notice.WAITS_FOR`."""
+    """Return the content of a notice.
+
+    If the notice can't be created yet, return the reason, a key of `Notice.WAITS_FOR`.
+    """
     application: Any = notice.application
     offered, move = notice.counteroffer, notice.move
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()

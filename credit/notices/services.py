@@ -104,7 +104,10 @@ def _in_turn(
 
 
 def make(notice: Notice, now: datetime) -> str:
-    """Create the notice, its mail, and its ledger record. Otherwise, store why the notice waits. Return the result."""
+    """Create the notice, its mail, and its ledger record.
+
+    If this is not possible yet, store why the notice waits. Return the result.
+    """
     content = gather(notice)
     offered = None if notice.counteroffer is None else notice.counteroffer.loan_terms
     if isinstance(content, str):
@@ -226,8 +229,8 @@ def record_delivery(
     """Record a delivery by post or by another channel of the lender.
 
     Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, and NoticeSettled. Raises
-    ValidationFailed if the channel is not enabled. Also raises it if the time is in the future or before the creation
-    of the notice.
+    ValidationFailed if the channel is not enabled. Also raises ValidationFailed if the time is in the future or before
+    the creation of the notice.
     """
     notice = load_notice(application_id, notice_id, actor)
     if refusal := notice.application.check_reviewer(actor):

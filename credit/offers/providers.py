@@ -68,7 +68,7 @@ def role_of(provider: Provider, user: Any) -> str | None:
 
 
 def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
-    """Create a lender that the actor owns. Its number is unused by lenders and submitted applications.
+    """Create a lender that the actor owns. The lender gets a number that no lender and no submitted application has.
 
     `columns` sets other fields of the lender. The lender can't read existing drafts with its number. Raises
     InsufficientScope without the permission, and SecondFactorRequired. Raises ValidationFailed if the name resembles
@@ -192,7 +192,7 @@ def load_owned(provider_id: str, user: Any) -> Provider:
 
 
 def _valid(now: datetime) -> QuerySet[ProviderInvitation]:
-    """Return the open invitations whose inviter is still an owner of the lender with an active account.
+    """Return the open invitations whose inviter has an active account, and is still an owner of the lender.
 
     An invitation of version 1.0 has no inviter, so it is open if the lender has any such owner.
     """
@@ -305,7 +305,7 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with
     """Return the condition for applications that were submitted to a lender after the lender's creation.
 
     `to_application` is the lookup path from another model, such as `application__`. Applications of erased accounts are
-    stored only for retention, so the condition excludes them without `with_erased`.
+    stored only for retention. The condition includes them only if `with_erased` is True.
     """
     number = number_of(provider_id)
     if number is None:
@@ -334,7 +334,7 @@ def number_of(provider_id: str) -> int | None:
 
 
 def delegation_refusal(user_id: int) -> str:
-    """Return why partners get no token for a lender's member, who can read other people's data, otherwise ""."""
+    """Return why partners get no token for this account, or "". A lender's member can read other people's data."""
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 

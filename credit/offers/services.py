@@ -36,8 +36,8 @@ def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer
     """Create an offer with version 1.
 
     Raises SecondFactorRequired, ProviderTaken, and AprAboveCap. Raises ValidationFailed if the lender already has
-    ACTIVE_MAX active offers, or lacks fields that the jurisdiction requires. Also raises it if the lender has an active
-    offer with a similar name.
+    ACTIVE_MAX active offers, or lacks fields that the jurisdiction requires. Also raises ValidationFailed if the lender
+    has an active offer with a similar name.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))

@@ -136,7 +136,9 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
 
 
 def index_persons() -> int:
-    """Compute the applicants' hashes of all reports with the first key. Return the number of changed reports.
+    """Compute the hashes of the applicants of all reports again, with the first encryption key.
+
+    Return the number of changed reports.
 
     If the applicant's data changed after the request, the report's hash remains.
     """

@@ -90,7 +90,7 @@ def warnings_of(version: ModelVersion) -> list[str]:
 
 
 def _unhandled_reports(version: ModelVersion) -> list[str]:
-    """Return a warning if the card reads reports, but no knockout refers applications without a report."""
+    """Return a warning if the scorecard reads reports, but no knockout refers applications without a report."""
     card, status = version.card, "report.status"
     if not any(source_of(name) == REPORT for name in card.facts):
         return []

@@ -137,7 +137,7 @@ def _fixed_metadata(application: Application, to: str, metadata: Any, now: datet
 
 
 def warning_about(application: Application, pending: Proposal | None = None) -> str:
-    """Return a warning if a made or proposed rejection has none of the score's reasons, otherwise ""."""
+    """Return a warning if the rejection or proposed rejection states none of the score's reasons, otherwise ""."""
     if (pending.to if pending is not None else application.status) != REJECTED:
         return ""
     score = application.decision_score
@@ -166,7 +166,7 @@ def _check_proposer(application: Application, to: str, actor: Actor) -> None:
 def propose(
     application: Application, to: str, *, actor: Actor, now: datetime, reason: str | None, metadata: Any
 ) -> Proposal:
-    """Store a proposal for the confirmation by another reviewer. It replaces a void proposal.
+    """Store a proposal for the confirmation by another reviewer. The new proposal replaces a void proposal.
 
     The caller must check that no proposal is pending. Raises AlreadyProposed, and the errors of `decide`.
     """

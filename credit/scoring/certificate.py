@@ -1,7 +1,7 @@
 """The certificate of a scorecard: properties of every combination of bins, computed exactly.
 
-A combination has a bin of each characteristic. The counts include combinations that are impossible because inputs share
-facts. They exclude knockouts, because each knockout has its own reason.
+A combination contains a bin for each characteristic. The counts include combinations that are impossible because inputs
+share facts. They exclude knockouts, because each knockout has its own reason.
 """
 
 from bisect import bisect_left
@@ -25,11 +25,11 @@ Sums = Mapping[int, int]
 
 
 def certificate_of(card: Card) -> dict[str, Any]:
-    """Compute the certificate of a card: combinations, range of totals, reasons, and inputs with their facts.
+    """Compute a scorecard's certificate: the combinations, the range of totals, the reasons, and the inputs with facts.
 
     A reason can occur if it is a reason of a knockout, or of a combination whose total does not have the outcome
-    `approve`. Counts from 2^53 on are strings. Raises ValidationFailed for a card whose points have too many different
-    sums.
+    `approve`. Counts from 2^53 on are strings. Raises ValidationFailed for a scorecard whose points have too many
+    different sums.
     """
     low, high = card.attainable
     combinations = prod(len(scored.bins) for scored in card.characteristics)
@@ -53,7 +53,7 @@ def certificate_of(card: Card) -> dict[str, Any]:
 
 
 def require_reasons(certificate: Mapping[str, Any]) -> None:
-    """Raise ValidationFailed if the card can decline without a reason."""
+    """Raise ValidationFailed if the scorecard can decline without a reason."""
     lacking = certificate["declines_without_reason"]
     if lacking:
         why = (
@@ -78,7 +78,10 @@ def _is_monotone(scored: Characteristic) -> bool:
 
 
 def _end_of(card: Card, *, declines: bool) -> float:
-    """Return the lowest unclipped total that is not declined. With `declines=False`, the lowest approved total."""
+    """Return the lowest unclipped total that is not declined.
+
+    With `declines=False`, return the lowest approved total.
+    """
     if declines and card.outcomes[-1][0] != DECLINE:
         return -inf
     if declines:
@@ -113,7 +116,7 @@ def _points(scored: Characteristic) -> Sums:
 
 
 def _below(first: Sums, second: Sums, bound: float) -> int:
-    """Count the pairs of a sum of `first` and a sum of `second` that add up to less than the bound."""
+    """Count the pairs, with a sum from `first` and a sum from `second`, whose total is less than the bound."""
     totals = sorted(second)
     ways = [0, *accumulate(second[total] for total in totals)]
     return sum(count * ways[bisect_left(totals, bound - total)] for total, count in first.items())

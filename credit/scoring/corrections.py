@@ -132,9 +132,9 @@ def answer_correction(
     `language` is the language of the reason, or None for the language of the offer.
 
     Raises the errors of `load_for`, SecondFactorRequired, and NotFound. Raises RecordNotEditable if the correction is
-    already answered. Raises ReviewerRequired if the actor is the applicant. With `four_eyes`, also raises it if no
-    other reviewer exists. With `corrected`, also raises the errors of `refuse_new_score`, and RecordNotEditable if the
-    application is withdrawn or expired.
+    already answered. Raises ReviewerRequired if the actor is the applicant. With `four_eyes`, also raises
+    ReviewerRequired if no other reviewer exists. With `corrected`, also raises the errors of `refuse_new_score`, and
+    RecordNotEditable if the application is withdrawn or expired.
     """
     with transaction.atomic(savepoint=False):
         visible = load_for(application_id, actor)

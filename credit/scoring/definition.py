@@ -78,7 +78,7 @@ def _validator() -> Any:
         if not isinstance(instance, list) or len(instance) <= schema.get("maxItems", len(instance)):
             yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
 
-    # JSON Schema accepts 1.0 as an integer, but cards have no floats.
+    # JSON Schema accepts 1.0 as an integer, but scorecards have no floats.
     integer = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     return extend(Draft202012Validator, {"items": items}, type_checker=integer)(SCHEMA)
 

@@ -21,9 +21,9 @@ class Points(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The result of a card for given facts. `reasons` are principal reasons, most important first.
+    """The result of a scorecard for given facts. `reasons` are principal reasons, most important first.
 
-    `missing` are the names of missing inputs. `unclipped` is the total before it is clipped to the card's range.
+    `missing` are the names of missing inputs. `unclipped` is the total before it is clipped to the scorecard's range.
     `unreadable` are the names of facts with a wrong type. The inputs of these facts are also in `missing`.
     """
 
@@ -39,7 +39,7 @@ class Evaluation:
 
 
 def evaluate(card: Card, facts: Facts) -> Evaluation:
-    """Evaluate a card. Facts that are absent, null, or of the wrong type are missing.
+    """Evaluate a scorecard. Facts that are absent, null, or of the wrong type are missing.
 
     If a fact has the wrong type and no knockout applies, the outcome is `refer`.
     """

@@ -67,8 +67,8 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
     """Explain the newest decision, or the current status, by default in the applicant's language.
 
     If the facts of the score are erased, `inputs` and `changes` are None. Facts about the applicant's other
-    applications have no value. For a card that reads such facts, the explanation has no result, points, or changes,
-    because these could reveal the facts.
+    applications have no value. For a scorecard that reads such facts, the explanation has no result, points, or
+    changes, because these could reveal the facts.
     """
     with translation.override(language or language_of(application.applicants)):
         return _explain(application)

@@ -58,9 +58,9 @@ def about_application(application: Application) -> dict[str, Any]:
 def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
     """Return each shared, reported, confirmed, or corrected fact with name, value, source, and day, sorted by name.
 
-    Corrected facts have the corrected value if it applies. `differs_from_claim` compares a value with the claim that
-    the card reads as its alternative, or with the claim at the same path. It is None if there is no such claim, or if
-    either value is missing.
+    Corrected facts have the corrected value if it applies. `differs_from_claim` compares the value with a claim: the
+    claim that the scorecard reads as an alternative to the fact, or the claim at the same path. `differs_from_claim` is
+    None if no such claim exists, or if either value is missing.
     """
     about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed, may_read = about["confirmed"], about["may_read"]
@@ -121,7 +121,10 @@ class Comparison(NamedTuple):
 
 
 def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
-    """Return the claims that have another source (a card's, a schema's, or a confirmation), and the corrected facts."""
+    """Return the corrected facts, and the claims that have another source.
+
+    The source is a fact that the scorecard or the offer's schema assigns to the claim, or a confirmation.
+    """
     about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed = about["confirmed"]
     facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
@@ -145,7 +148,7 @@ def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
 
 
 def _marked(application: Application) -> list[tuple[str, str]]:
-    """Return pairs of a claim and the fact with which the offer's schema marks it (`x-fact`)."""
+    """Return pairs of a claim and the fact that the offer's schema assigns to the claim (`x-fact`)."""
     members = ((application.offer_snapshot or {}).get("application_schema") or {}).get("properties", {})
     return [(name_of(name), member[X_FACT]) for name, member in members.items() if X_FACT in member]
 
@@ -181,7 +184,7 @@ def refuse_new_score(application: Application) -> None:
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
     """Score an application again with the model's champion and the current facts. The newest score applies.
 
-    If the card can't read the data, the outcome is `refer`. Raises the errors of `load_for_facts` and
+    If the scorecard can't read the data, the outcome is `refer`. Raises the errors of `load_for_facts` and
     `refuse_new_score`, and ScoreNotFound if the offer has no model with a champion.
     """
     application = load_for_facts(application_id, actor)
@@ -219,8 +222,8 @@ _LEASE = timedelta(minutes=1)
 def score_waiting(*, now: datetime) -> tuple[int, int]:
     """Score applications whose reports arrived, or were requested 24 hours ago. Return (scored, failed).
 
-    If the card can't read the data, the outcome is `refer`. Applications that were decided or ended in the meantime get
-    no score.
+    If the scorecard can't read the data, the outcome is `refer`. Applications that were decided or ended in the
+    meantime get no score.
     """
     waited = Report.objects.filter(score_waits=True)
     missing = waited.filter(application=OuterRef("pk"), status=REQUESTED, requested_at__gte=now - LATEST)
@@ -236,7 +239,7 @@ def score_waiting(*, now: datetime) -> tuple[int, int]:
 
 
 def _score(pk: UUID, now: datetime) -> bool:
-    """Score an application. Return False if it gets no score, or if another process scored it first."""
+    """Score an application. Return False if the application gets no score, or if another process scored it first."""
     with transaction.atomic():
         locked = Application.objects.select_for_update().get(pk=pk)
         if not locked.reports.filter(score_waits=True).update(score_waits=False) or locked.status in FROZEN:

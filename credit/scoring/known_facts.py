@@ -19,7 +19,7 @@ from identity.kyc.models import KycVerification
 
 APPLICATIONS_DAYS = 90
 # This returns status, time, and name match of the newest completed verification. The query is prepared, because nearly
-# every card reads the result.
+# every scorecard reads the result.
 _last_decided = PreparedSelect(
     lambda user_id: KycVerification.objects.filter(user_id=user_id, status__in=DECISIONS).order_by("-attempt")[:1],
     ("status", "completed_at", "name_match"),

@@ -1,4 +1,4 @@
-"""Metrics for `/metrics`: the queues of reviewers, the ledger, and notices, and the rate of followed proposals."""
+"""Metrics for `/metrics`: the queues of reviewers, the ledger, and notices, and the share of followed proposals."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -51,7 +51,7 @@ def newest_overrides(limit: int, *, using: str) -> Overrides:
 
 
 def _count(scores: QuerySet[Score]) -> Overrides:
-    """Count by the last decision of a person after each score. Exclude scores without such a decision."""
+    """Count scores by the last decision that a person made after the score. Exclude scores without a later decision."""
     by_people = ApplicationHistory.objects.filter(
         application=OuterRef("application_id"),
         status__in=DECIDED,

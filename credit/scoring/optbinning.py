@@ -61,7 +61,7 @@ class Terms:
         )
 
     def definition(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a definition with the outcomes of this import. Totals below all outcomes decline."""
+        """Return a definition with the outcomes of this import. A total below all outcomes is declined."""
         if not self.outcomes:
             raise ValidationFailed(
                 "The card has no outcomes. Set the lowest totals of `approve` and `refer` with --outcome."
@@ -79,9 +79,9 @@ class Terms:
 def read(table: bytes, terms: Terms, *, rounding: str = ROUND_HALF_EVEN, base_points: int = 0) -> dict[str, Any]:
     """Convert an optbinning table to a definition.
 
-    `base_points` is the card's `intercept_`, which the table does not contain. Strings that are not in the table get
-    the points of missing values, as in optbinning. The baseline of a variable is its highest number of points. Raises
-    ValidationFailed for invalid tables, and for values that a definition can't represent exactly.
+    `base_points` is the scorecard's `intercept_`, which the table does not contain. Strings that are not in the table
+    get the points of missing values, as in optbinning. The baseline of a variable is its highest number of points.
+    Raises ValidationFailed for invalid tables, and for values that a definition can't represent exactly.
     """
     variables: dict[str, list[tuple[str, Row]]] = {}
     for line, row in _rows(table):

@@ -5,8 +5,8 @@ exact for integers below 2^53, and for thresholds with at most 15 digits. PMML c
 segments, the range of the total, or changeable inputs. An `Extension` contains the complete definition.
 
 Each field has its JSON type, so callers of an engine must omit values of other types. The caller computes
-`months_since` as a number, because PMML counts days only from a fixed year. Claims of a verified card have no field,
-because the card reads every claim as missing.
+`months_since` as a number, because PMML counts days only from a fixed year. Claims of a verified scorecard have no
+field, because the scorecard reads every claim as missing.
 """
 
 import json
@@ -64,7 +64,10 @@ def write(definition: Mapping[str, Any], *, name: str) -> bytes:
 
 
 def _without_claims(source: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Remove the claims from an input of a verified card. An always missing input becomes an empty `first_of`."""
+    """Remove the claims from an input of a verified scorecard.
+
+    An input that is always missing becomes an empty `first_of`.
+    """
     if "first_of" in source:
         return {**source, "first_of": [name for name in source["first_of"] if not is_claimed(name)]}
     names = [source[name] for name in ("from", "months_since") if name in source] or source.get(

@@ -40,7 +40,7 @@ _NONCE_BYTES = 32
 
 
 class LiveVersion(NamedTuple):
-    """A published version. Each process caches the version's card, because a version never changes."""
+    """A published version. Each process caches the version's scorecard, because a version never changes."""
 
     id: int
     role: str
@@ -133,7 +133,10 @@ def remember_result(score: Score, model_id: int, card: Card, evaluation: Evaluat
 
 
 def store_last_scores(scores: Iterable[LastScore]) -> None:
-    """Store an account's last scores in a single query. Each replaces the previous last score of its model."""
+    """Store an account's last scores in a single query.
+
+    Each score replaces the previous last score of the same model.
+    """
     LastScore.objects.bulk_create(
         # A fixed order prevents deadlocks between requests.
         sorted(scores, key=lambda score: score.model_id),
@@ -190,7 +193,10 @@ def versions_for(application: Any) -> Sequence[LiveVersion]:
 
 
 def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
-    """Request the offer's reports if the card reads facts of reports. Return whether the score waits for a report."""
+    """Request the offer's reports if the scorecard reads facts of reports.
+
+    Return whether the score waits for a report.
+    """
     kinds = application.offer_snapshot.get("reports")
     if not kinds or not any(source_of(name) == REPORT for name in card.facts):
         return False
@@ -200,8 +206,8 @@ def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
 def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime, **about: Any) -> list[Computed]:
     """Compute the score of each version. `about` are the arguments of `facts_for`.
 
-    If a card or a fact raises an error, logs it and returns an empty list, so that reviewers decide without a score.
-    Raises database errors.
+    If a scorecard or a fact raises an error, logs it and returns an empty list, so that reviewers decide without a
+    score. Raises database errors.
     """
     try:
         return [
@@ -235,7 +241,7 @@ _WANTED = {
 
 
 def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
-    """Yield the values that the applicant must correct, because their type is not the type that the card reads."""
+    """Yield the values that the applicant must correct, because their type is not the type that the scorecard reads."""
     for name in evaluation.unreadable:
         read_fact = next(source.read_fact for source in card.inputs if name in source.facts)
         kind, why = _WANTED.get(read_fact, ("boolean", "Must be true or false."))
@@ -275,7 +281,7 @@ def _is_newer(name: str, fact: Known, correction: Known) -> bool:
 
 
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
-    """Return name, source, and day of each fact that an input of the card reads, sorted by name.
+    """Return name, source, and day of each fact that an input of the scorecard reads, sorted by name.
 
     An input with facts about other applications lists all of them, because a shorter list would reveal missing facts.
     """
@@ -297,7 +303,7 @@ def describe_waiting(model_id: int) -> dict[str, Any]:
 def describe(score: Score, *, for_applicant: bool = False) -> dict[str, Any]:
     """Describe a computed score. `changes` is None if the facts are erased, and `facts` is None before version 1.1.
 
-    If the card reads facts that only the lender can read, the applicant's description omits them and the result.
+    If the scorecard reads facts that only the lender can read, the applicant's description omits them and the result.
     """
     card, kept = score.version.card, score.facts_if_kept
     is_hidden = for_applicant and score.is_withheld

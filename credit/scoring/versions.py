@@ -70,7 +70,8 @@ def add_version(
 ) -> ModelVersion:
     """Store a definition as a draft, the model's next version. Raises ValidationFailed for an invalid scorecard.
 
-    `about` is the instructions for use. If they declare categories of data, the card must not read other categories.
+    `about` is the instructions for use. If they declare categories of data, the scorecard must not read other
+    categories.
     """
     definitions.check(definition)
     if about and about["categories"]:
@@ -107,7 +108,7 @@ def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) ->
 
     A model has at most one champion. Publishing a new champion makes the previous champion a challenger. The first
     publication stores the certificate. Raises InvalidVersionTransition for a retired version, ReviewerRequired for the
-    author under `four_eyes`, and ValidationFailed for a card that can decline without a reason.
+    author under `four_eyes`, and ValidationFailed for a scorecard that can decline without a reason.
     """
     with transaction.atomic(savepoint=False):
         _lock(version.model_id)

@@ -120,11 +120,10 @@ def accept(
 ) -> Application:
     """Accept the approval or the counteroffer of the actor's own application. Idempotent for the same terms.
 
-    `as_of` is the day of the schedule that the applicant saw. None skips this check. EU credit requires
-    `precontract_sha256`, the hash of the form that the applicant received. `is_joint` adds the applicants' declaration
-    of joint credit to the agreement. Raises ApplicationNotFound, NothingToAccept,
-    PricingNoticeDue, or PrecontractRequired. Raises TermsChanged if the terms differ from the approved terms, or from
-    the terms as of today.
+    `as_of` is the day of the schedule that the applicant saw. If `as_of` is None, the day is not checked. EU credit
+    requires `precontract_sha256`, the hash of the form that the applicant received. `is_joint` adds the applicants'
+    declaration of joint credit to the agreement. Raises ApplicationNotFound, NothingToAccept, PricingNoticeDue, or
+    PrecontractRequired. Raises TermsChanged if the terms differ from the approved terms, or from the terms as of today.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)

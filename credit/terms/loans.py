@@ -243,7 +243,10 @@ def _refuse(broken: Any, where: str) -> None:
 
 
 def price_of(application: Application) -> Price | None:
-    """Return the card's price for the score's total, or None without an approving score or without prices."""
+    """Return the price of the scorecard for the score's total.
+
+    Return None if the score does not approve, or if the scorecard has no prices.
+    """
     score = application.decision_score
     return score.version.card.price_of(score.total) if score is not None and score.outcome == APPROVE else None
 
@@ -267,8 +270,8 @@ def proposed_terms(application: Application) -> dict[str, Any]:
 def automatic_terms(application: Application) -> dict[str, Any] | None:
     """Return the terms of an automatic approval, or None if a reviewer must decide.
 
-    A reviewer must decide if the score's price does not cover the requested amount. If the score has no price, a
-    reviewer must decide unless the offer has a single rate.
+    A reviewer must decide if the score's price does not cover the requested amount. If the score has no price, the
+    offer must have a single rate. Otherwise, a reviewer must decide.
     """
     price, amount = price_of(application), Figures(application.application_data).amount_cents
     if price is not None:
