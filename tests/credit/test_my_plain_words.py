@@ -59,8 +59,7 @@ def test_privacy_page_cites_laws_only_in_small_print():
         if language == "en":
             for words in ("For your account, your applications, and your loans", "Because a law requires it"):
                 assert words in text
-            # The applicant and the lender supply the data of this purpose.
-            assert "applications for credit the lender; the person, and their use of the account" in text
+            assert "applications for credit the person, and their use of the account the lender that" in text
 
 
 @pytest.mark.usefixtures("reviewed")
