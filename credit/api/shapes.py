@@ -1,4 +1,4 @@
-"""JSON Schemas of JSON values of the API: loan terms, reasons, reports, inclusion proofs, and scorecards.
+"""JSON Schemas of loan terms, reasons, reports, inclusion proofs, and scorecards, which are JSON values of the API.
 
 The OpenAPI document has them as components, to which fields refer with `shape`. Only the documentation uses them.
 Services validate the values.

@@ -132,7 +132,7 @@ def _checked_of(application: Any) -> list[dict[str, Any]]:
 
 
 def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
-    """Return the monthly payment at the lowest rate of the pinned offer, or None if it can't be computed."""
+    """Return the monthly payment at the pinned offer's lowest rate, or None if the payment can't be computed."""
     rate, amount, term = terms.get("apr_min_percent"), figures.amount_cents or 0, figures.term_months or 0
     if rate is None or not 1 <= amount <= AMOUNT_MAX_CENTS or not 1 <= term <= TERM_MAX_MONTHS:
         return None
@@ -194,7 +194,10 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 
 
 def _in_and_out(application: Any) -> str:
-    """Format the monthly money in and out of the applicant's own accounts, computed like the scorecard facts."""
+    """Format the monthly inflow and outflow of the applicant's own accounts.
+
+    They are computed like the scorecard facts.
+    """
     figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:
         return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than one complete month'}"

@@ -132,7 +132,7 @@ def days_to_decision(console: Console | None) -> dict[str, Any]:
 
 
 def _mean(entries: Iterable[tuple[int, timedelta]]) -> timedelta | None:
-    """Return the mean of (count, mean) entries, weighted by count, or None without entries."""
+    """Return the mean of the entries' means, weighted by their counts, or None if there are no entries."""
     counted = list(entries)
     total = sum(count for count, _ in counted)
     return sum((took * count for count, took in counted), timedelta()) / total if total else None

@@ -1,4 +1,4 @@
-"""The texts of decisions: notices of a case page, labels of transitions, and the effects on a decision's page."""
+"""The texts of decisions: messages on a case page, labels of transitions, and the effects on the page of a decision."""
 
 from collections.abc import Iterator
 from typing import Any

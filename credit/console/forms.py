@@ -1,4 +1,4 @@
-"""Fields of the forms of decisions: the loan in the offer's currency, principal reasons, and the language of a text."""
+"""Form fields for decisions: the loan in the offer's currency, the principal reasons, and the language of a text."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date

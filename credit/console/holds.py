@@ -101,7 +101,7 @@ _NEWEST = RetentionHold.objects.filter(application=OuterRef("application")).orde
 
 
 def _numbered(typed: str) -> Q | None:
-    """Return the condition for the application with a reference or an ID, or None for other texts."""
+    """Return the condition for the application with the typed reference or ID, or None if the text is neither."""
     identifier, end = parse_uuid(typed.strip().lower()), end_of_id(typed.strip())
     if identifier is not None:
         return Q(pk=identifier)

@@ -1,4 +1,4 @@
-"""Notices in the back office: deadlines with the days left, and each notice next to its source data."""
+"""Notices in the back office: their deadlines with the remaining days, and each notice next to its source data."""
 
 import re
 from dataclasses import replace
@@ -100,7 +100,7 @@ _ENDS = {
 
 @admin.register(Clock)
 class ClockAdmin(OfApplication):
-    """The admin of the deadlines of notices and of answers to requests, earliest first."""
+    """The admin of deadlines for notices and for answers to requests, earliest deadline first."""
 
     list_title = DEADLINES
     list_display = ("duty", "about", "left", "waits", "started", "due", "end")

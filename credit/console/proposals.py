@@ -55,7 +55,7 @@ def proposals_of(record: Application) -> list[Proposal]:
 
 
 def facts_of(record: Application, proposal: Proposal) -> list[tuple[str, Any]]:
-    """Return rows about a proposal: the loan with its cost, the reasons in words, the proposer, and the time."""
+    """Return the rows about a proposal: the loan and its cost, the texts of the reasons, the proposer, and the time."""
     rows: list[tuple[str, Any]] = [("Decision", capfirst(decision_in_words(proposal.to)))]
     if getattr(proposal, "is_masked", False) or getattr(record, "is_masked", False):
         rows.append(("Terms and reasons", MASK))

@@ -1,4 +1,4 @@
-"""Queues of waiting applications, and the filters of the list of applications."""
+"""The queues of waiting applications, and the filters of the application list."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta

@@ -73,7 +73,7 @@ class ReopeningConsole(ReviewAdmin):
         return review is None or review.refusal_for(self.actor_of(request)) is None
 
     def other_assignee(self, request: HttpRequest, record: Application) -> Any:
-        """Return another assignee of the record on the viewer's side (the platform or the lender), or None."""
+        """Return the assignee on the viewer's side (platform or lender), or None if the assignee is the viewer."""
         side = self.side_of(request, record)
         work = Assignment.in_force(self.review_permission, **named(record), provider=side).exclude(
             assignee=cast("Any", request.user)

@@ -147,7 +147,10 @@ class ModelVersionAdmin(NamedRecords):
         }
 
     def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
-        """Show the differences from another version of the model, whose number is the query parameter `with`."""
+        """Show the differences from another version of the model.
+
+        The query parameter `with` has the number of that version.
+        """
         number = parse_positive_int64(request.GET.get("with", ""))
         earlier, later = record, record.model.versions.filter(number=number).first() if number else None
         if later is not None and later.number < earlier.number:

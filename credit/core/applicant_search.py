@@ -82,7 +82,7 @@ def _without_copied_signs(typed: str) -> str:
 def index_rows(rows: QuerySet[Any], follow: Callable[[Any], None]) -> int:
     """Compute the blind index of these applications with the first key. Return the number of changed indexes.
 
-    For each application, `follow` is called in the same transaction, while the application's row is locked.
+    The function calls `follow` for each application in the same transaction, while the application's row is locked.
     """
     changed = 0
     rows = rows.filter(applicants__isnull=False).only(

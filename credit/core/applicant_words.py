@@ -26,7 +26,10 @@ def language_name(tag: str) -> str:
 
 
 def applicant_value(path: str, value: str) -> str:
-    """Return the value of the field at `path`: countries, languages, and days in words, other values unchanged."""
+    """Return the value of the field at `path`. Countries, languages, and days become words.
+
+    Other values are unchanged.
+    """
     if path == "address.country":
         return country_name(value)
     if path == "date_of_birth" and (day := day_of(value)) is not None:

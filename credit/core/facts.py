@@ -1,6 +1,6 @@
 """The catalog of facts: values about an applicant that a scorecard can read. Each app declares the facts it stores.
 
-To compute a score, the platform reads facts from its own tables, without calls to third parties. Values of
+To compute a score, the platform reads the facts from its own tables. It sends no requests to third parties. Values of
 `application_data` need no declaration. Their names are paths, such as `application_data.monthly_income_cents`, or JSON
 pointers (RFC 6901), such as `application_data#/monthly income`. Each value has a source and a date.
 
@@ -120,12 +120,12 @@ PERSON = "person."
 
 
 def has_person(names: Iterable[str]) -> bool:
-    """Return whether these names include facts about the applicant's other applications (`PERSON`)."""
+    """Return whether any of these facts is about the applicant's other applications (`PERSON`)."""
     return any(name.startswith(PERSON) for name in names)
 
 
 def covered_by(credential: Credential) -> MayRead:
-    """Return a predicate that is true for facts whose scope the credential has."""
+    """Return a predicate that accepts a fact if the credential has the fact's scope."""
     return lambda fact: credential.carries(fact.scope)
 
 

@@ -1,7 +1,7 @@
 """The conventions of an offer's jurisdiction: currency, APR method, day count, and treatment of the fee.
 
-An offer declares its conventions, and the application pins them with the offer's terms. US law applies to applications
-without a pinned offer, and to applications from before offers had a jurisdiction.
+An offer declares its conventions, and the application pins them with the offer's terms. If an application has no pinned
+offer, or a pinned offer without a jurisdiction, US law applies.
 """
 
 from collections.abc import Mapping

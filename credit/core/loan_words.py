@@ -83,7 +83,7 @@ def rows_of(
 ) -> list[tuple[str, str]]:
     """Return (title, value) pairs for display of a loan that starts on `start`.
 
-    The only computed figures of a line of credit are the figures of `with_costs_of_line`.
+    For a line of credit, the only computed figures are the figures that `with_costs_of_line` adds.
     """
     is_line, currency = terms["term_months"] is None, terms.get("currency")
     titles = {**(_EU_TITLES if currency else _TITLES)}

@@ -157,7 +157,7 @@ def cost_of(
     where: str = "",
     rate_member: str = "apr_percent",
 ) -> tuple[dict[str, Any], list[Instalment]]:
-    """Return a dictionary of the figures of a loan that starts today, and the loan's schedule.
+    """Return the figures of a loan that starts today as a dictionary, and the schedule of the loan.
 
     Raises ValidationFailed if the first payment is not within the coming year, or if the rate is out of range. `where`
     is the prefix of field names in errors.

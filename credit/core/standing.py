@@ -1,4 +1,4 @@
-"""The status of an application in words, its next step, and the party that must act."""
+"""Describe the status of an application, its next step, and the party that must act."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -57,9 +57,12 @@ def active_language() -> str:
 
 
 def originals_of(terms: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """Return the texts that a translation into `language` can contain, as `Original`, with its structure.
+    """Return the texts that a translation into `language` can contain.
 
-    In the offer's own language, only choices have translations, because the schema has only their values.
+    Each is an `Original`, in the translation's structure.
+
+    In the offer's own language, a translation contains only the texts of choices. The schema has only the values of
+    choices.
     """
     schema = terms.get("application_schema") or {}
     members = {name: _originals_of_member(member) for name, member in members_of(schema).items()}

@@ -48,7 +48,7 @@ def period_end(
 def _last_day(
     zones: list[ZoneInfo], concluded_at: datetime, complete_since: datetime | None, told_of_right_at: datetime | None
 ) -> date | None:
-    """Return the last day of the period, not adjusted for weekends and holidays, or None without an end."""
+    """Return the last day of the period, or None if the period has no end. Weekends and holidays are not considered."""
     concluded = _day_in(zones, concluded_at)
     if told_of_right_at is None or (complete_since is None and concluded < APPLIES_FROM):
         return None
@@ -88,7 +88,7 @@ def public_holidays(country: str, year: int) -> set[date]:
 
 
 def last_day_of(end: datetime, countries: Iterable[str]) -> date:
-    """Return the date, in the westernmost zone of the countries, of the last day of a period that ends at `end`."""
+    """Return the last day of a period that ends at `end`, as a date in the westernmost zone of the countries."""
     zones: Iterator[ZoneInfo] = (zone for country in {*countries} or {""} for zone in zones_of(country))
     return min((end - timedelta(microseconds=1)).astimezone(zone).date() for zone in zones)
 

@@ -172,9 +172,9 @@ def _show(
 ) -> HttpResponse:
     """Return the page of the form. Its field `state` identifies the version of the draft that a save replaces.
 
-    `state` is the time of the draft's last change, or empty for a new application. If the offer already has a draft,
-    the form is shown again with the draft's ID, so that the applicant confirms another draft. A form with errors, or
-    restored after a log-in, retains its state.
+    `state` is the time of the draft's last change, or empty for a new application. If the applicant already has a draft
+    for the offer, the page shows the form again, with this draft's ID. The applicant then confirms another draft. A
+    form with errors, or restored after a log-in, retains its state.
     """
     offer = typed.offer
     draft = _drafts(request, offer).first() if application is None else None
@@ -280,7 +280,7 @@ def _with_language(fields: QueryDict, before: str, language: str) -> QueryDict:
 
 
 def _has(draft: Application, typed: ApplicationForms, changes: dict[str, Any]) -> bool:
-    """Return whether the draft already has the same data, applicants, and shared areas."""
+    """Return whether the draft already has the entered data, applicants, and shared areas."""
     persons = draft.readable_applicants
     return (draft.application_data, persons and persons.persons, PartialApplicants.of(draft), draft.share) == (
         changes["application_data"], changes["applicants"], typed.partial or [], changes["share"],

@@ -128,7 +128,7 @@ class Compared:
     nearest: tuple[str, str] | None = None
 
     def with_costs(self, rows: list[Row]) -> list[Row]:
-        """Return the costs except for the payment, and the rows of the offer whose titles are not among the costs."""
+        """Return the costs except for the payment, and the rows of the offer that have other titles than the costs."""
         titles = {title for title, _value in self.costs}
         return [*self.costs[1:], *(row for row in rows if row[0] not in titles)]
 

@@ -237,7 +237,7 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
 
 
 def offer_to_read(offer: Offer) -> Offer:
-    """Return a copy of an offer for display, whose texts are in the active language if they are translated."""
+    """Return a copy of an offer for display. Translated texts are in the active language."""
     shown, terms = copy(offer), in_language(offer.terms())
     for name in ("name", "description", "application_schema"):
         setattr(shown, name, terms[name])

@@ -114,7 +114,7 @@ def members_of(offer: Offer) -> dict[str, Any]:
 
 
 def _allowed(member: Mapping[str, Any], values: Sequence[Any]) -> list[Any]:
-    """Return the values that meet a field's schema, or all values if none does."""
+    """Return the values that meet a field's schema, or all values if no value meets the schema."""
     return [value for value in values if profile.fault(member, value) is None] or list(values)
 
 

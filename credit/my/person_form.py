@@ -211,7 +211,10 @@ class PersonForm(DraftForm):
         return not any(value for path, value in self.cleaned_data.items() if path not in preset)
 
     def entered(self) -> dict[str, Any] | None:
-        """Return the entered values in the API's format, with None for missing values, or None for an empty form."""
+        """Return the entered values in the API's format. A missing value is None.
+
+        For an empty form, the result is None.
+        """
         if self.is_empty:
             return None
         person: dict[str, Any] = {"address": {}}
@@ -334,7 +337,7 @@ def groups_of(person: forms.Form) -> list[tuple[str, list[forms.BoundField]]]:
 
 
 def state_of(form: forms.Form, names: Collection[str], required: Collection[str]) -> str:
-    """Return the progress of the fields `names` of a form, of which `required` must have a value."""
+    """Return the progress of the form's fields in `names`. The fields that are also in `required` must have a value."""
     if form.is_bound and any(form[name].errors for name in names):
         return WRONG
     empty = [name for name in names if name in required and form[name].value() in (None, "")]

@@ -78,7 +78,7 @@ class ExplanationPage(MyPage):
 
 
 def _points_in_words(each: Mapping[str, Any]) -> str:
-    """Return a sentence about the points of an input, whose name is the heading above the sentence."""
+    """Return a sentence about the points of an input. The heading above the sentence has the name of the input."""
     if each["points"] is None:
         return ""
     return gettext("%(points)s points, of at most %(most)s. The baseline is %(baseline)s.") % each
@@ -229,7 +229,7 @@ def _in_words(name: str, value: Any, application: Application) -> str:
 
 
 def _correctable(application: Application) -> list[tuple[str, str, str]]:
-    """Return the name and the title of each correctable fact, and the current value of the applicant's claims."""
+    """Return each correctable fact's name and title, and its current value if the applicant stated the value."""
     claims = corrections.current_claims(application)
     names = corrections.correctable_facts(application)
     return [(name, _title(name, application), _in_words(name, claims.get(name), application)) for name in names]

@@ -64,7 +64,7 @@ _TOTAL = ("total_of_payments_cents",)
 
 
 def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the rows of a loan's terms and costs, and of the date of the first payment."""
+    """Return rows with the terms and the costs of a loan, and with the date of the first payment."""
     rows = rows_of(costs, _BEFORE_PAYMENTS, start=terms.as_of)
     if terms.schedule:
         rows.append((gettext("First payment"), date_in_words(terms.schedule[0].due_on)))

@@ -84,7 +84,10 @@ def error_message(refusal: ApiError) -> str:
 
 
 def read_lines(text: str) -> str:
-    """Return the text of a multi-line field with single-character line ends, as browsers count them."""
+    """Return the text of a multi-line field.
+
+    Line ends have a single character, because browsers count them as a single character.
+    """
     return text.replace("\r\n", "\n").strip()
 
 
@@ -115,7 +118,10 @@ def texts_of_reasons(reasons: Sequence[Reason], application: Any, metadata: Any 
 
 
 def principal_reasons(move: ApplicationHistory) -> list[str]:
-    """Return the reasons of a rejection in the active language, if its text is not a list of these reasons."""
+    """Return the reasons of a rejection in the active language.
+
+    If the rejection's text already lists them, the result is empty.
+    """
     reasons = reasons_of(move.metadata)
     return [] if move.reason == in_words(reasons) else texts_of_reasons(reasons, move.application, move.metadata)
 
@@ -136,7 +142,9 @@ def name_applicant(number: int, words: Any) -> str:
 
 
 def delivery_in_words(kinds: Collection[str], *, has_consented: bool) -> str:
-    """Describe how the applicant also receives notices of these kinds, or return "" if their page is enough.
+    """Describe the other ways in which the applicant receives notices of these kinds.
+
+    Return "" if no other way is necessary.
 
     Notices are electronic with the consent. A notice about the price is electronic without it (12 CFR 1022.73(b)(1)).
     """

@@ -100,7 +100,7 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None, *, members: Any = 
     """Return the context of the printed page, with the figures as text.
 
     `agreement` is an `Agreement`, or before the acceptance the `Acceptable` terms. Both classes have `terms` and
-    `schedule`. `offer` is the pinned terms of the offer, and `members` the items of `members_of`.
+    `schedule`. `offer` contains the pinned terms of the offer. `members` contains the items of `members_of`.
     """
     starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     terms = with_costs_of_line(agreement.terms, offer, start=starts_on)
@@ -168,7 +168,7 @@ _signer = signing.TimestampSigner(salt="credit.agreement")
 
 
 def mail_links(application: Application, *, now: datetime) -> None:
-    """Mail a link to the agreement to each borrower except for the first, who has the account."""
+    """Mail a link to the agreement to each further borrower. The first borrower has the account."""
     link = f"{settings.APP_URL}/my/agreement/{_signer.sign(str(application.pk))}"
     for email, language in other_borrowers(application.applicants):
         with translation.override(language):

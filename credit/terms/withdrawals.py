@@ -34,7 +34,9 @@ RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawa
 def declare(
     application_id: str, *, actor: Actor, now: datetime, declared_at: datetime | None = None, channel: str | None = None
 ) -> Application:
-    """Withdraw from the agreement of the actor's own application, or record a borrower's withdrawal. Idempotent.
+    """Withdraw from the agreement of the actor's own application. A reviewer can record the withdrawal of a borrower.
+
+    Idempotent.
 
     Only reviewers send `declared_at` and `channel`, for a declaration that the lender received. `declared_at` is the
     time at which the borrower sent the declaration. Raises ApplicationNotFound, InsufficientScope, ReviewerRequired,

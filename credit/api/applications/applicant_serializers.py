@@ -57,7 +57,7 @@ class CountryField(serializers.OneOfField):
 
 
 class Whole(serializers.RequestSerializer):
-    """An object that rejects unknown fields, so that misspelled fields are not lost."""
+    """An object that rejects unknown fields. Otherwise, the values of misspelled fields would be lost."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):

@@ -1,8 +1,8 @@
 """The Universal Commerce Protocol (version 2026-08-25): its business profile, and the catalog of offers as products.
 
 A product is an offer, a variant is one of its terms, and a price is the amount financed. The `metadata` and the text of
-each product state this. `catalog` selects offers by the rules of `credit.offers.catalogue`, so that a
-person sees the same offers as at `/v1/ucp/catalog/items`. `profile` writes the discovery document.
+each product state this. `catalog` selects offers by the rules of `credit.offers.catalogue`, so it has the same offers
+as `/v1/ucp/catalog/items`. `discovery` creates the discovery document.
 
 Like `/v1/ucp/catalog/items`, the catalog requires the scope `offers:read`, because the variant of an offer under test
 depends on the caller. The profile is public and needs no account.
@@ -11,5 +11,5 @@ The server validates the header `UCP-Agent`, but never fetches the profile in it
 caller.
 
 For the protocol's business outcome (an unknown id) the API returns 200 with `messages`. Other errors (credentials,
-limits, invalid bodies) are the usual errors with `messages` added; see `refusals`.
+limits, invalid bodies) are the platform's usual errors, with `messages` added (`refusals`).
 """

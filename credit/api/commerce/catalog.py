@@ -1,4 +1,4 @@
-"""Search of offers by words, categories, and amounts, with pages; lookup by id."""
+"""Search offers by words, categories, and amounts, with pages. Look up offers by id."""
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -116,7 +116,7 @@ class BuyerContextRequestSerializer(RequestSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Add the US state of the request as `state`; empty strings count as missing."""
+        """Add the US state of the request as `state`. Empty strings count as missing values."""
         country, region = attrs.get("address_country") or "US", attrs.get("address_region")
         if not region or country.upper() not in {"US", "USA"}:
             return attrs

@@ -1,4 +1,4 @@
-"""The law that an offer follows, credit under Directive (EU) 2023/2225, and quotes of the cost of a loan."""
+"""Serializers for the jurisdiction of offers, credit under Directive (EU) 2023/2225, and quotes of loan costs."""
 
 import re
 from datetime import date

@@ -59,7 +59,7 @@ class InstructionsSerializer(serializers.JsonPartSerializer):
 
 @extend_schema_field({"type": ["integer", "string"], "description": "A string if the number is 2^53 or more."})
 class CountField(serializers.FreeField):
-    """A count that may exceed the integers that every JSON parser represents exactly."""
+    """A count that can be too large for the exact integers of some JSON parsers."""
 
 
 class CertifiedReasonSerializer(serializers.JsonPartSerializer):
