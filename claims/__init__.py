@@ -1,4 +1,4 @@
-"""Claims: an account states that its owner wrote, or contributed to, a publication.
+"""Claims. In a claim, the owner of an account states that they wrote, or contributed to, a publication.
 
 A claim starts as `draft`. `machine.MACHINE` defines the transitions to `pending`, `approved`, `disputed`, and
 `revoked`, and only `Claim.transition_to` changes a status. The owner can always read a claim. If the visibility is

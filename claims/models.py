@@ -153,8 +153,9 @@ class Claim(StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one return per rule
         """Return the error that prevents the transition for `actor`, or None if the transition is allowed.
 
-        If `REVIEW_POLICY` is `open`, all transitions in the table are allowed. If it is `reviewed`, approvals and the
-        resolution of disputes require `claims.review_claim`. If it is `four_eyes`, the owner can't be the reviewer.
+        If `REVIEW_POLICY` is `open`, all transitions in the table are allowed. If it is `reviewed`, the actor needs the
+        permission `claims.review_claim` to approve a claim or to resolve a dispute. If it is `four_eyes`, the owner
+        can't be the reviewer.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()

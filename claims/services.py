@@ -31,9 +31,9 @@ def load_movable(claim_id: str, user: Any) -> Claim:
 
 
 def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[Claim]:
-    """Return the viewer's own claims, or the claims to a publication that the viewer can read, newest first.
+    """Return the viewer's own claims, or the readable claims to a publication, newest first.
 
-    Raises UserMismatch if the viewer requests the claims of another user without a publication.
+    Raises UserMismatch if the viewer requests all claims of another user.
     """
     claims = Claim.objects.order_by("-id")
     if publication_id:

@@ -20,7 +20,7 @@ WRITE_LIMIT, TOKEN_LIMIT = "ledger_write", "ledger_token"
 
 class LedgerAuthentication(BaseAuthentication):
     def authenticate(self, request: Any) -> tuple[None, Caller] | None:
-        """Return the caller. Without a credential, and for an unlisted key in development, return None.
+        """Return the caller, or None without a credential. In development, also return None for an unlisted key.
 
         Raises InvalidToken and related errors.
         """

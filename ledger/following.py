@@ -1,7 +1,7 @@
 """Follow any log with C2SP tiles (tlog-tiles), and verify that each head extends the previous head.
 
-The follower requests only the few tiles that a consistency proof requires. The tiles are not trusted. They must prove
-that the new head extends the stored head, and the log must have signed both heads.
+The follower requests only the few tiles that a consistency proof requires. The tiles are not trusted. The tiles must
+prove that the new head extends the stored head. The log must have signed both heads.
 """
 
 import os

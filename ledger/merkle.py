@@ -177,7 +177,7 @@ class Frontier:
     """The right edge of a growing tree, with one hash per complete subtree, largest first.
 
     Appending an entry needs only the frontier. A frontier has at most one hash per bit of the size. Every block stores
-    it in packed form, so that sealing and proving never compute it from tiles.
+    the frontier in packed form. So sealing and proving never compute the frontier from tiles.
     """
 
     def __init__(self, size: int = 0, packed: bytes = b"") -> None:

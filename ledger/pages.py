@@ -50,7 +50,10 @@ def rungs(proof: log.Proof) -> list[dict[str, Any]]:
 
 
 def growth(head: log.Head) -> dict[str, Any]:
-    """Return the points of a chart of the log's size over time, from at most GROWTH_POINTS evenly spaced blocks."""
+    """Return the points of the chart of the log's size.
+
+    The points come from at most GROWTH_POINTS evenly spaced blocks.
+    """
     steps = min(head.number, GROWTH_POINTS)
     numbers = {1 + (head.number - 1) * step // max(1, steps - 1) for step in range(steps)}
     blocks = list(Block.objects.filter(number__in=numbers).order_by("number").values_list("timestamp", "tree_size"))

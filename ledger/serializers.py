@@ -97,7 +97,7 @@ class UserHashesQuery(serializers.QuerySerializer):
 
 
 class ProofQuery(serializers.QuerySerializer):
-    """Selects an entry if several entries have the same hash, and whether to wait for the witnesses (`1`)."""
+    """Selects an entry among several entries with the same hash, and sets whether to wait for the witnesses (`1`)."""
 
     index = serializers.QueryInt64Field(
         min_value=0,

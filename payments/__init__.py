@@ -9,8 +9,8 @@
   `payment.crypto.initiated`, `.submitted`, `.confirmed`, `.failed`, and `.expired`.
 - `chain/` is the client of the settlement chain.
 
-`cards/`, `wallets/`, and `crypto/` do not import each other. `views` is the base of their views, `screening` rejects
-card numbers, and `console` is the back office.
+`cards/`, `wallets/`, and `crypto/` do not import each other. `views` contains the base classes of their views.
+`screening` rejects card numbers. `console` is the back office.
 
 The endpoints accept only first-party tokens and unrestricted API keys. Apps with `wallet:read` can read wallets and
 transaction statuses.

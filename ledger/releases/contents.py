@@ -1,8 +1,8 @@
 """The contents of a release. Every build of a commit produces the same bytes.
 
-A release consists of an archive, an SBOM, a statement with the hashes of both, the ledger's proof of the statement, and
-SHA256SUMS of these four files. A comment in SHA256SUMS opens the commitment of the ledger's entry. The comment proves
-which client anchored the statement.
+A release consists of an archive, an SBOM, a statement with the hashes of the archive and the SBOM, the ledger's proof
+of the statement, and SHA256SUMS. SHA256SUMS has the hashes of the other four files. A comment in SHA256SUMS opens the
+commitment of the ledger's entry. The comment proves which client anchored the statement.
 """
 
 import gzip
@@ -116,7 +116,7 @@ class Source:
         return canonical_json(json.loads(done.stdout)) + b"\n"
 
     def statement(self, names: Names, digests: Mapping[str, str]) -> bytes:
-        """Return the in-toto statement that this commit was built into these files of this version."""
+        """Return the in-toto statement, which states that the version's files were built from this commit."""
         return canonical_json(
             {
                 "_type": "https://in-toto.io/Statement/v1",

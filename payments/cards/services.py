@@ -75,9 +75,9 @@ def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
 def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Outcome:
     """Process a payment and return the response.
 
-    `order` contains the payment's columns from the request. Raises ProcessorUnavailable if the outcome is unknown, and
-    RequestInProgress while another request with the same key is running. If a stored payment has no key, error
-    messages advise against a retry, because a retry would create a second payment.
+    `order` contains the payment's columns from the request. Raises ProcessorUnavailable if the outcome is unknown.
+    Raises RequestInProgress while another request with the same key is in progress. If a stored payment has no key,
+    error messages advise against a retry, because a retry would create a second payment.
     """
     for _ in range(2):
         stored = key.find() if key is not None else None

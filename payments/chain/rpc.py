@@ -222,7 +222,7 @@ def _quantity(value: Any) -> int:
 
 
 def _read_transfer(log: Any) -> Transfer | None:
-    """Return the transfer in a log of the settlement token, or None for any other log."""
+    """Return the transfer if the log is a transfer of the settlement token. Return None for any other log."""
     if not isinstance(log, dict) or not isinstance(log.get("topics"), list):
         return None
     words = [*log["topics"], log.get("data")]

@@ -2,7 +2,7 @@
 
 A transaction is final after SETTLEMENT_CONFIRMATIONS blocks. Until then, the network may replace the block, and the
 payment stays `submitted`. If the network dropped a transaction, the worker sends it again: a transaction is valid until
-its nonce is used. If another transaction used the nonce and is final, the payment has failed.
+its nonce is used. If another transaction with the same nonce is final, the payment has failed.
 
 `reconcile_payments` calls this module. Any number of workers can run it concurrently: each transition is a
 compare-and-set, and the slower worker changes nothing.

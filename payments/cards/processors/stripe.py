@@ -1,7 +1,7 @@
 """Charge cards with Stripe's PaymentIntents API.
 
 Each request contains the payment's ID in `metadata[payment_id]` and the payment's idempotency key, so a retry never
-charges twice. Responses with another payment, amount, or currency are contradictions, and the outcome stays unknown.
+charges twice. If a response has another payment, amount, or currency, the outcome stays unknown.
 """
 
 import hashlib
