@@ -217,7 +217,7 @@ def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
 
 
 def verify_proof(text: str, report_hash: bytes) -> list[proof_file.Step]:
-    """Verify a proof file offline, and then its consistency with this log.
+    """Verify a proof file offline. Then verify that the proof is consistent with this log.
 
     Returns the steps up to the first failure. If the last step is ok, the report is proven.
     """

@@ -1,7 +1,7 @@
 """Signing of blocks, and the checks before signing.
 
-A log has only one history if its signer has the newest head. So nothing is signed if the guard file is missing or
-contradicts the head, or if a different key signed the head. An operator must then intervene (`adopt_ledger_head`).
+A log has a single history only if the signer knows the newest head. So nothing is signed if the guard file is missing
+or contradicts the head, or if a different key signed the head. An operator must then intervene (`adopt_ledger_head`).
 """
 
 from ledger import guard, log, merkle

@@ -100,7 +100,10 @@ def _decided_by_day(console: Console | None) -> _Decided:
 
 
 def _count(console: Console | None) -> _Decided:
-    """Return the last DAYS days. For each day with decisions, return their number and mean time since submission."""
+    """Return the last DAYS days.
+
+    For each day with decisions, return the number of decisions and the mean time from submission to decision.
+    """
     now = timezone.now()
     days = [now.date() - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
     since = now - timedelta(days=DAYS)

@@ -298,7 +298,7 @@ class ApprovalForm(LoanForm):
 
 
 class CounterofferForm(LoanForm, ReasonsForm):
-    """The form of a counteroffer. Its text field is for the internal reason if the decision contradicts the score."""
+    """The form of a counteroffer. If the decision contradicts the score, the text field is for the internal reason."""
 
     def add_fields(self) -> None:
         super().add_fields()

@@ -1,4 +1,6 @@
-"""The lender console: members, and a rule per model for the records that they can see.
+"""The lender console: the lender's members, and a rule for each model.
+
+The rule defines the records that members can see.
 
 Members see no records of models without a rule.
 """

@@ -85,7 +85,7 @@ class ApplicantAdmin(ReadOnlyAdmin):
     is_about_people = True
 
     def title_of_list(self, request: HttpRequest) -> str:
-        """Return the title. It differs for staff, because their list "People" has all accounts."""
+        """Return the title. Staff see another title, because their list "People" has all accounts."""
         return "Applicants" if console_of(request.user) is None else "People"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Applicant]:

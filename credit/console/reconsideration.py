@@ -40,7 +40,7 @@ def reopens(record: Application, to: str) -> bool:
 
 
 class ReopeningConsole(ReviewAdmin):
-    """Assign a case to the reviewer who starts its review or reopens it, if this reviewer can decide it.
+    """If a reviewer who can decide a case starts or reopens its review, assign the case to this reviewer.
 
     A case that is assigned to another reviewer stays assigned to that reviewer.
     """
@@ -152,7 +152,7 @@ class ReconsiderationConsole(ReviewAdmin):
         ]
 
     def who_answers(self, request: HttpRequest, review: ReviewRequest) -> str:
-        """Return a sentence with the reviewers who must not answer, because they took part in the earlier decision."""
+        """Return a sentence with the reviewers of the earlier decision, who must not answer the request."""
         excluded = review.participant_ids()
         people = get_user_model()._default_manager.filter(pk__in=excluded).exclude(pk=review.application.consumer_id)
         names = list(people.order_by("username").values_list("username", flat=True))

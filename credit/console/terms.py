@@ -203,7 +203,7 @@ class LoanConsole(ReviewAdmin):
         return [self.review_path(way, self.withdraw_view, "withdraw_counteroffer"), *super().get_urls()]
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
-        """Omit the actions about the right of withdrawal for viewers who can't record facts about it."""
+        """Omit the actions about the right of withdrawal if the viewer can't record facts about this right."""
         actions = super().actions_of(request, record)
         is_own = record.consumer_id == request.user.pk
         if withdrawal_right.is_withdrawable(record) and self.may_review(request, record) and not is_own:

@@ -1,4 +1,4 @@
-"""The one or two applicants of an application, stored as a single encrypted value with the nonce of their hash.
+"""An application's one or two applicants. They are stored as a single encrypted value, with the nonce of their hash.
 
 Erasing the value also erases the nonce. The hash remains in the application and in anchored records. Without the nonce,
 the input of the hash can't be guessed.

@@ -19,7 +19,7 @@ MIN_AGE_YEARS = 18  # this age applies if the offer has no minimum age and the d
 
 
 class Coming(NamedTuple):
-    """The minimum age that an applicant has not reached yet, and the day on which they reach it."""
+    """The minimum age that an applicant has not reached yet, and the day on which the applicant reaches this age."""
 
     years: int
     day: date

@@ -117,8 +117,8 @@ def either(words: Sequence[str]) -> str:
 def money(cents: int | None, currency: str | None = None) -> str:
     """Format an amount in minor units for display: 250000 becomes "$2,500.00", None becomes "".
 
-    `currency` is `Conventions.shown_currency`. If it is set, the amount has the currency's code and the format of the
-    active language.
+    `currency` is `Conventions.shown_currency`. With a currency, the amount has the currency's code and the format of
+    the active language.
     """
     if cents is None:
         return ""

@@ -69,8 +69,8 @@ def cost_of_line(
 def costs_of_line(terms: Mapping[str, Any], offer: Mapping[str, Any] | None, *, start: date | str) -> dict[str, Any]:
     """Return the assumed costs of an EU line of credit, with the keys of `LoanTerms.to_dict`. Raises RateOutOfRange.
 
-    `terms` is a result of `LoanTerms.to_dict`. If it has no ceiling, the ceiling is the total amount of credit plus a
-    deducted fee.
+    `terms` is a result of `LoanTerms.to_dict`. If `terms` has no ceiling, the ceiling is the total amount of credit
+    plus a deducted fee.
     """
     credit, fee = terms["total_credit_cents"], terms["fee_cents"]
     amount = terms["amount_cents"] or credit + (fee if terms["fee_financed"] else 0)

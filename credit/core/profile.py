@@ -1,7 +1,7 @@
 """The restricted profile of JSON Schema 2020-12 for the data of an offer's applications.
 
 A schema describes a flat object of strings, integers, numbers, and booleans, without patterns, references, or
-conditions. So a client can show it as a form, and validation takes linear time.
+conditions. So a client can show the schema as a form, and validation takes linear time.
 """
 
 import math

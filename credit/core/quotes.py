@@ -74,9 +74,9 @@ def amortise(
 
     The first payment is by default one month after `start`. Payments fall due on the same day of each month, or on the
     last day of a shorter month. Interest is a twelfth of the yearly rate on the balance, rounded half up. If the first
-    period is not one month, it is counted as in Appendix J, with 30 days per month. Payments in whole cents can repay a
-    small loan early, so the schedule can be shorter. Every payment after the first covers at least the interest of its
-    month.
+    period is not a month, its length is counted as in Appendix J, with 30 days per month. Payments in whole cents can
+    repay a small loan early, so the schedule can be shorter. Every payment after the first covers at least the interest
+    of its month.
     """
     first, day = apr.month_of(start) + 1, start.day
     if first_payment_on is not None:

@@ -34,7 +34,7 @@ def pricing_notice_applicants(
     """Return the numbers of the applicants who must receive a pricing notice for an approval or counteroffer.
 
     `offer` is the pinned offer. Each applicant with a report receives a separate notice (1022.75(c)). If the offer has
-    no `risk_based_pricing`, it uses risk-based pricing notices.
+    no `risk_based_pricing`, the method is the risk-based pricing notice.
     """
     offer = offer or {}
     method = offer.get("risk_based_pricing") or NOTICE

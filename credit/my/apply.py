@@ -70,7 +70,7 @@ def _with_number(offers: QuerySet[Offer]) -> QuerySet[Offer]:
 
 
 class OffersPage(InTheirLanguage, ListView):  # type: ignore[type-arg]
-    """The public page of offers. With an amount and a number of months, it shows the costs of each offer.
+    """The public page of offers. With an amount and a number of months, the page shows the costs of each offer.
 
     A page quotes at most `paginate_by` offers, and a request with a loan counts against a rate limit.
     """
@@ -174,7 +174,7 @@ def _show(
 
     `state` is the time of the draft's last change, or empty for a new application. If the applicant already has a draft
     for the offer, the page shows the form again, with this draft's ID. The applicant then confirms another draft. A
-    form with errors, or restored after a log-in, retains its state.
+    form that has errors, or that is restored after a log-in, retains its state.
     """
     offer = typed.offer
     draft = _drafts(request, offer).first() if application is None else None
@@ -338,7 +338,7 @@ def _new_person(request: HttpRequest) -> Any:
 class ApplyPage(_FormPage):
     """The form of a new application. Nothing is stored before the user submits the form.
 
-    Visitors without a log-in see what they need for the application.
+    Visitors without a log-in see the public page of the offer.
     """
 
     def handle_no_permission(self) -> Any:

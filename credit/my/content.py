@@ -110,7 +110,7 @@ def loan_rows(application: Application) -> list[Row]:
 
 
 def terms_of(application: Application) -> Mapping[str, Any]:
-    """Return the pinned terms of the offer. Without them, return the current name, schema, and translations."""
+    """Return the pinned terms of the offer. Without pinned terms, return the current name, schema, and translations."""
     columns = ("name", "language", "translations", "application_schema")
     offers = Offer.objects.filter(pk=application.offer_id).values(*columns)
     return application.offer_snapshot or offers.first() or {}

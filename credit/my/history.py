@@ -173,7 +173,7 @@ def notices_of(application: Application, *, now: datetime) -> list[dict[str, Any
 
 
 def end_of_notice(notice: Notice, application: Application, *, now: datetime) -> str:
-    """Return why a notice has no effect now, or "" if it has effect.
+    """Return the reason why a notice is not in effect now, or "" if the notice is in effect.
 
     The notice of a counteroffer can contain a rejection. The rejection remains in effect, so only the offer has ended.
     """

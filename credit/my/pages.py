@@ -147,7 +147,10 @@ def localized(request: HttpRequest) -> Iterator[None]:
 
 
 def _tzinfo_on(request: HttpRequest, latest: list[tuple[Applicants, str]]) -> tzinfo:
-    """Return the time zone of the page's application, which its mails and notices also use, or the user's."""
+    """Return the time zone of the page's application, or of the user.
+
+    Mails about the application use the same time zone.
+    """
     application_id = request.resolver_match.kwargs.get("application_id")  # type: ignore[union-attr]
     if application_id is None or not request.user.is_authenticated:
         return _tzinfo_of(latest)
@@ -319,9 +322,9 @@ def refuse(request: HttpRequest, refusal: ApiError, to: str, field: str) -> Http
 def _missing_words(application: Application, offer: Offer | None, due: Sequence[Due] = ()) -> list[tuple[str, str]]:
     """Describe the missing data of an application: what the API requires (`due`), and what the draft's form requires.
 
-    Return the words and the HTML ID of the form's field, or "" without a field. The form also requires an amount
-    and a term, complete applicants, and the state of an address in the US or Canada. The API has no partial applicants,
-    so it would report all their fields as missing.
+    Return the words and the HTML ID of the form's field, or "" without a field. The form also requires an amount and a
+    term, complete applicants, and the state of an address in the US or Canada. The API has no partial applicants, so
+    the API would report all fields of a partial applicant as missing.
     """
     partial = PartialApplicants.of(application)
     persons = partial or [*(application.readable_applicants or ())] if offer is not None else partial

@@ -1,4 +1,4 @@
-"""Pages about the terms of a loan: accept or decline the terms, print the agreement, and withdraw from it."""
+"""Pages to accept or decline the terms of a loan, to print the agreement, and to withdraw from the agreement."""
 
 from collections.abc import Mapping
 from datetime import date, datetime

@@ -86,7 +86,7 @@ def error_message(refusal: ApiError) -> str:
 def read_lines(text: str) -> str:
     """Return the text of a multi-line field.
 
-    Line ends have a single character, because browsers count them as a single character.
+    Each line end is a single character, as browsers count it.
     """
     return text.replace("\r\n", "\n").strip()
 
@@ -146,7 +146,8 @@ def delivery_in_words(kinds: Collection[str], *, has_consented: bool) -> str:
 
     Return "" if no other way is necessary.
 
-    Notices are electronic with the consent. A notice about the price is electronic without it (12 CFR 1022.73(b)(1)).
+    Notices are electronic with the consent. A notice about the price is electronic even without consent (12 CFR
+    1022.73(b)(1)).
     """
     channels = {*settings.NOTICE_CHANNELS}
     if has_consented and channels & {PORTAL, EMAIL}:

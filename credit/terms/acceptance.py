@@ -158,7 +158,7 @@ def decline(application_id: str, *, actor: Actor, now: datetime, terms_sha256: s
 
     Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, and TermsChanged if `terms_sha256` is
     the hash of other terms. Raises NothingToAccept if the application is no longer `approved`, for example because the
-    lender reopened it.
+    lender reopened the application.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)

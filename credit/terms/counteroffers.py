@@ -148,8 +148,8 @@ def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: da
 def expire(*, now: datetime) -> int:
     """Reject the applications whose counteroffers were not accepted by the deadline. Return the number of rejections.
 
-    Each application has its own transaction, which reads the row again, so that concurrent acceptances, transitions,
-    and reopenings take precedence.
+    Each application has its own transaction, which reads the row again. So concurrent acceptances, transitions, and
+    reopenings take precedence.
     """
     actor, ended = Actor.system("expire_applications"), Counter[bool]()
     requests = ReviewRequest.objects.filter(application=OuterRef("application"), answered_at__isnull=True)

@@ -1,6 +1,6 @@
 """The Universal Commerce Protocol (version 2026-08-25): its business profile, and the catalog of offers as products.
 
-A product is an offer, a variant is one of its terms, and a price is the amount financed. The `metadata` and the text of
+A product is an offer. A variant is an offer with a term. A price is the amount financed. The `metadata` and the text of
 each product state this. `catalog` selects offers by the rules of `credit.offers.catalogue`, so it has the same offers
 as `/v1/ucp/catalog/items`. `discovery` creates the discovery document.
 

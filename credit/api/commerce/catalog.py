@@ -88,7 +88,7 @@ class SearchFilters:
     def offers(self) -> QuerySet[Offer]:
         """Select the offers that the caller may see and that match the filters. Ignore the search words.
 
-        An offer matches if it has one of the categories, and lends some amount in the price range.
+        An offer matches if its category is in the filter, and if the lender lends an amount in the price range.
         """
         condition = Q(product_type__in=self.categories) if self.categories else Q()
         if self.low_cents is not None or self.high_cents is not None:
@@ -100,7 +100,7 @@ class SearchFilters:
         return self.visitor.matching().filter(condition)
 
     def matches(self) -> QuerySet[Any]:
-        """Select the offers that match any of the words, with their `rank`."""
+        """Select the offers that match any search word. Add the `rank` of each offer."""
         if self.no_word_fits:
             return Offer.objects.none().annotate(rank=Value(0))
         if not self.words:

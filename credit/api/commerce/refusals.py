@@ -64,7 +64,8 @@ def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  
 def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
     """Convert every error to the protocol's form if the caller sends `UCP-Agent`.
 
-    The protocol allows only `ucp` and `messages`. For an unsupported version, it also requires `code` and `content`.
+    The protocol allows only `ucp` and `messages`. For an unsupported version, the protocol also requires `code` and
+    `content`.
     """
     is_agent = "HTTP_UCP_AGENT" in request.META and request.path.startswith(CATALOG_PATH)
     if not is_agent or response.headers.get("Content-Type") not in _ERROR_TYPES:

@@ -1,7 +1,7 @@
 """Uploads: `multipart/form-data` with one file. View methods use REST framework's `@parser_classes([FileParser])`.
 
-The file is read in chunks and rejected as soon as it exceeds `FILE_UPLOAD_MAX_BYTES`. It stays in memory, so that
-uploads are never written to disk unencrypted.
+The file is read in chunks and rejected as soon as it exceeds `FILE_UPLOAD_MAX_BYTES`. The file stays in memory, so the
+API never writes an unencrypted upload to disk.
 """
 
 from collections.abc import Iterator

@@ -8,7 +8,10 @@ from ledger import witnessing
 
 
 class Command(WorkerCommand):
-    """Request cosignatures. Run only one process, because further processes repeat its requests."""
+    """Request cosignatures.
+
+    Run only one process of this command, because further processes would repeat the requests.
+    """
 
     help = (
         "Request cosignatures of the newest checkpoint from the witnesses of WITNESS_POLICY, until SIGTERM or with "
