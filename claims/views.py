@@ -26,7 +26,7 @@ class ClaimViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Claim]:
         """List claims.
 
-        Without `publication_id`, the list has your own claims. With `publication_id`, it has the claims to that
+        Without `publication_id`, the list has your own claims. With `publication_id`, the list has the claims to that
         publication that you can read. The newest claim is first.
         """
         return services.list_claims(

@@ -56,7 +56,7 @@ class RefreshRequestSerializer(serializers.RequestSerializer):
     """A refresh token."""
 
     refresh_token = serializers.TextField(
-        min_length=1, max_length=512, help_text="The newest refresh token. It works once."
+        min_length=1, max_length=512, help_text="The newest refresh token, which works once."
     )
 
 

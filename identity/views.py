@@ -46,11 +46,12 @@ class AuthViewSet(ApiViewSet):
         Each code works once. The API returns the same 401 for a wrong user name, a wrong password, a wrong `otp`, and a
         missing `otp`.
 
-        The API returns 429 after 10 failures for one user name from one address within 15 minutes. It also returns 429
-        after 100 failures from all addresses within 1 hour. The second limit does not apply to a request with a correct
-        `otp`.
+        The API returns 429 after 10 failures for one user name from one address within 15 minutes. The API also returns
+        429 after 100 failures from all addresses within 1 hour. The second limit does not apply to a request with a
+        correct `otp`.
 
-        Staff who use single sign-on send only a one-time `code` from `/account/`. Their tokens expire with the session.
+        Staff who use single sign-on send only a one-time `code` from `/account/`. The tokens of these staff expire with
+        the session.
         """
         if body["code"] is not None:
             pair = exchange_code(body["code"], now=timezone.now())
@@ -125,7 +126,7 @@ class AuthViewSet(ApiViewSet):
         """Collect a rotated API key.
 
         Call this operation after an operator has rotated your key. Only this response contains the new key and its
-        secret. A retry with the same Idempotency-Key returns them again.
+        secret. A retry with the same Idempotency-Key returns the same response.
 
         The event `api_key.rotated` contains the `key_id` in `api_key_id`. The old key stays valid for the grace period
         after this call, or until its own expiry if that is earlier. If you call the operation again without the same

@@ -77,7 +77,7 @@ class StagingViewSet(ApiViewSet):
     def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Approve all staged items.
 
-        The API approves all of your staged items, or none. It skips items of a kind that no longer exists.
+        The API approves all of your staged items, or none. The API skips items of a kind that no longer exists.
         """
         require_self(request, body["user_id"])
         item_ids = services.approve_all(actor=actor_of(request), now=timezone.now())

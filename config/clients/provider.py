@@ -16,7 +16,7 @@ _DEPTH_MAX = 64
 
 class ProviderUnavailable(ApiError):
     status, error, code = 502, "provider_unavailable", "E5003"
-    message = "A vendor that this operation needs is not available. Retry later."
+    message = "A vendor that this operation requires is not available. Retry later."
 
 
 class ProviderError(Exception):

@@ -159,7 +159,7 @@ class HealthViewSet(ApiViewSet):
         """Check the health of the service.
 
         If the database does not respond, is read-only, or is not migrated, the API returns 503 with the same three
-        fields. It also returns 503 if a folder for files is not writable, or has less than 64 MiB of free space.
+        fields. The API also returns 503 if a folder for files is not writable, or has less than 64 MiB of free space.
         """
         content = health_status()
         return Response(content, status=200 if content["status"] == "healthy" else 503)

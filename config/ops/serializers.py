@@ -57,7 +57,7 @@ class RequestQuery(serializers.PageQuery):
 
 
 class RequestLineSerializer(serializers.ModelResponseSerializer):
-    """One request. It contains no body, query, header, or address."""
+    """One request, without its body, query, headers, and address."""
 
     method = serializers.OneOfField(METHOD_CHOICES, help_text="The HTTP method.")
     code = serializers.TextField(

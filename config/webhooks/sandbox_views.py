@@ -51,8 +51,8 @@ class SandboxEventViewSet(SandboxViewSet):
     def send(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, UUID]:
         """Send an event of your account again.
 
-        The API adds a new event to the feed. It sends the event to your enabled webhook endpoints that subscribe to its
-        type.
+        The API adds a new event to the feed. The API sends the event to your enabled webhook endpoints that subscribe
+        to its type.
         """
         return {"event_id": send_again(account_id=request.user.pk, now=timezone.now(), **body)}
 

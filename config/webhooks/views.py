@@ -75,7 +75,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
         """Delete a webhook endpoint.
 
-        The endpoint's deliveries stay in the delivery log for 30 days after their creation.
+        The delivery log retains the endpoint's deliveries for 30 days after their creation.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         endpoints.delete_endpoint(record, now=timezone.now())
@@ -134,8 +134,8 @@ class WebhookDeliveryViewSet(ApiViewSet):
     def redeliver(self, request: ApiRequest, delivery_id: str) -> Delivery:
         """Send a delivery again.
 
-        The same endpoint gets the event with the same `webhook-id`, regardless of earlier outcomes. The endpoint must
-        be enabled.
+        The API sends the event to the same endpoint with the same `webhook-id`, regardless of the outcome of earlier
+        deliveries. The endpoint must be enabled.
         """
         delivery = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))
         return endpoints.redeliver(delivery, now=timezone.now())

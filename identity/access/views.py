@@ -39,9 +39,9 @@ class ApiKeyViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> IssuedKey:
         """Create an API key.
 
-        Only this response contains the key and its secret. A retry with the same Idempotency-Key returns them again. If
-        the account has a second factor, you must have logged in with it. If the account has 20 keys that are neither
-        expired nor revoked, the API returns 400 `E1001`.
+        Only this response contains the key and its secret. A retry with the same Idempotency-Key returns the same
+        response. If the account has a second factor, you must have logged in with it. If the account has 20 keys that
+        are neither expired nor revoked, the API returns 400 `E1001`.
         """
         return keys.create_own_key(actor_of(request), **body, now=timezone.now())
 
@@ -56,7 +56,7 @@ class ApiKeyViewSet(ApiViewSet):
         """Rotate an API key.
 
         The new key has the same name and scopes, and is valid for 90 days. Only this response contains the new key and
-        its secret. A retry with the same Idempotency-Key returns them again.
+        its secret. A retry with the same Idempotency-Key returns the same response.
 
         The old key stays valid for `grace_days` days, or until its own expiry if that is earlier. Until the old key
         expires, both keys count toward the limit of 20.

@@ -93,7 +93,7 @@ class AccountConsentViewSet(ApiViewSet):
         bank, the API unlinks the bank and removes it at the vendor. For electronic notices, the lender delivers later
         notices by post or by its own channel. Risk-based pricing notices can still be electronic. For data shared with
         a lender, the API stops the sharing. For a credit report, the lender can't request this report again for the
-        application with the purpose `written_instructions`. The data of earlier decisions stay stored. Idempotent.
+        application with the purpose `written_instructions`. The API retains the data of earlier decisions. Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 
@@ -108,9 +108,9 @@ class AccountErasureViewSet(ApiViewSet):
     def create(self, request: ApiRequest, **account: str) -> Erasure:
         """Request the erasure of your account.
 
-        The erasure starts after 14 days, and is due within 30 days of the request. If an obstacle arises later, it
-        delays the erasure. You can cancel the erasure before it starts. If the account has a second factor, you must
-        have logged in with it. A second request returns the first erasure, unless you canceled it.
+        The erasure starts after 14 days, and is due within 30 days of the request. An obstacle that arises later delays
+        the erasure. You can cancel the erasure before it starts. If the account has a second factor, you must have
+        logged in with it. A second request returns the first erasure, unless you canceled it.
 
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists the `reason` of each
         obstacle. `until` is the next deadline of an open application, or null if there is none.

@@ -61,7 +61,8 @@ class ManagedAccountRequestSerializer(serializers.RequestSerializer):
     """An account to create for a customer."""
 
     external_id = serializers.PrintableIdField(
-        help_text="Your id of the customer. While you have access to the account, the same id returns it again."
+        help_text="Your id of the customer. While you have access to the account, a request with the same id returns "
+        "the account again."
     )
     email = serializers.TextField(
         min_length=3,

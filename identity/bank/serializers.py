@@ -83,12 +83,12 @@ class LinkTokenPageSerializer(serializers.ResponseSerializer):
 
 
 class ExchangeSerializer(serializers.ResponseSerializer):
-    """The linked item, and the staged accounts and transactions that wait for approval."""
+    """The linked item, and the staged accounts and transactions for you to approve."""
 
     item_id = serializers.TextField()
     linked = serializers.FlagField(help_text="Always true.")
     staged_item_ids = serializers.ListField(
-        child=serializers.TextField(), help_text="The staged items that wait for approval; empty if none."
+        child=serializers.TextField(), help_text="The staged items for you to approve; empty if there are none."
     )
 
 

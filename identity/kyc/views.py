@@ -45,8 +45,8 @@ class KycViewSet(ApiViewSet):
         The applicant continues at `hosted_url`.
 
         If the account has an open verification with the same `template_id` and `redirect_uri`, the API returns this
-        verification. It also returns a verification in `processing`. The API cancels any other open verification. An
-        account has at most three attempts in 30 days. Only attempts that the applicant started count. Outside of
+        verification. The API also returns a verification in `processing`. The API cancels any other open verification.
+        An account has at most three attempts in 30 days. Only attempts that the applicant started count. Outside of
         production, the sandbox vendor has no limit.
         """
         stored = None if key is None else key.stored()

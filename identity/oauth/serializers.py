@@ -102,8 +102,8 @@ class GrantRequestSerializer(serializers.RequestSerializer):
     scope = serializers.TextField(
         max_length=1024,
         required=False,
-        help_text="The scopes of the new access token, separated by spaces, for the grant `refresh_token`. They must "
-        "be a subset of the granted scopes. Default: all granted scopes.",
+        help_text="The scopes of the new access token, separated by spaces, for the grant `refresh_token`. The scopes "
+        "must be a subset of the granted scopes. Default: all granted scopes.",
     )
     client_id = serializers.TextField(max_length=255, required=False)
     client_secret = serializers.TextField(max_length=512, required=False)

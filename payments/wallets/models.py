@@ -60,8 +60,8 @@ class Wallet(models.Model):
     kind = models.CharField(
         max_length=16,
         choices=[(CIRCLE, CIRCLE), (WALLETCONNECT, WALLETCONNECT)],
-        help_text="The kind of the wallet. `circle`: a vendor holds the keys. `walletconnect`: the account's owner "
-        "holds the keys.",
+        help_text="The kind of the wallet. `circle`: a vendor controls the keys. `walletconnect`: the account's owner "
+        "controls the keys.",
     )
     network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
     address = models.CharField(max_length=42, help_text="The address in its EIP-55 spelling: 0x and 40 hex digits.")

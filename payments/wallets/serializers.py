@@ -52,7 +52,8 @@ class WalletConnectionSerializer(WalletSerializer):
     wallet_id = serializers.TextField(source="pk")
     custodial = serializers.FlagField(
         source="is_custodial",
-        help_text="Whether a vendor holds the keys. A wallet with keys at a vendor can't sign crypto payments.",
+        help_text="Whether the custody vendor controls the keys. If a vendor controls the keys, the wallet can't sign "
+        "crypto payments.",
     )
 
     class Meta(WalletSerializer.Meta):
