@@ -67,7 +67,7 @@ _REPORT: dict[str, Schema] = {
     "address": typed("string", "The address of the agency.", maxLength=TEXT_MAX),
     "phone": typed("string", "The phone number of the agency.", maxLength=TEXT_MAX),
     "score": typed(
-        _INTEGER, "The score. It requires `range`, `date`, and `factors`. Null or absent if the report has none."
+        _INTEGER, "The score. A score requires `range`, `date`, and `factors`. Null or absent if the report has none."
     ),
     "range": typed(
         ["array", "null"],

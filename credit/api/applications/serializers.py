@@ -97,7 +97,7 @@ class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
 
     updated_by = serializers.IdField(
         help_text="The author of the change, in your words. If the data or the applicants change, the API stores this "
-        "value. It stores the authenticated account separately."
+        "value. The API stores the authenticated account separately."
     )
     application_data = ApplicationDataField(allow_null=True, required=False)
     applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants. Null removes them.")

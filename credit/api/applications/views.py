@@ -136,8 +136,8 @@ class ApplicationViewSet(ApiViewSet):
     def update(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
         """Update an application.
 
-        The request replaces the data, the applicants, or the notes. For a draft, it can also replace `share`. Only
-        the applicant can update an application. After a decision, a withdrawal, or an expiry, the request can only
+        The request replaces the data, the applicants, or the notes. For a draft, the request can also replace `share`.
+        Only the applicant can update an application. After a decision, a withdrawal, or an expiry, the request can only
         replace the notes.
         """
         _require_share(request, body)
@@ -244,7 +244,7 @@ class ApplicationViewSet(ApiViewSet):
         The response has the terms, the deadline, and the time of the acceptance.
 
         The `terms` of a loan contain its cost. While the loan can be accepted, its cost is computed for a start today.
-        After the acceptance, it is the cost of the accepted loan.
+        After the acceptance, `terms` contain the cost of the accepted loan.
         """
         return acceptance.describe(_load(request, application_id), now=timezone.now())
 

@@ -61,7 +61,10 @@ class VersionQuery(QuerySerializer):
 
 
 class PriceFilterRequestSerializer(RequestSerializer):
-    """A range of amounts financed, in US cents. An offer in USD matches if it lends any amount in the range."""
+    """A range of amounts financed, in US cents.
+
+    An offer in USD matches if a loan amount of the offer is in the range.
+    """
 
     min = AmountField(required=False, help_text="The smallest amount, in US cents.")
     max = AmountField(required=False, help_text="The largest amount, in US cents.")
@@ -357,8 +360,8 @@ class ProductSerializer(ResponseSerializer):
     variants = VariantSerializer(
         many=True,
         help_text="The variants, one per term. A search returns all terms. A lookup returns the requested terms. For "
-        "the id of a product, it returns the first term. `POST /v1/ucp/catalog/product` describes the variants of a "
-        "single product.",
+        "the id of a product, a lookup returns the first term. `POST /v1/ucp/catalog/product` describes the variants "
+        "of a single product.",
     )
     metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
     selected = SelectedOptionSerializer(

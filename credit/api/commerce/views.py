@@ -64,9 +64,9 @@ class CommerceViewSet(ApiViewSet):
         The products have the form of the Universal Commerce Protocol.
 
         A product is an offer, and a variant is one of its terms. The price is the amount financed: the loan, not its
-        cost. The offers that match most words of `query` are first. If a word of the query has four or more letters, or
-        is in a non-Latin script, it also matches a part of a word. A match with a part of a word counts half. Among
-        equal matches, the newest offer is first.
+        cost. The offers that match most words of `query` are first. A word of the query with four or more letters, or
+        in a non-Latin script, also matches a part of a word. A match with a part of a word counts half. Among equal
+        matches, the newest offer is first.
         """
         filters = catalog.SearchFilters.of(body, credential=request.auth)
         page = body.get("pagination", {})
@@ -96,9 +96,9 @@ class CommerceViewSet(ApiViewSet):
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Get a product.
 
-        For the id of a variant, the response has this variant. For the id of a product, it has the variants that match
-        the selected options, or all variants if none matches. Without a selection, it has the variant of the first
-        term.
+        For the id of a variant, the response has this variant. For the id of a product, the response has the variants
+        that match the selected options. If none matches, it has all variants. Without a selection, the response has the
+        variant of the first term.
 
         If the id is unknown, not available to you, or filtered out, the API returns 200 with `ucp.status` `error` and a
         message.

@@ -120,8 +120,8 @@ class DocumentViewSet(ApiViewSet):
         Only the applicant can upload. A file is a PDF, JPEG, or PNG of at most 10 MiB.
 
         The API detects the type from the content. After each request for a document, the document accepts ten files.
-        Once a reviewer has accepted the document, it accepts no more files. Once the application is decided, withdrawn,
-        or expired, no document accepts files. Files can't be changed or withdrawn.
+        Once a reviewer has accepted the document, the API rejects more files for this document. Once the application is
+        decided, withdrawn, or expired, no document accepts files. Files can't be changed or withdrawn.
         """
         stored = None if key is None else key.stored()
         if stored is not None:

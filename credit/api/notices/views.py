@@ -46,8 +46,8 @@ class NoticeViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Get a notice.
 
-        With `Accept: text/html`, the API returns the notice as an HTML page. With `Accept: application/pdf`, it returns
-        the page as a PDF, if the operator has installed weasyprint.
+        With `Accept: text/html`, the API returns the notice as an HTML page. With `Accept: application/pdf`, the API
+        returns the page as a PDF, if the operator has installed weasyprint.
 
         If a notice is only for another applicant (`applicant`), only the lender's members and reviewers can get it. The
         lender must deliver this notice.
@@ -55,7 +55,7 @@ class NoticeViewSet(ApiViewSet):
         `sha256` is the hash of the page. The notice's record in `proof` contains this hash. When the applicant first
         gets a created notice with an unrestricted credential, the notice counts as delivered (`portal`). The applicant
         must have consented to electronic notices, and the operator must have enabled this channel (`NOTICE_CHANNELS`).
-        A risk-based pricing notice needs no consent. A notice with a credit score also requires `score:read`.
+        A risk-based pricing notice requires no consent. A notice with a credit score also requires `score:read`.
         """
         actor = actor_of(request)
         notice = services.load_notice(application_id, notice_id, actor)
@@ -94,8 +94,8 @@ class ProviderNoticeViewSet(ApiViewSet):
     def list(self, request: ApiRequest, provider_id: str) -> Response:
         """List the notices of a lender.
 
-        The list has the notices of applications to the lender, in all statuses, ordered by `due_at`. It includes the
-        notices of erased accounts. Requires a member of the lender.
+        The list has the notices of applications to the lender, in all statuses, ordered by `due_at`. The list includes
+        the notices of erased accounts. Requires a member of the lender.
         """
         rows = services.notices_of_provider(provider_id, actor_of(request))
         notices = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []

@@ -258,8 +258,8 @@ class QuoteSerializer(serializers.ResponseSerializer):
     )
     total_credit_cents = serializers.Int64Field(
         required=False,
-        help_text="The total amount of credit, without a deducted fee. Present only if the offer's `jurisdiction` is "
-        "`eu`.",
+        help_text="The total amount of credit. If the lender deducts the fee, the amount less the fee. Present only if "
+        "the offer's `jurisdiction` is `eu`.",
     )
     total_cost_cents = serializers.Int64Field(
         required=False,

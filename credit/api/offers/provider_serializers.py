@@ -232,14 +232,17 @@ class RoleRequestSerializer(serializers.RequestSerializer):
 
 
 class InvitationSentSerializer(serializers.ResponseSerializer):
-    """The result of an invitation. It is the same for known and unknown user names."""
+    """The result of an invitation. The result is the same for known and unknown user names."""
 
     username = serializers.TextField(help_text="The user name, as sent.")
     invited = serializers.FlagField(help_text="Always true.")
 
 
 class InvitationSerializer(serializers.ModelResponseSerializer):
-    """An invitation by user name that is not accepted yet. It doesn't disclose whether the user name exists."""
+    """An invitation by user name that is not accepted yet.
+
+    The response doesn't disclose whether the user name exists.
+    """
 
     username = serializers.TextField(help_text="The invited user name, as sent.")
     expires_at = serializers.DateTimeField(help_text="When the invitation expires (UTC).")

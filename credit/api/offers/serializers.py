@@ -163,7 +163,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the offer's texts. Null means `en`.")
     translations = TranslationsField(
         help_text="The offer's texts in other languages, by language. Applicants read the texts in their language. A "
-        "text without a translation stays in the offer's language. Null if there is none."
+        "text without a translation is displayed in the offer's language. Null if there is none."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -274,14 +274,14 @@ class CatalogueQuery(serializers.PageQuery):
     )
     state = serializers.OneOfField(sorted(US_STATES), required=False, help_text=_STATE)
     amount_cents = serializers.QueryInt64Field(
-        min_value=0, required=False, help_text="Only offers that lend this amount, in the currency's minor unit."
+        min_value=0, required=False, help_text="Only offers with loans of this amount, in the currency's minor unit."
     )
     currency = CurrencyField(required=False, help_text=_CURRENCY)
     segment = serializers.IdField(
         required=False,
         help_text="Only offers for this customer segment, and offers without a segment. If the credential can read "
         "scores, the API ignores this parameter for offers whose model has segments and has scored the caller. For "
-        "these offers, it uses the segment of the caller's score.",
+        "these offers, the API uses the segment of the caller's score.",
     )
     explain = serializers.QueryFlagField(
         default=False,

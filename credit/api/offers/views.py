@@ -82,8 +82,8 @@ class OfferViewSet(ApiViewSet):
 
         The loan starts today (UTC). The borrower repays it in level monthly payments. The last payment has the
         remainder. The lender deducts the fee from the payout, or the borrower pays it separately (`fee_financed`). For
-        values outside the offer's limits, the API returns 400 `E1001`. It also returns `E1001` for a line of credit
-        with `jurisdiction` `eu`: an offer without `term_options_months`.
+        values outside the offer's limits, the API returns 400 `E1001`. The API also returns `E1001` for a line of
+        credit (an offer without `term_options_months`) with `jurisdiction` `eu`.
         """
         return Response(quotes.make_quote(offers.load_offer(offer_id), today=timezone.now().date(), **query))
 
@@ -120,8 +120,8 @@ class MatchViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
         """Match offers to the caller.
 
-        The response has the active offers. A/B variants for other accounts are excluded. If an offer does not match, it
-        has the reasons in `why_not`. The request creates no application and makes no decision.
+        The response has the active offers. A/B variants for other accounts are excluded. If an offer does not match,
+        its `why_not` has the reasons. The request creates no application and makes no decision.
 
         The champion of each offer's scoring model scores the facts in the request and the caller's other facts. If the
         credential has a list of scopes, the score uses only the other facts that the scopes cover. With the account's
@@ -175,8 +175,8 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a lender.
 
-        The request replaces the data of the lender. If an optional field is missing from the request, it becomes null
-        or empty. Only a missing `logo` stays unchanged. Requires the role `owner`.
+        The request replaces the data of the lender. If an optional field is missing from the request, the field becomes
+        null or empty. If `logo` is missing, the logo does not change. Requires the role `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
@@ -192,8 +192,8 @@ class ProviderViewSet(ApiViewSet):
 
         The link opens the offer's form with the answers in `prefill`. The applicant checks the answers, and sends the
         form. Without a log-in, the link shows only the offer. Requires the lender's role `owner` or `reviewer`. The
-        link is signed and encrypted. The link expires at `expires_at`. It expires earlier if its offer ends, or if its
-        creator loses the role or is disabled.
+        link is signed and encrypted. The link expires at `expires_at`. The link expires earlier if its offer ends, or
+        if its creator loses the role or is disabled.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())
@@ -303,10 +303,11 @@ class DecisionViewSet(ApiViewSet):
         of the file. If there are more than 100,000 decisions, the API returns 400 `E1001`. In this case, request a
         shorter period.
 
-        Each line is one decision. It has the `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`.
-        If the newest decision on an application is an approval that was not reopened, its line has the loan, if any, in
-        `terms`. Each line has `automated`, `score`, `override` (the decision differs from the score's proposal), and
-        `days` from the submission to the decision. A credential with a list of scopes also requires `score:read`.
+        Each line is one decision. Each line has the `id` of the application, `submitted`, `decided`, `outcome`, and
+        `reasons`. If the newest decision on an application is an approval that was not reopened, its line has the loan,
+        if any, in `terms`. Each line has `automated`, `score`, `override` (the decision differs from the score's
+        proposal), and `days` from the submission to the decision. A credential with a list of scopes also requires
+        `score:read`.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")

@@ -61,7 +61,7 @@ class DueSerializer(serializers.ResponseSerializer):
 
     pointer = serializers.TextField(
         help_text="The JSON pointer to the value in the application: `/applicants`, `/documents`, `/application_data`, "
-        "or a pointer below `/application_data`. If the offer has ended, it is `/offer_id`."
+        "or a pointer below `/application_data`. If the offer has ended, the pointer is `/offer_id`."
     )
     title = serializers.TextField(help_text="The label of the field, or the title of the document.")
     type = serializers.TextField(help_text="The JSON type of the value, or `document`.")

@@ -30,9 +30,9 @@ class AutomationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Get the automated processing of an offer.
 
-        The response states whether and how a score is used. It lists the categories and the sources of the data that
-        the score reads, and describes the role of people. The champion of the offer's scoring model determines the
-        response. Display `before` to applicants before they apply.
+        The response states whether and how a score is used. The response also lists the categories and the sources of
+        the data that the score reads, and describes the role of people. The champion of the offer's scoring model
+        determines the response. Display `before` to applicants before they apply.
         """
         offer = load_offer(offer_id)
         with translation.override(query["language"]):
@@ -52,9 +52,9 @@ class ExplanationViewSet(ApiViewSet):
         """Get the explanation of a decision.
 
         The response explains the newest decision: the role of the score, the decider, and the applicant's possible
-        actions. Before a decision, it explains the current score. Each of the `inputs` has its points, and its facts
-        with value, source, and day. If there is no score, `automated` is `none`, and `score`, `procedure`, `inputs`,
-        and `changes` are null.
+        actions. Before a decision, the response explains the current score. Each of the `inputs` has its points, and
+        its facts with value, source, and day. If there is no score, `automated` is `none`, and `score`, `procedure`,
+        `inputs`, and `changes` are null.
         """
         application = load_for(application_id, actor_of(request))
         with heavy.slot(request):
@@ -88,8 +88,8 @@ class CorrectionViewSet(ApiViewSet):
         """Report a wrong value.
 
         Only the applicant can report a value. The fact must be a top-level field of `application_data`, or a fact that
-        the newest score used. `person.…` facts can't be reported. For other facts, the API returns 400 `E3020`. It
-        returns the same error for a draft, and for a withdrawn or expired application. A fact has at most one open
+        the newest score used. `person.…` facts can't be reported. For other facts, the API returns 400 `E3020`. The API
+        also returns `E3020` for a draft, and for a withdrawn or expired application. A fact has at most one open
         correction. A reviewer must answer by `due_at`, 30 days after the report.
         """
         return request_correction(application_id, **body, actor=actor_of(request), now=timezone.now())
@@ -111,7 +111,7 @@ class CorrectionViewSet(ApiViewSet):
         application's data, and its status don't change. If the new score leads to another outcome, decide the
         application again.
 
-        If the correction is already answered, the API returns 400 `E3004`. For `corrected`, it returns the same error
-        if a proposed decision is pending, a counteroffer is open, or the application is withdrawn or expired.
+        If the correction is already answered, the API returns 400 `E3004`. For `corrected`, the API also returns
+        `E3004` if a proposed decision is pending, a counteroffer is open, or the application is withdrawn or expired.
         """
         return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

@@ -71,8 +71,8 @@ class ScoreViewSet(ApiViewSet):
         """Score an application again.
 
         Requires a reviewer who is not the applicant. The model's current champion scores the current facts. While a
-        proposed decision is pending or a counteroffer is open, the API returns 400 `E3004`. It returns the same error
-        after a decision, a withdrawal, or an expiry.
+        proposed decision is pending or a counteroffer is open, the API returns 400 `E3004`. The API also returns
+        `E3004` after a decision, a withdrawal, or an expiry.
 
         The new score replaces the earlier score. The earlier score stays stored. The platform does not decide an
         application with a second score automatically.
@@ -149,6 +149,6 @@ class VerifierViewSet(ApiViewSet):
     def verifier(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Download the verifier of decisions.
 
-        The verifier is one Python file that checks a decision bundle. The file needs only Python's standard library.
+        The verifier is one Python file that checks a decision bundle. The file requires only Python's standard library.
         """
         return HttpResponse(_VERIFIER, content_type="text/x-python; charset=utf-8", headers=_VERIFIER_HEADERS)

@@ -227,7 +227,7 @@ class StepSerializer(serializers.ResponseSerializer):
 class ChangeSerializer(serializers.JsonPartSerializer):
     """One or two changes that together lead to a better outcome."""
 
-    changes = StepSerializer(many=True, help_text="The changes. All of them are required.")
+    changes = StepSerializer(many=True, help_text="The changes. All these changes are required.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome after these changes.")
 
 
@@ -242,7 +242,8 @@ class EvaluationSerializer(serializers.ResponseSerializer):
     points = PointsPageSerializer(many=True, help_text="The points of each characteristic.")
     reasons = ReasonSerializer(many=True, help_text="At most four reasons, the most important first.")
     missing = serializers.ListField(
-        child=serializers.TextField(), help_text="The names of the used inputs without a value."
+        child=serializers.TextField(),
+        help_text="The names of the inputs that the scorecard uses, but that have no value.",
     )
     changes = ChangeSerializer(
         many=True, help_text="At most five sets of changes that lead to a better outcome, the smallest first."
@@ -255,7 +256,7 @@ class FactSerializer(serializers.ResponseSerializer):
     name = serializers.TextField(help_text="The fact's name in a definition, such as `identity.verified`.")
     type = serializers.TextField(
         help_text="The type of the value: `number`, `text`, or `boolean`. For `application_data.*` and `confirmed.*`, "
-        "it is `any`."
+        "the type is `any`."
     )
     unit = serializers.TextField(allow_null=True, help_text="The unit of a number. Null if there is none.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name

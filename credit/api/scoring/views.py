@@ -141,7 +141,7 @@ class ModelVersionViewSet(ApiViewSet):
         """Publish a version or change its role.
 
         Requires the role `owner` or `reviewer` of the lender. A model has at most one champion. A new champion replaces
-        the previous champion immediately. The previous champion stays published as a challenger. Under four-eyes
+        the previous champion immediately. The previous champion becomes a challenger. Under four-eyes
         approval (`four_eyes`), the author of a version can't publish it, and can't make it the champion.
 
         `warnings` do not block the publication. The first publication computes the certificate. If the scorecard can
@@ -228,7 +228,7 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compare two versions of a model.
 
-        The API scores the stored facts of the version's newest scores again, with the other version. It stores no
+        The API scores the stored facts of the version's newest scores again, with the other version. The API stores no
         result.
         """
         version = versions.load_version(model_id, number, request.user)

@@ -53,7 +53,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     with_denial = serializers.FlagField(
         default=False,
         help_text="Whether the counteroffer's notice also contains the denial of the requested credit, with the "
-        "reasons. If that notice is delivered, the rejection at the deadline needs no other notice (12 CFR 1002.9, "
+        "reasons. If that notice is delivered, the rejection at the deadline requires no other notice (12 CFR 1002.9, "
         "comment 9(a)(1)-6).",
     )
     report_ids = serializers.ListField(
@@ -168,7 +168,7 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     accepted_at = serializers.DateTimeField(help_text="The time of the acceptance (UTC).")
     credential = serializers.TextField(
         help_text="The kind and the public id of the credential, such as `api_key:…`, or `my` for the applicant's "
-        "page. It is not a secret."
+        "page. The value is not a secret."
     )
     proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record. Null if there is none.")
 
@@ -179,7 +179,7 @@ class AgreementMemberSerializer(serializers.JsonPartSerializer):
     name = serializers.TextField(help_text="The item's name, such as `withdrawal`.")
     title = serializers.TextField(help_text="The item's title, in the first borrower's language, or in English.")
     text = serializers.TextField(
-        allow_null=True, help_text="The item's text. Null if it was missing at the acceptance."
+        allow_null=True, help_text="The item's text. Null if the text was missing at the acceptance."
     )
 
 
@@ -193,7 +193,7 @@ class AgreedSerializer(serializers.ResponseSerializer):
     )
     offer_terms_sha256 = serializers.TextField(
         help_text="The SHA-256 of the canonical JSON of the offer's terms at the submission, in hex. For an unlisted "
-        "offer, it is the hash of `null`."
+        "offer, this is the hash of `null`."
     )
     lender = LenderSerializer(help_text="The lender of the offer.")
     borrower = BorrowerSerializer(help_text="The account that accepted the agreement, and the applicants.")

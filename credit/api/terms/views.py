@@ -147,12 +147,12 @@ class AgreementViewSet(ApiViewSet):
         """Get the agreement.
 
         The agreement exists once a loan or a line of credit is accepted. Before the acceptance, and for an approval
-        without terms, the API returns 404. With `Accept: text/html`, it returns a page to print.
+        without terms, the API returns 404. With `Accept: text/html`, the API returns a page to print.
 
-        The agreement has the lender, the borrower, and the terms. It also has the decision and the acceptance. If the
-        operator has set `ANCHOR_DECISIONS`, both have a record and an inclusion proof. For a loan, the agreement also
-        has the schedule and the figures of 12 CFR 1026.18. If the record of the decision has a score, the operation
-        also requires `score:read`.
+        The agreement has the lender, the borrower, and the terms. The agreement also has the decision and the
+        acceptance. If the operator has set `ANCHOR_DECISIONS`, both have a record and an inclusion proof. For a loan,
+        the agreement also has the schedule and the figures of 12 CFR 1026.18. If the record of the decision has a
+        score, the operation also requires `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.includes_score and not request.auth.carries("score:read"):
