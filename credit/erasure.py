@@ -18,7 +18,7 @@ _DATED = ("submitted_at", "updated_at", "accepted_at", "withdrawn_from_at", "loa
 
 
 def kept_applications(user_id: int, *, now: datetime) -> Ends:
-    """Return the end of the last retention ground of each application. It is None during a litigation hold.
+    """Return the end of the last retention ground of each application. The end is None during a litigation hold.
 
     Records of a loan are retained for the term of the loan (GDPR Article 6(1)(b)). Withdrawn and expired applications
     are retained as long as rejected applications. While a notice is due, the period starts at the due date of the

@@ -1,4 +1,7 @@
-"""The effects of transitions, in order, which run in the transaction. The models don't depend on the effects."""
+"""The effects of transitions, in order.
+
+They run in the transaction of the transition. The models don't depend on the effects.
+"""
 
 from collections.abc import Callable
 from datetime import datetime

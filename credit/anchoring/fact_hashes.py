@@ -42,7 +42,10 @@ def openings(score: Score) -> Openings | None:
 
 
 def result_of(score: Score) -> dict[str, Any]:
-    """Return the score's result by its name in a record. If only the lender can read it, the name has a prefix."""
+    """Return the score's result by its name in a record.
+
+    If only the lender can read the result, the name has a prefix.
+    """
     name = f"{PERSON}score" if score.is_withheld else "score"
     return {name: {"total": score.total, "outcome": score.outcome, "score_reasons": score.reasons}}
 

@@ -67,8 +67,8 @@ def key_at(moment: datetime) -> RecordKey:
 def published(*, now: datetime) -> list[RecordKey]:
     """Return all announced keys, oldest first, each with `valid_until` and `anchor`.
 
-    If records are anchored, the first key is created if it is missing. A key that can't be announced is logged and
-    omitted.
+    If the installation anchors records and has no key, this creates the first key. A key that can't be announced is
+    logged and omitted.
     """
     if settings.ANCHOR_DECISIONS:
         key_at(now)
@@ -92,10 +92,10 @@ def unannounced() -> QuerySet[RecordKey]:
 
 
 def announce_key(key: RecordKey, *, now: datetime) -> None:
-    """Queue the record of a key, signed with the previous key, or if that key is lost, with the latest readable key.
+    """Queue the record of a key, signed with the previous key. If that key is lost, the latest readable key signs.
 
     If all earlier keys are lost, the key signs its own announcement, as the first key does. A lost key without an
-    earlier key stays unannounced.
+    earlier key can't be announced.
     """
     earlier = RecordKey.objects.filter(number__lt=key.number).order_by("-number")
     before = next(filter(_can_sign, earlier), None) if key.number > 1 else None
@@ -114,7 +114,7 @@ def announce_key(key: RecordKey, *, now: datetime) -> None:
 
 
 def rotate(*, now: datetime) -> RecordKey:
-    """Create the next key. The previous key announces it, and it signs after PUBLISHED_AHEAD (1 minute)."""
+    """Create the next key. The previous key announces the new key, which signs after PUBLISHED_AHEAD (1 minute)."""
     with transaction.atomic():
         key_at(now)  # creates the first key if it is missing
         # The lock serializes concurrent rotations.

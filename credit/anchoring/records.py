@@ -51,7 +51,7 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     `automated` means that no person took part. `terms` is the approved loan. `certificate_sha256` is null for
     scorecards that were published before certificates existed. `applicants_sha256` is the hash of the applicants with
     an erasable nonce, or null without applicants. `facts` has name, source, day, and hash of each fact that the score
-    used. It is null if there is no score, or if the facts were erased.
+    used. `facts` is null if there is no score, or if the facts were erased.
 
     `hashes` has the hashes of texts, IDs, the score's result, `application_data`, and the counteroffer that the
     decision closed. The name of the result is `person.score` if only the lender can read it, otherwise `score`.
@@ -59,8 +59,8 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     Version 1 had no `record_version`, `reasons`, `automated`, or `offer_terms_sha256`, and no fields of the score.
     Version 2 had no `terms`, `counteroffer`, or `applicants_sha256`. Version 3 had no `facts`. Up to version 3, the
     values that `hashes` now covers were fields of the record. Scores up to version 3 compared strings without
-    normalization, and treated a value of the wrong type as missing. They could decline automatically although a value
-    was missing. The JSON of their hashes had numbers as received (9.0 for 9), and keys sorted by code points.
+    normalization, and treated a value of the wrong type as missing. These scores could decline automatically although a
+    value was missing. The JSON of their hashes had numbers as received (9.0 for 9), and keys sorted by code points.
     """
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     score = application.decision_score

@@ -518,7 +518,7 @@ def hash_of(opening: dict[str, Any]) -> str:
 
 
 class RawNumber(str):
-    """A number with a decimal point or an exponent, in its original spelling, because equal numbers have several."""
+    """A number with a decimal point or an exponent, in its original spelling. Equal numbers can differ in it."""
 
     __slots__ = ()
 
@@ -646,8 +646,8 @@ class Score(NamedTuple):
 def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
     """Compute a scorecard by the rules of a record version. An invalid scorecard raises a built-in exception.
 
-    On a verified card, the applicant's claims are missing. From version 4 on, strings are compared in NFC, and a value
-    of the wrong type leads to "refer".
+    In a verified scorecard, the applicant's claims are missing. From version 4 on, strings are compared in NFC, and a
+    value of the wrong type leads to "refer".
     """
     fold = in_nfc if record_version >= 4 else unchanged
     if card.get("verified"):
@@ -813,7 +813,10 @@ def bin_for(bins: list[dict[str, Any]], value: Any, fold: Callable[[Any], Any]) 
 
 
 def check_price(card: Any, total: int, terms: Any) -> None:
-    """Raise CheckFailed if a loan violates the card's price for a total. A card without prices always passes."""
+    """Raise CheckFailed if a loan violates the scorecard's price for a total.
+
+    A scorecard without prices always passes.
+    """
     approval = next(item for item in card["outcomes"] if item["outcome"] == "approve")
     if not approval.get("prices"):
         return

@@ -110,8 +110,8 @@ def mail_event(
     """Mail the applicant's confirmed address about an event. `by` is the deadline of the next step.
 
     `rows` returns further (name, value) pairs in the active language. `notices` selects the notices about the event.
-    `offered` has the terms of a counteroffer.
-    Applicants who consented to electronic notices get the mail about the account's notice instead, if there is one.
+    `offered` has the terms of a counteroffer. If a notice is for the account, applicants who consented to electronic
+    notices get the mail about the notice instead.
     """
     if (
         notices is not None
@@ -143,8 +143,8 @@ def facts_of(
 ) -> dict[str, Any]:
     """Return the context of a mail that identifies the application, in the active language. `rows` are appended.
 
-    `offered` has the terms of a counteroffer. If its amount or the approved amount differs from the requested amount,
-    the context has both.
+    `offered` has the terms of a counteroffer. If the counteroffered or approved amount differs from the requested
+    amount, the context has both amounts.
     """
     lender, reference = lender_in_words(lender_of(application)), reference_of(application.pk)
     terms, requested = offered or application.loan_terms, application.amount_cents

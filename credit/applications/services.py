@@ -150,8 +150,8 @@ def create_application(
 
     A draft gets a checklist of the documents that the offer requires. Raises InvalidStatus if the initial status is
     reserved for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable for a closed offer,
-    and with REQUIRE_LISTED_OFFERS for an unlisted offer. If reviewers decide, also raises it for an offer of another
-    lender. Raises RequirementsDue if a submitted application is incomplete.
+    and with REQUIRE_LISTED_OFFERS for an unlisted offer. If reviewers decide, also raises OfferUnavailable for an offer
+    of another lender. Raises RequirementsDue if a submitted application is incomplete.
     """
     status = initial_status or DRAFT
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
@@ -332,7 +332,10 @@ CONSENT_ENDING = (LENDER_SHARING, _end_sharing)
 
 
 def index_applicants() -> int:
-    """Compute all blind indexes and person keys with the first key. Return the number of changed indexes."""
+    """Compute all blind indexes and person keys again, with the first encryption key.
+
+    Return the number of changed indexes.
+    """
     return index_rows(Application.objects.all(), PersonKey.write)
 
 

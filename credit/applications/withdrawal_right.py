@@ -46,7 +46,10 @@ def is_withdrawable(application: Application) -> bool:
 
 
 def conclude(application: Application, *, is_informed: bool, is_complete: bool) -> list[str]:
-    """Set the times at which the borrowers were informed to the acceptance. Return the changed columns."""
+    """Set the times in FACTS to the time of the acceptance.
+
+    If an argument is False, its time is None. Return the changed columns.
+    """
     if not is_withdrawable(application):
         return []
     application.told_of_right_at = application.accepted_at if is_informed else None

@@ -1,7 +1,7 @@
 """Write 90 days of business of a demo lender: about 200 applications, with the reviewers' decisions.
 
-The platform's own services write the data, with times in the past. So histories, notices, clocks, records, and events
-are realistic. The random numbers are the same on every machine. Only the dates differ.
+The functions that process requests also write this data, with times in the past. So histories, notices, clocks,
+records, and events are realistic. The random numbers are the same on every machine. Only the dates differ.
 """
 
 import json

@@ -141,7 +141,7 @@ def _notices(version: ModelVersion) -> Iterator[dict[str, Any]]:
 
 
 def module_of(version: ModelVersion) -> str:
-    """Return the source of a Python module for reasonsmith, with the card as assignments and conditions."""
+    """Return the source of a Python module for reasonsmith, with the scorecard as assignments and conditions."""
     title = f"Scorecard {version.model_id}@{version.number}"
     rules, variables, constraints = _rules(version)
     shown = (json.dumps(part, indent=4, ensure_ascii=True) for part in (rules, variables, constraints))

@@ -23,7 +23,7 @@ _BYTES_MAX = 4_194_304
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Parse NAME=VALUE, as the `type` of an argument. NAME can contain `=`, VALUE can't."""
+    """Parse NAME=VALUE, as the `type` of an argument. NAME can contain `=`, but VALUE can't."""
     name, sign, value = text.rpartition("=")
     if not sign or not name or not value:
         raise ArgumentTypeError(f"{text[:60]!r} is not NAME=VALUE")
