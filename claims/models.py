@@ -150,7 +150,7 @@ class Claim(StatefulModel):
             "visibility": self.visibility,
         }
 
-    def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one return per rule
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  each rule has a return statement
         """Return the error that prevents the transition for `actor`, or None if the transition is allowed.
 
         If `REVIEW_POLICY` is `open`, all transitions in the table are allowed. If it is `reviewed`, the actor needs the

@@ -11,7 +11,8 @@ from config.api import serializers
 
 PUBLICATION_MAX_LENGTH = 512
 
-# Browsers ignore leading control characters, and all tabs and line ends. They read `java\tscript:` as a scheme.
+# Browsers ignore leading control characters, and all tabs and line ends. For example, browsers parse `java\tscript:` as
+# the scheme `javascript:`.
 _IGNORED_BY_BROWSERS = re.compile(r"^[\x00-\x20]+|[\t\n\r]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?P<gap>\s?)")
 # Schemes that execute or embed content. Browsers accept these schemes with a space after the colon.

@@ -430,7 +430,8 @@ API_VERSION = "1.0.0"
 RELEASE = tomllib.loads(Path(__file__).parent.with_name("pyproject.toml").read_text())["project"]["version"]
 # `make docs` builds these files for /docs.
 DOCS_ROOT = Path(__file__).resolve().parent.parent / "var" / "docs"
-# The limits are per minute unless a comment contains another period. docs/guides/rate-limits.md describes each limit.
+# The limits are per minute. If a limit has another period, its comment contains the period. docs/guides/rate-limits.md
+# describes each limit.
 RATE_LIMITS: dict[str, int | None] = {
     "read": 6_000,
     "write": 1_800,

@@ -82,7 +82,7 @@ def _is_first(report: Any) -> bool:
     return not isinstance(report, dict) or report.get("applicant", FIRST) == FIRST
 
 
-def _application(row: models.Application, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as in all rules
+def _application(row: models.Application, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  all functions for exports have this signature
     try:
         return {"applicants": row.applicants and row.applicants.persons[:FIRST]}
     except UnreadableSecret:
@@ -107,7 +107,7 @@ def _counteroffer(row: models.Counteroffer, *, is_for_partner: bool) -> dict[str
     return {"consumer_report": _reports(row.consumer_report, is_for_partner=is_for_partner)}
 
 
-def _score(row: models.Score, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as in all rules
+def _score(row: models.Score, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  all functions for exports have this signature
     return {"sources": row.sources_for_applicant, **dict.fromkeys(row.RESULT)} if row.is_withheld else {}
 
 
@@ -122,7 +122,7 @@ def _facts(row: models.ScoreFacts, *, is_for_partner: bool) -> dict[str, Any]:
     return {"facts": canonical_json(own).decode()}
 
 
-def _record(row: models.DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as in all rules
+def _record(row: models.DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  all functions for exports have this signature
     try:
         opened = row.openings and canonical_json(without_person(json.loads(row.openings))).decode()
     except UnreadableSecret:

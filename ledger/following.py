@@ -74,7 +74,7 @@ class Follower:
             return
         proof = self._roots(merkle.consistency_ranges(old.size, new.size), new.size)
         if self._roots([(0, new.size)], new.size) != [new.root]:
-            # Tiles that match neither root prove nothing about the checkpoints.
+            # Tiles that do not match any of the two roots prove nothing about the checkpoints.
             reason = f"the log's tiles do not have the root of the checkpoint over {new.size} entries"
             if new is kept:
                 raise ForkError(kept_text, served_text, reason)

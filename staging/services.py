@@ -76,7 +76,7 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
         with items.mark(chosen):
             try:
                 expired += _expire(old.filter(pk__in=chosen), actor, now)
-            except Exception as error:  # noqa: BLE001  an item of the round raised the error
+            except Exception as error:  # noqa: BLE001  any item of the batch may have raised it
                 contain(error, items.kind, "round")
                 for key in chosen:
                     with items.attempt(key, now=now):

@@ -123,7 +123,7 @@ class ChunkedBodies:
             try:
                 body = environ["wsgi.input"].read(self._limit + 1)
                 length = len(body)
-            except Exception:  # noqa: BLE001  each server has errors of its own for malformed chunks
+            except Exception:  # noqa: BLE001  each server raises its own errors for malformed chunks
                 body, length = b"", 1  # longer than the body, so the body is rejected as truncated
             environ["wsgi.input"], environ["CONTENT_LENGTH"] = BytesIO(body), str(length)
         return self._application(environ, start_response)

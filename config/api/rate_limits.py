@@ -206,7 +206,7 @@ def take(bucket: str, window: int, count: int) -> int:
 def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
     from redis.exceptions import RedisError  # only installations with REDIS_URL need this module
 
-    global _redis_avoided_until  # noqa: PLW0603  one fact per process
+    global _redis_avoided_until  # noqa: PLW0603  all requests of a process share this time
     if time.monotonic() < _redis_avoided_until:
         return None
     name = f"rate:{window}:{hashlib.sha256(bucket.encode()).hexdigest()}"

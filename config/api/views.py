@@ -164,7 +164,7 @@ def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
     raise MalformedJSON("The body is empty.")
 
 
-class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or none
+class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # the view may have no model
     pagination_class = FittingPagination
     write_limit = "write"
     query: dict[str, Any]  # the parsed query, without `filter_values`

@@ -74,7 +74,7 @@ class Transitions(OwnedRecords):
         """Return the state for a confirmation. If the state differs at the POST, the status does not change."""
         return f"{record.status}:{record.moves}"
 
-    def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  an app may name it by where it begins
+    def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  in an override, the label can depend on the record
         return self.transition_labels.get(to) or f"Transition to {words(to)}"
 
     def get_ordering(self, request: HttpRequest) -> Any:
@@ -220,7 +220,7 @@ class Transitions(OwnedRecords):
         form_class = self.transition_forms.get(to, self.transition_form)
         return form_class(data, to=to, reason_required=self.reason_required, sides=sides, **options)
 
-    def initial_of(self, record: Any, to: str) -> dict[str, Any]:  # noqa: ARG002  what a form is filled in with
+    def initial_of(self, record: Any, to: str) -> dict[str, Any]:  # noqa: ARG002  an override can use the arguments
         return {}
 
     def beside_form(self, record: Any, form: TransitionForm) -> dict[str, Any]:  # noqa: ARG002

@@ -25,5 +25,5 @@ def attempt(method: Any, *arguments: Any, **options: Any) -> tuple[Any, str]:
     """Call a method of an adapter for a check. Returns `(result, "")` or `(None, error message)`."""
     try:
         return method(*arguments, **options), ""
-    except Exception as error:  # noqa: BLE001  the adapter's fault is the finding
+    except Exception as error:  # noqa: BLE001  the check reports any error of the adapter
         return None, f"raised {type(error).__name__}: {error}"

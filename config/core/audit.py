@@ -174,7 +174,7 @@ class Checked:
         elif sequence < expected:
             self.fault = f"line {sequence} follows line {self.last}"
         elif event["prev"] != self._digests[-1].hex():
-            # Either this line or the previous line was changed, so neither is valid.
+            # This line or the previous line was changed, so both lines are invalid.
             self.fault = f"line {sequence} doesn't follow from line {self.last}"
             self.last, self.time = self._before
         else:

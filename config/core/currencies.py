@@ -33,7 +33,7 @@ def exponent_of(currency: str | None) -> int:
 @cache
 def currencies_in_use() -> frozenset[str]:
     """Return the currencies that are legal tender in any country on the day of the first call."""
-    today = date.today()  # noqa: DTZ011  a list of countries' currencies needs no time zone
+    today = date.today()  # noqa: DTZ011  the time zone does not matter for this list
     return frozenset(
         code
         for territory in get_global("territory_currencies")

@@ -24,5 +24,5 @@ _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 
 def fault_point(name: str) -> None:
-    if _POINTS and name in _POINTS and random.random() < _CHANCE:  # noqa: S311  nothing here is secret
+    if _POINTS and name in _POINTS and random.random() < _CHANCE:  # noqa: S311  not used for secrets
         os.kill(os.getpid(), _SIGNALS[_POINTS[name]])

@@ -142,7 +142,7 @@ class StatusHistory(models.Model):
         "lender console, the user name. Otherwise, the account's `user_id`, `model:<id>@<version>`, or `system`.",
     )
     changed_at = models.DateTimeField(help_text="When the application or claim got the status (UTC).")
-    reason = models.TextField(null=True, help_text="A human-readable reason. Null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
+    reason = models.TextField(null=True, help_text="A human-readable reason. Null if there is none.")  # noqa: DJ001  null and "" differ in the API
     metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null if there is none.")
     principal = models.ForeignKey(
         settings.AUTH_USER_MODEL,

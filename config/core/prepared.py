@@ -234,7 +234,7 @@ def _insertion(model: type[models.Model], alias: str, rows: int) -> tuple[str, l
     columns = ", ".join(quote(str(field.column)) for field in fields)
     marks = ", ".join(["%s"] * len(fields))
     values = ", ".join([f"({marks})"] * rows)
-    return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES {values}", fields  # noqa: S608  names of ours
+    return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES {values}", fields  # noqa: S608  contains only names from models
 
 
 def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:

@@ -111,7 +111,7 @@ def _outcome(check: Any) -> dict[str, Any]:
         messages = [
             checks.Error(f"the database does not respond to this query: {str(error).strip().partition(chr(10))[0]}")
         ]
-    except Exception as error:  # noqa: BLE001  one check stops no other
+    except Exception as error:  # noqa: BLE001  a failed check must not stop other checks
         messages = [checks.Error(f"the check failed: {contain(error, 'check', check.__name__)}")]
     texts = [f"warning: {message.msg}" if message.level == checks.WARNING else str(message.msg) for message in messages]
     return {"ok": not any(message.level >= checks.ERROR for message in messages), "why": "; ".join(texts)}
@@ -266,7 +266,7 @@ def check_redis(**_options: Any) -> list[checks.CheckMessage]:
         return [checks.Info("not used")]
     try:
         caches["default"].get("doctor")
-    except Exception as error:  # noqa: BLE001  the client has many kinds, and each means the same here
+    except Exception as error:  # noqa: BLE001  any error means that Redis does not respond
         return [checks.Error(f"Redis does not respond at REDIS_URL ({type(error).__name__}).")]
     return [checks.Info("answers")]
 

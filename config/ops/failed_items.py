@@ -123,7 +123,7 @@ class FailedItems(Generic[Row]):
         errors: list[str] = []
         try:
             yield errors
-        except Exception as error:  # noqa: BLE001  whatever an item raises is its own failure
+        except Exception as error:  # noqa: BLE001  any exception of an item is stored as its failure
             errors.append(self.fail(key, error, now=now))
         else:
             self.succeed([key])
@@ -202,13 +202,13 @@ def read_each(rows: "QuerySet[Row]", fail: Callable[[object, Exception], Any]) -
     """Return the readable rows. If the query fails, read each row separately, and call `fail` for unreadable rows."""
     try:
         return list(rows)
-    except Exception as error:  # noqa: BLE001  some row raised it
+    except Exception as error:  # noqa: BLE001  any row may have raised it
         contain(error, rows.model._meta.model_name or "", "batch")
     results: list[Row] = []
     for key in list(rows.values_list("pk", flat=True)):
         try:
             results += rows.filter(pk=key)
-        except Exception as error:  # noqa: BLE001  this one
+        except Exception as error:  # noqa: BLE001  this row raised it
             fail(key, error)
     return results
 
@@ -230,7 +230,7 @@ def retry(item: FailedItem, *, now: datetime) -> None:
     FailedItem.objects.filter(pk=item.pk).update(kills=min(item.kills, 1), failures=0, dead_at=None, retry_at=now)
 
 
-def measure(*, using: str, now: datetime) -> Iterator[Reading]:  # noqa: ARG001  `measure` is called alike everywhere
+def measure(*, using: str, now: datetime) -> Iterator[Reading]:  # noqa: ARG001  all `measure` functions have this signature
     yield Reading(
         "platform_dead_letters",
         f"Dead letters, which wait for an operator. Counted up to {COUNT_MAX}.",

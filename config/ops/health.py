@@ -59,7 +59,7 @@ class Checkup(Generic[T]):
     def _run(self, answer: "Future[T]") -> None:
         try:
             result = self._question()
-        except BaseException as error:  # noqa: BLE001  raised where the answer is waited for
+        except BaseException as error:  # noqa: BLE001  `ask` raises the exception in the thread of the caller
             answer.set_exception(error)
         else:
             answer.set_result(result)

@@ -34,7 +34,7 @@ class StandardError(logging.Handler):
             # A closed stream's file descriptor may now belong to a database file or a socket.
             if stream is not None and not stream.closed:
                 _write(stream.fileno(), f"{self.format(record)}\n".encode(errors="backslashreplace"))
-        except Exception:  # noqa: BLE001  whatever is wrong with a log line, the request goes on
+        except Exception:  # noqa: BLE001  an error of a log line must not stop a request
             return
 
 

@@ -74,7 +74,7 @@ def _read(alias: str) -> list[Reading]:
                 readings += measure(using=alias, now=now) if where == alias else ()
             except DatabaseError:
                 raise
-            except Exception as error:  # noqa: BLE001  one measure stops no other
+            except Exception as error:  # noqa: BLE001  a failed measure must not stop other measures
                 contain(error, "measure", measure.__module__)
         return readings
 

@@ -19,7 +19,7 @@ class Installation(models.Model):
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
     kind = models.CharField(max_length=16, choices=[(kind, kind) for kind in KINDS])
-    encryption = models.CharField(  # noqa: DJ001  version 1.0 serves while the column is added
+    encryption = models.CharField(  # noqa: DJ001  a server of version 1.0 still runs during this migration
         max_length=8,
         null=True,
         help_text="The form of encrypted values, see `config.core.encryption`. Null: not bound to their rows.",

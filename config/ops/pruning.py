@@ -31,11 +31,11 @@ def delete_in_batches(rows: "models.QuerySet[Any]", *, fail: Callable[[Any, Exce
     while chosen := list((rows.exclude(pk__in=left) if left else rows).values_list("pk", flat=True)[:BATCH]):
         try:
             total += _delete(rows.model, chosen)
-        except Exception:  # noqa: BLE001  some row of the batch raised it
+        except Exception:  # noqa: BLE001  any row of the batch may have raised it
             for pk in chosen:
                 try:
                     total += _delete(rows.model, [pk])
-                except Exception as error:  # noqa: BLE001  this one
+                except Exception as error:  # noqa: BLE001  this row raised it
                     fail(pk, error)
                     left.append(pk)
         if len(chosen) < BATCH:
@@ -59,7 +59,7 @@ def prune(*, now: datetime) -> dict[str, int]:
         fail = partial(_fail, items, name, now)
         try:
             counts[name] = delete_in_batches(rows(now), fail=fail)
-        except Exception as error:  # noqa: BLE001  one rule stops no other
+        except Exception as error:  # noqa: BLE001  a failed rule must not stop other rules
             fail("", error)
     counts |= run_tasks(now=now)
     # These items failed in an earlier run, but not in this run.
@@ -73,7 +73,7 @@ def run_tasks(*, now: datetime) -> dict[str, int]:
     for task in declared("prune_tasks"):
         try:
             counts |= task(now=now)
-        except Exception as error:  # noqa: BLE001  one task stops no other
+        except Exception as error:  # noqa: BLE001  a failed task must not stop other tasks
             _fail(_failed_items(), task.__name__, now, "", error)
     return counts
 

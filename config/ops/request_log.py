@@ -94,7 +94,7 @@ class RequestLog:
             try:
                 while taken := [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]:
                     _write(taken)
-            except Exception as error:  # noqa: BLE001  whatever is wrong with the log, the process goes on
+            except Exception as error:  # noqa: BLE001  an error of the log must not end the process
                 if is_away(error):
                     self._waiting.extendleft(reversed(taken))
                     self._some.set()

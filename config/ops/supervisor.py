@@ -53,7 +53,7 @@ class CannotStart(Exception):
 
 
 def _print(text: str) -> None:
-    print(text, flush=True)  # noqa: T201  for the person at the terminal, at once also through a pipe
+    print(text, flush=True)  # noqa: T201  output for the user of the terminal
 
 
 def bind(host: str, port: int) -> int:
@@ -181,7 +181,7 @@ class Restarts:
 
 def _answers(address: str) -> bool:
     try:
-        with urllib.request.urlopen(address, timeout=2) as response:  # noqa: S310  an address of ours
+        with urllib.request.urlopen(address, timeout=2) as response:  # noqa: S310  the URL of a process of the supervisor
             return bool(response.status == 200)
     except OSError:
         return False
@@ -190,7 +190,7 @@ def _answers(address: str) -> bool:
 def _anchor_reports(ledger: str) -> None:
     """Anchor the demo's reports. Idempotent. Errors are ignored, because the ledger's `/health` reports them."""
     body = json.dumps({"items": demo_ids.REPORTS}).encode()
-    request = urllib.request.Request(  # noqa: S310  an address of ours
+    request = urllib.request.Request(  # noqa: S310  the URL of a process of the supervisor
         f"{ledger}/anchor/batch", body, {"Content-Type": "application/json"}, method="POST"
     )
     with contextlib.suppress(OSError):
@@ -214,7 +214,7 @@ def _run(running: Processes) -> None:
     host = os.environ.get("HOST", "").strip().removeprefix("[").removesuffix("]") or LOCAL
     ports = _ports(host)
     # Browsers on this machine can open this host name.
-    visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  a comparison, not a bind
+    visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  compares an address, and does not bind it
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports[METRICS_PORT]}/metrics"
     environment = {

@@ -106,7 +106,7 @@ class Endpoint(models.Model):
         choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)],
         help_text="The status of the endpoint. `enabled`: the endpoint receives events. `disabled`: it does not.",
     )
-    disabled_reason = models.CharField(  # noqa: DJ001  null is an answer
+    disabled_reason = models.CharField(  # noqa: DJ001  the API returns null
         max_length=32, null=True, blank=True, help_text="Why the endpoint is disabled; null while it is enabled."
     )
     disabled_at = models.DateTimeField(null=True, blank=True, help_text="When the endpoint was disabled (UTC).")

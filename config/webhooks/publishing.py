@@ -93,7 +93,7 @@ def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime
     with items.mark(keys):
         try:
             published += _publish_batch(keys, sorted({account_id for _event_id, account_id in batch}), now=now)
-        except Exception as error:  # noqa: BLE001  some event raised it
+        except Exception as error:  # noqa: BLE001  any event may have raised it
             contain(error, KIND, "batch")
             published += sum(_publish_event(items, key, now=now) for key in keys)
     return published, batch[-1][1]

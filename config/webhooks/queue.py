@@ -25,7 +25,7 @@ STATUS_GONE = 410
 FAILING_MAX = timedelta(hours=120)  # an endpoint is disabled after failing for this time
 ENDPOINT_DISABLED = "endpoint_disabled"
 INTERNAL = "internal"  # the worker itself raised an exception
-SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
+SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  an error code, not a secret
 FAILURES_MAX = 10  # the maximum of failures to load a delivery or to store its outcome
 KEEP = timedelta(days=30)  # completed deliveries can be listed and sent again for this time
 

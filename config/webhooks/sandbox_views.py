@@ -57,7 +57,7 @@ class SandboxEventViewSet(SandboxViewSet):
         return {"event_id": send_again(account_id=request.user.pk, now=timezone.now(), **body)}
 
 
-def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member
+def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the name of the field in the body
     """Record a copy of the newest event of a type about an object. Return its ID. Raises EventNotFound."""
     of_type = Event.objects.filter(account_id=account_id, type=type).order_by("-id")
     name = next(iter(event_types()[type].schema["properties"]))  # the first field is the record's ID

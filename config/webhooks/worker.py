@@ -226,7 +226,7 @@ class Worker:
             error = failure.word
         except UnreadableSecret:  # a rotated secret or a restored key can resolve the error
             error = SECRET_UNREADABLE
-        except Exception as fault:  # noqa: BLE001  a receiver's answer ends no worker
+        except Exception as fault:  # noqa: BLE001  a response must not end the worker
             contain(fault, "delivery", delivery.pk)
             status, error, retry_after = None, INTERNAL, None
         seconds = time.monotonic() - started_at
@@ -247,7 +247,7 @@ class Worker:
                 deliveries = self._lanes.pop(lane)
                 try:
                     left_over += lane.result()
-                except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
+                except Exception as fault:  # noqa: BLE001  the error becomes the outcome of the deliveries
                     contain(fault, "lane", deliveries[0].endpoint.pk)
                     # This does not change deliveries whose outcomes are stored, because the worker has already released
                     # them.
@@ -268,7 +268,7 @@ class Worker:
         try:
             self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))
             self._failed.succeed(delivery.pk for delivery in deliveries)
-        except Exception as error:  # noqa: BLE001  some outcome raised it
+        except Exception as error:  # noqa: BLE001  any outcome may have raised it
             contain(error, "delivery", "outcomes")
             while self._unsaved:
                 outcome = self._unsaved[0]

@@ -53,7 +53,7 @@ APPROVED_TEXT = gettext_noop("A reviewer approved the application.")
 DECLINED_TEXT = gettext_noop("The applicant declined the approved terms.")
 COUNTEROFFER_ACCEPTED_TEXT = gettext_noop("The counteroffer was accepted.")
 IDLE_TEXT = gettext_noop("Idle for {days} days.")
-# By 12 CFR 1002.9(b)(2), neither a score below a threshold nor an internal standard is a specific reason.
+# By 12 CFR 1002.9(b)(2), a score below a threshold is not a specific reason, and an internal standard is not either.
 _SAYS_NOTHING = re.compile(
     r"internal\s+(standard|polic|guideline|criteri)|(fail|insufficient|too\s+low|low|qualifying).{0,30}\bscor(e|ing)\b"
     r"|\bscor(e|ing)\b.{0,30}(too\s+low|insufficient|below|not\s+(high|met|reached|enough))",

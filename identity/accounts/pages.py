@@ -126,7 +126,7 @@ class ConfirmPage(ConfirmEmailView):  # type: ignore[misc]
         return bool(EmailAddress.objects.filter(pk=key, verified=True).exists())
 
 
-def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's, for developers
+def form_expired(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django passes it, for developers
     """Respond to a form whose CSRF token is invalid, because the session ended or another tab started a new session."""
     page = request.headers.get("Referer", "")
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):

@@ -67,7 +67,7 @@ def send_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: da
                 raise BroadcastRefused(f"The network rejects the signed transaction: {refusal}.") from refusal
         except ProviderError as error:
             if not error.outcome_unknown and not resumed:
-                # Neither this attempt nor an earlier attempt sent the transaction.
+                # The transaction was not sent, by this attempt or by an earlier attempt.
                 move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(error))
             raise
     mark_submitted(payment, signed.tx_hash, actor=actor, now=now)

@@ -90,7 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(page)
 
-    do_HEAD = do_OPTIONS = do_GET  # noqa: N815  load balancers send them, too
+    do_HEAD = do_OPTIONS = do_GET  # noqa: N815  load balancers send HEAD requests
 
     def _has_local_host(self) -> bool:
         """Check whether `Host` is a name of this machine, because a web page's name could also resolve to this address.
