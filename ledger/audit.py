@@ -1,9 +1,9 @@
 """Recompute the whole log from its entries, for `verify_ledger`.
 
-The audit reads all rows in order and in chunks, and compares them with values that it computes from the entries alone.
-It verifies leaf hashes, commitments, the tiles of every level, and the guard file. It also verifies the root, hash,
-chain, signature, and cosignatures of every block. Memory use does not grow with the log. The audit also compares the
-types of stored values, because SQLite can store text in a numeric column.
+The audit reads all rows in order and in chunks, and compares the rows with values that it computes from the entries
+alone. It verifies leaf hashes, commitments, the tiles of every level, and the guard file. It also verifies the root,
+hash, chain, signature, and cosignatures of every block. Memory use does not grow with the log. The audit also compares
+the types of stored values, because SQLite can store text in a numeric column.
 """
 
 from collections.abc import Callable, Iterator

@@ -68,7 +68,7 @@ def decode_hash(text: str) -> bytes:
 
 
 def check_name(name: str) -> str:
-    """Return the name if it is valid as a key name in a signed note. Raises NoteError."""
+    """Return the name if it is a valid name of a key in a signed note. Raises NoteError."""
     if not name or _BAD_NAME.search(name) or _CONTROL.search(name):
         raise NoteError("a key name must be non-empty, without spaces, plus signs or control characters")
     return name

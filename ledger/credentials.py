@@ -1,8 +1,8 @@
 """Authorize writes in production with a token of service A, a listed key, or service A's own key.
 
-Service B has no accounts. It verifies service A's access tokens with A's published public keys, and queries A to check
-that a token is still valid. `LEDGER_API_KEYS` lists the SHA-256 of machine keys. In development, only reports with a
-type of the platform's own records require a credential.
+Service B has no accounts. It verifies service A's access tokens with A's published public keys, and checks with A that
+a token is still valid. `LEDGER_API_KEYS` lists the SHA-256 of machine keys. In development, only reports with a type of
+the platform's own records require a credential.
 """
 
 import hashlib

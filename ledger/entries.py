@@ -29,7 +29,7 @@ def commitment_of(nonce: bytes, *, report_hash: bytes, report_type: str, timesta
 
 
 def format_timestamp(moment: datetime) -> str:
-    """Format a time as RFC 3339 in UTC with microseconds and `Z`: 27 characters, which sort by time."""
+    """Format a time as RFC 3339 in UTC with microseconds and `Z`. The strings have 27 characters, and sort by time."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

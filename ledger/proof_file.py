@@ -1,4 +1,4 @@
-"""Proof files in the format C2SP tlog-proof, which can be verified offline, years later.
+"""Proof files in the format C2SP tlog-proof. They can be verified offline, even years later.
 
 The `extra` line is the commitment (32 bytes). The report's hash and the commitment are the 64 bytes of the entry. So a
 verifier needs only the report, the file, and the log's public key.

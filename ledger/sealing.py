@@ -81,7 +81,9 @@ class _AnchoredAlreadyError(Exception):
 
 
 def seal(take: Take) -> list[Receipt]:
-    """Append the submissions that `take` returns in one signed block. Return their receipts in order after the commit.
+    """Append the submissions that `take` returns. All of them are in one signed block.
+
+    Return their receipts in order after the commit.
 
     A submission that is already anchored (same hash, user, and type) gets the earlier receipt. If all are anchored, no
     block is created. If the database, `signing.check_guard`, or `signing.check_key` fails, raises LogUnavailableError

@@ -150,5 +150,8 @@ class Plan:
 
 
 def pack_bundle(entries: Iterable[bytes]) -> bytes:
-    """Return an entry bundle. It contains, for each entry, the length as a big-endian uint16 and the entry."""
+    """Return an entry bundle.
+
+    For each entry, the bundle contains the entry's length as a big-endian uint16, and then the entry.
+    """
     return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries)

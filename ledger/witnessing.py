@@ -111,7 +111,7 @@ _waiting = threading.BoundedSemaphore(WAITING_MAX)
 def wait_for_head(index: int) -> log.Head:
     """Wait for the newest head with a quorum that covers this entry. No transaction is open during the wait.
 
-    Raises NotWitnessedYetError after the timeout, if too many requests wait, or if the log has no witnesses.
+    Raises NotWitnessedYetError after the timeout, if too many requests are waiting, or if the log has no witnesses.
     """
     own = policy()
     if own is None:

@@ -86,7 +86,7 @@ def contains_card_number(document: Any) -> bool:
 
 
 def _string_contains_card_number(text: str) -> bool:
-    """Return whether a string contains a card number: 12 to 19 digits, with any gaps between them.
+    """Return whether a string contains a card number: 12 to 19 digits, with any gaps between the digits.
 
     The function ignores phone numbers with `+`, fractions, and bank account numbers (IBAN). In a longer run of digits,
     for example after a date, it finds only numbers that are grouped as on cards. If punctuation separates the digits,

@@ -14,8 +14,8 @@ from staging.machine import MACHINE, STAGED
 class StagedItem(models.Model):
     """A payload on which the owner must decide or has decided.
 
-    The model is not a `StatefulModel`: an item is decided only once, its row stores the time and the actor, and a
-    single statement can decide hundreds of items.
+    The model is not a `StatefulModel`, because an item is decided only once, and its row stores the time and the actor.
+    A single statement can decide hundreds of items.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The item's id.")

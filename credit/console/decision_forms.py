@@ -169,7 +169,7 @@ class DocumentsForm(ApplicationTransitionForm):
         self.order_fields(["documents", "documents_template", "reason", "reason_template", "seen"])
 
     def clean_documents(self) -> list[str]:
-        """Return the document names, which are separate lines of the input, without duplicates."""
+        """Return the document names without duplicates. Each line of the input is a name."""
         lines = self.cleaned_data["documents"].splitlines()
         try:
             names = list(dict.fromkeys(clean_words(line) for line in lines if line.strip()))

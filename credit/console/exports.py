@@ -36,7 +36,10 @@ _READ = (
 
 
 def assignees_of(viewer: Any, application_ids: Iterable[Any]) -> dict[str, str]:
-    """Map application IDs to assignees. For staff, the platform's assignee takes precedence over the lender's."""
+    """Map application IDs to assignees.
+
+    For staff, the platform's assignee takes precedence over the lender's assignee.
+    """
     kind, ids = Application._meta.label_lower, [str(pk) for pk in application_ids]
     working = Assignment.in_force(REVIEW_PERMISSION, kind=kind, record_id__in=ids)
     working = narrowed(working, viewer).order_by("-provider")

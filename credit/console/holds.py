@@ -81,7 +81,7 @@ _HOLD = RecordAction(
 
 
 class HoldConsole(RetainedFiles):
-    """Display a litigation hold to viewers with the permission for holds, which a lender's members lack."""
+    """Display a litigation hold to viewers with the permission for holds. Members of a lender lack this permission."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         page = super().page_of(request, record)

@@ -174,7 +174,10 @@ def _not_delivered(notice: Notice) -> str:
 
 @admin.register(Notice)
 class NoticeAdmin(OfApplication):
-    """The admin of notices. Reviewers can record deliveries by post or by the lender, as in the API."""
+    """The admin of notices.
+
+    As in the API, reviewers can record that a notice was delivered by post or by the lender.
+    """
 
     record_actions = (
         RecordAction(

@@ -1,6 +1,6 @@
 """Timeline entries from other apps: identity checks, bank links, webhook deliveries, and ledger records.
 
-Each kind of entry costs a query, which uses an index by account.
+Each kind of entry costs a query that uses an index by account.
 """
 
 import re

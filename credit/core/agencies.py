@@ -43,7 +43,10 @@ CHOICES = [(code, f"{code.upper()}: {creditors}") for code, creditors, _ in _LIS
 
 
 def agency_text(code: str | None) -> str:
-    """Return an agency's name and address. None means the setting NOTICE_AGENCY, which is a code or a full address."""
+    """Return an agency's name and address.
+
+    If `code` is None, the setting NOTICE_AGENCY (a code or a full address) applies.
+    """
     return AGENCIES.get(code or settings.NOTICE_AGENCY, settings.NOTICE_AGENCY)
 
 

@@ -46,7 +46,10 @@ def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None
 
 
 def out_of_date(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the applications with an outdated blind index, such as after a change by a server of version 1.0."""
+    """Return the applications with an outdated blind index.
+
+    For example, a server of version 1.0 may have changed the applicants.
+    """
     return rows.filter(applicants__isnull=False).exclude(applicant_index__contains=F("applicants_sha256"))
 
 

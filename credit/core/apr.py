@@ -180,8 +180,8 @@ def eu_annex_iii(amount_financed_cents: int, payments: Sequence[Payment], *, sta
     """Return the effective annual percentage rate by Directive (EU) 2023/2225, Annex III.
 
     Directive 2008/48/EC, Annex I, has the same method. Intervals are whole months (twelfths of a year) counted back
-    from each payment. The remaining days are a fraction of the year that ends with these days, which has 365 or 366
-    days. The arguments and errors are the same as in `us_appendix_j`.
+    from each payment. The remaining days are divided by the number of days (365 or 366) of the year that ends with
+    them. The arguments and errors are the same as in `us_appendix_j`.
     """
     day = due_day(start, [due_on for due_on, _ in payments])
 

@@ -186,7 +186,7 @@ def is_same(value: Any, other: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
-    """Return whether a value is an integer by JSON Schema, which includes 1.0."""
+    """Return whether a value is an integer by JSON Schema. For example, 1.0 is an integer."""
     return type(value) is int or (type(value) is float and value.is_integer())
 
 

@@ -1,4 +1,4 @@
-"""The schema of a report's summary, which the adapter of every vendor returns."""
+"""The schema of the report summary that the adapter of every vendor returns."""
 
 import re
 from datetime import date, datetime, timedelta

@@ -280,7 +280,7 @@ def text_to_search(terms: Mapping[str, Any]) -> str:
 
 
 def worded(text: str) -> str:
-    """Return the platform's translation of a common text such as "Amount", otherwise the text with its language."""
+    """Return the platform's translation of a common text such as "Amount". Return any other text with its language."""
     translated = gettext(text)
     return text if translated == text else translated
 

@@ -126,7 +126,9 @@ def _rate_of_line(loan: Loan | LoanTerms, offer: Mapping[str, Any], *, today: da
 
 
 def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
-    """Return the column `loan_terms` of an approval, with unsaved terms, or with None if the approval has no loan.
+    """Return the column `loan_terms` of an approval.
+
+    Its value is the unsaved terms, or None if the approval has no loan.
 
     An approval that completes a counteroffer has the terms of the counteroffer. Raises the errors of `loan_of` and
     `compute`.

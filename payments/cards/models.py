@@ -91,7 +91,10 @@ class Payment(models.Model):
         return f"{self.pk}: {self.amount_cents} {self.currency}"
 
     def save(self, *args: Any, **options: Any) -> None:
-        """Save the payment. `method_token` is encrypted with the row's ID, so it is written after the INSERT."""
+        """Save the payment.
+
+        The encryption of `method_token` uses the row's ID, so the token is written after the INSERT.
+        """
         assigned: int | None = self.pk
         if assigned is not None:
             super().save(*args, **options)

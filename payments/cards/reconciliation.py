@@ -49,7 +49,10 @@ def reconcile_due(*, now: datetime) -> dict[str, int]:
 
 
 def receive(event: dict[str, Any], *, now: datetime) -> None:
-    """Store and apply a processor event. If its payment doesn't exist yet, `apply_parked` applies the event later."""
+    """Store and apply a processor event.
+
+    If the event's payment doesn't exist yet, `apply_parked` applies the event later.
+    """
     identifier = event.get("id")
     if not isinstance(identifier, str) or not identifier or len(identifier) > 255:
         return

@@ -5,8 +5,8 @@
 3. A second transaction stores the outcome, the event, and the response.
 
 If the process dies before step 3, a retry with the same idempotency key, or `reconcile_payments`, takes over the
-payment's lease. It repeats the call with the same processor key, so the processor never charges twice. Each takeover
-increments the epoch. A paused process with an earlier epoch can only record the proof of a charge.
+payment's lease. The new lease holder repeats the call with the same processor key, so the processor never charges
+twice. Each takeover increments the epoch. A paused process with an earlier epoch can only record the proof of a charge.
 
     Pending ──► Completed | Failed | Unknown        on the first attempt
     Unknown, Pending or Processing (lease expired) ──► Processing ──► Completed | Failed | Unknown
@@ -269,8 +269,9 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
 def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> None:
     """Record a charge that the processor proves.
 
-    An open payment is completed, and the process with its lease can no longer write. A failed payment is corrected. The
-    correction is logged as an error, because the payer was notified that nothing was charged.
+    If the payment is open, it is completed, and the process with the payment's lease can no longer change the payment.
+    A failed payment is corrected. The correction is logged as an error, because the payer was notified that nothing was
+    charged.
     """
     with transaction.atomic():
         stored = Payment.objects.select_for_update().get(pk=payment_id)

@@ -175,7 +175,7 @@ def _confirm_simulated(payment: CryptoPayment, *, actor: Actor, now: datetime) -
 
 
 def _confirm(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, now: datetime) -> CryptoPayment:
-    """Validate a decoded transaction against the payment, and send it if necessary."""
+    """Validate a decoded transaction against the payment, and send the transaction if necessary."""
     _check_content(payment, signed)
     resumed = payment.status == BROADCASTING
     if payment.status not in {AWAITING_SIGNATURE, EXPIRED} and signed.tx_hash != payment.tx_hash:

@@ -30,7 +30,10 @@ def read_hash(text: str) -> str:
 
 
 def transaction_status(tx_hash: str) -> dict[str, Any]:
-    """Return a transaction's status: `submitted` until it has enough confirmations. Raises ProviderUnavailable."""
+    """Return the status of a transaction. The status is `submitted` until the transaction has enough confirmations.
+
+    Raises ProviderUnavailable.
+    """
     if not settings.SETTLEMENT_RPC_URL:
         confirmations = settings.SETTLEMENT_CONFIRMATIONS
         return {"tx_hash": tx_hash, "status": CONFIRMED, "confirmations": confirmations, "simulated": True}

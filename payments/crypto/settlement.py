@@ -4,8 +4,8 @@ A transaction is final after SETTLEMENT_CONFIRMATIONS blocks. Until then, the ne
 payment stays `submitted`. If the network dropped a transaction, the worker sends it again: a transaction is valid until
 its nonce is used. If another transaction with the same nonce is final, the payment has failed.
 
-`reconcile_payments` calls this module. Any number of workers can run it concurrently: each transition is a
-compare-and-set, and the slower worker changes nothing.
+`reconcile_payments` calls this module. Any number of workers can run this module concurrently, because each transition
+is a compare-and-set. The slower worker changes nothing.
 """
 
 import logging
@@ -136,7 +136,7 @@ def _follow_unmined(payment: CryptoPayment, signed: list[CryptoTransaction], *, 
 
 
 def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Expire a payment. If the network has one of its transactions, mark the payment as submitted instead."""
+    """Expire a payment. If the network has a transaction of the payment, mark the payment as submitted instead."""
     signed = list(payment.transactions.all())
     if signed and node is None:
         return "waiting"

@@ -14,8 +14,8 @@ class CustodyAccount(models.Model):
     """An account at a custody vendor. A user has at most one account per vendor, network, and label.
 
     The row is committed before the request to the vendor. Each attempt sends the row's key, so a lost response never
-    creates a second account. The account remains when its wallets are disconnected. A user who connects again gets the
-    same account with its balance.
+    creates a second account. The account remains when its wallets are disconnected. If the user connects again, the
+    user gets the same account with its balance.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

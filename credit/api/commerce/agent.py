@@ -21,7 +21,7 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def check_agent(header: str | None, versions: list[str]) -> None:
-    """Validate the header `UCP-Agent`, which can be missing, because the credential identifies the caller.
+    """Validate the header `UCP-Agent`. The header is optional, because the credential identifies the caller.
 
     `versions` are the values of the query parameter. Raises InvalidProfileUrl for a header without a profile. Raises
     VersionUnsupported for any version except VERSION.

@@ -27,8 +27,7 @@ def switched_on() -> list[str]:
 def _is_on(setting: str) -> bool:
     """Return whether a setting enables its service. The value is a boolean, or the name of a vendor.
 
-    In production, the sandbox vendor enables the service only with ALLOW_SANDBOX, or with ENVIRONMENT=sandbox for the
-    whole installation.
+    In production, the sandbox vendor enables the service only if ALLOW_SANDBOX or ENVIRONMENT=sandbox is set.
     """
     value: bool | str = getattr(settings, setting)
     if isinstance(value, bool):

@@ -1,6 +1,6 @@
 """The protocol's requests and responses, and the discovery document.
 
-As in the protocol, unknown fields, and fields of `context` that are unrelated to credit, are ignored.
+As in the protocol, the serializers ignore unknown fields, and fields of `context` that are unrelated to credit.
 """
 
 import re

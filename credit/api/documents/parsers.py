@@ -85,7 +85,7 @@ class _OneFile(FileUploadHandler):
 
 @contextmanager
 def take_one_file(request: HttpRequest, limit: int) -> Iterator[None]:
-    """Allow a form one file of at most `limit` bytes, which stays in memory.
+    """Limit a form to a single file of at most `limit` bytes. The file stays in memory.
 
     Raises UnsupportedMediaType for a compressed body. Raises PayloadTooLarge or ValidationFailed when Django reads the
     form within the context.
