@@ -27,7 +27,7 @@ _CARDS = [
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Create the demo payments and wallets unless they exist. The function sends no requests to real vendors."""
+    """Create the demo payments and wallets if they do not exist. The function sends no requests to real vendors."""
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=consumer).exists():
         for amount_cents, token, description in _CARDS:
             order = {"amount_cents": amount_cents, "currency": "usd", "payment_method_id": token}

@@ -1,4 +1,4 @@
-"""The OpenAPI document over HTTP, and its HTML pages. Both services serve them."""
+"""The OpenAPI document over HTTP, and its HTML pages. Both services serve the document and the pages."""
 
 from collections.abc import Callable
 from functools import wraps

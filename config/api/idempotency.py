@@ -96,7 +96,9 @@ class ReservableKey:
 
     @classmethod
     def of(cls, request: Any, document: object) -> "ReservableKey | None":
-        """Return the key of an API request with this body, or None without the header. Raises InvalidIdempotencyKey.
+        """Return the key of an API request with this body, or None if the header is missing.
+
+        Raises InvalidIdempotencyKey.
 
         If the request has no credential, the endpoint's method sets `owner_id` (`dataclasses.replace`).
         """

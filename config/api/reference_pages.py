@@ -1,4 +1,4 @@
-"""Views of the API reference: an overview with a search, and a page for each tag. Both services serve them."""
+"""Views of the API reference: an overview with a search, and a page for each tag. Both services serve these pages."""
 
 from typing import Any
 

@@ -61,7 +61,7 @@ def to_minor_units(units: Decimal, currency: str | None) -> Decimal:
 def separators(currency: str | None) -> tuple[str, str]:
     """Return the thousands separator and the decimal separator of the active language.
 
-    Without a currency, return those of US English.
+    If `currency` is None, return the separators of US English.
     """
     locale = "en" if currency is None else _locale()
     return get_group_symbol(locale), get_decimal_symbol(locale)

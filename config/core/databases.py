@@ -130,7 +130,7 @@ def _whole_number(options: dict[str, Any], name: str, default: int, *, variable:
 def is_away(error: BaseException | None) -> bool:
     """Check whether an error means that the database is unavailable, so that a retry may succeed.
 
-    A demoted primary rejects writes. It counts as unavailable until connections reach the new primary.
+    A demoted primary rejects writes. The database counts as unavailable until connections reach the new primary.
     """
     if isinstance(error, InternalError) or type(error) is DatabaseError:
         # Errors of the driver itself have no SQLSTATE. Such an error means that the connection broke during a

@@ -32,7 +32,8 @@ class FigureField(forms.DecimalField):
     def __init__(self, *, sign: str = "", currency: str | None = None, **options: Any) -> None:
         """Accept `sign` with the number: `$` before the number, `%` after it, or `EUR` on either side.
 
-        With a currency, the separators depend on the page's language. Without a currency, they are those of US English.
+        With a currency, the separators depend on the page's language. Without a currency, the separators of US English
+        apply.
         """
         super().__init__(**options)
         self.sign, self.currency = sign, currency

@@ -25,7 +25,7 @@ class RequestInProgress(ApiError):
 
 
 def read_key(request: HttpRequest) -> UUID | None:
-    """Return the key from the header, or None without the header. Raises InvalidIdempotencyKey.
+    """Return the key from the header, or None if the header is missing. Raises InvalidIdempotencyKey.
 
     Quotes and upper case are allowed.
     """

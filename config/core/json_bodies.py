@@ -1,7 +1,7 @@
 """The strict JSON parser for all request bodies of both services.
 
 Python's decoder accepts duplicate keys, NaN, unlimited nesting, NUL characters, and lone surrogates. Other parsers
-crash on them, or interpret them differently. So this parser rejects such a body.
+crash on such input, or interpret it differently. So this parser rejects the body.
 """
 
 import json

@@ -4,7 +4,7 @@ The ORM spends most of its time on generating SQL. This module builds a queryset
 the SQL once per database, and reuses the SQL.
 
 On PostgreSQL, the driver's own cursor sends arguments separately, so that the server can prepare statements. Other
-databases use Django's cursor, and so does every statement that a test or an execute wrapper records.
+databases use Django's cursor. Statements that a test or an execute wrapper records also use Django's cursor.
 """
 
 import inspect

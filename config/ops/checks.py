@@ -196,7 +196,10 @@ def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _first_value(statement: str, alias: str = "default") -> str | None:
-    """Return the first column of a query's first row, or None without a row or without PostgreSQL."""
+    """Return the first column of a query's first row.
+
+    Return None if there is no row, or the database is not PostgreSQL.
+    """
     connection = connections[alias]
     if connection.vendor != "postgresql":
         return None

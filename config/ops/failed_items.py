@@ -1,4 +1,4 @@
-"""Handling of a queue's items that fail, so that they neither end nor block the worker.
+"""Handling of a queue's items that fail, so that they can't end or block the worker.
 
 A worker creates a `FailedItems` for its queue, and calls `review` before each batch. An exception of an item is stored
 as a `FailedItem`, and the item is retried with increasing delays.
@@ -158,8 +158,8 @@ class FailedItems(Generic[Row]):
     ) -> int:
         """Call `review`, then `do` for each processable row and each suspect. Return the number of failures.
 
-        `choose` selects the keys to process now. `batch` keys share a mark. `do` manages its own transaction. Rows that
-        left the queue are skipped. If `do` returns STOP, the remaining rows wait for the next call.
+        `choose` selects the keys to process now. A mark covers up to `batch` keys. `do` manages its own transaction.
+        Rows that left the queue are skipped. If `do` returns STOP, the remaining rows wait for the next call.
         """
         self.review(now=now)
         keys, failed = iter(choose(self.takeable(now=now))), 0

@@ -84,7 +84,7 @@ def _allocate(folder: Path) -> None:
 
 
 def open_folder() -> None:
-    """Create this server's folder unless METRICS=0, and delete the folders of ended servers.
+    """Create this server's folder, and delete the folders of ended servers. With METRICS=0, do nothing.
 
     The master process of gunicorn calls this function. Without a folder, the service runs without counts.
     """

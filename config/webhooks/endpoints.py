@@ -104,7 +104,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 
 
 def _publish_backlog(account_id: int, *, now: datetime) -> None:
-    """Publish earlier events in separate transactions, unless the caller has opened a transaction."""
+    """If no transaction is open, publish earlier events in separate transactions."""
     if not transaction.get_connection().in_atomic_block:
         publish_account(account_id, now=now)
 

@@ -35,7 +35,7 @@ _DIALED_FIRST = ("011", "00", "0")  # callers dial these before a country code o
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:
-    """Return the blind index of applicants in the format of the column, or None without applicants.
+    """Return the blind index of applicants in the format of the column, or None if there are no applicants.
 
     The index ends with the applicants' hash, which `out_of_date` compares.
     """

@@ -191,7 +191,7 @@ class Lifecycle:
             self.inform()
 
     def consent(self) -> None:
-        """Consent to electronic notices, unless the applicant has already consented."""
+        """Consent to electronic notices if the applicant has not consented yet."""
         if not Consent.is_given_by(self.owner.user.pk):
             digest = digest_of(notices.consent_text("en"))
             notices.give_consent(text_sha256=digest, language="en", actor=self.owner, now=self.at)

@@ -77,7 +77,7 @@ class Proposal(ClosableModel):
 
     @property
     def terms(self) -> Any:
-        """The proposed loan terms, or None without a loan."""
+        """The proposed loan terms, or None if the proposal has no loan."""
         names_loan = self.to in {APPROVED, COUNTEROFFER} and isinstance(self.metadata, dict)
         return self.metadata.get("terms") if names_loan else None
 

@@ -317,7 +317,7 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with
 
 
 def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
-    """Log the access to a page of an inbox, unless the page is empty."""
+    """Log the access to a page of an inbox. Empty pages are not logged."""
     if rows:
         kind, details = Application._meta.label_lower, {**query, "rows": rows}
         side = "" if viewer.is_staff else query["provider_id"]

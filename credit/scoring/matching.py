@@ -109,7 +109,7 @@ def _unmet(filters: CatalogueFilter) -> dict[str, Any]:
 
 
 def _wanted(offer: Offer) -> Wanted | None:
-    """Return an offer's scoring model in the format of `scores_for_match`, or None without a model."""
+    """Return an offer's scoring model in the format of `scores_for_match`, or None if the offer has no model."""
     if offer.blockscore_model_id is None:
         return None
     return offer.blockscore_model_id, offer.provider_id, offer.conventions.currency

@@ -185,7 +185,7 @@ def score_submission(application: Any, now: datetime) -> None:
 
 
 def versions_for(application: Any) -> Sequence[LiveVersion]:
-    """Return the published versions of the pinned offer's model, champion first, unless `DECISIONING` is off."""
+    """Return the published versions of the pinned offer's model, champion first, or none if `DECISIONING` is off."""
     offer = application.offer_snapshot
     if settings.DECISIONING == "off" or offer is None or (model_id := offer.get("blockscore_model_id")) is None:
         return []

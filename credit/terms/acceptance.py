@@ -66,7 +66,7 @@ def describe(application: Application, *, now: datetime) -> Acceptable:
 
 
 def offered_terms(application: Application, *, now: datetime) -> LoanTerms | None:
-    """Return the possibly unsaved loan that can be accepted today, or None for an approval without a loan."""
+    """Return the loan that can be accepted today, or None for an approval without a loan. The loan may be unsaved."""
     offered = counteroffers.acceptable_of(application, now=now)
     terms = application.loan_terms if offered is None else offered.loan_terms
     return None if terms is None else terms_today(terms, now=now)
@@ -87,7 +87,7 @@ def _acceptable(
 
 
 def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
-    """Return the possibly unsaved terms of a loan that starts today, or None if the first payment is in the past."""
+    """Return the terms of a loan that starts today, or None if the first payment is past. The terms may be unsaved."""
     if terms.as_of == now.date():
         return terms
     try:

@@ -220,7 +220,7 @@ def _percent(value: Any) -> Decimal | None:
 
 
 def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
-    """Return the offer's lowest or only rate, rounded up to PLACES decimals, or None without rates."""
+    """Return the offer's lowest or only rate, rounded up to PLACES decimals, or None if the offer has no rate."""
     rates = map(_percent, (offer.get("apr_min_percent"), offer.get("apr_max_percent")))
     lowest = next((rate for rate in rates if rate is not None), None)
     return None if lowest is None else lowest.quantize(apr.STEP, ROUND_CEILING)

@@ -153,7 +153,7 @@ class CredentialAuthentication(BaseAuthentication):
     """`Authorization: Bearer` with a JWT or a signed API key, or `X-API-Key` (specification section 5)."""
 
     def authenticate(self, request: Request) -> Caller | None:
-        """Return `(user, credential)`, or None without a credential. Raises AmbiguousCredentials."""
+        """Return `(user, credential)`, or None if the request has no credential. Raises AmbiguousCredentials."""
         meta = request.META
         authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
         if authorization is None and key is None:

@@ -1,7 +1,8 @@
 """The erasure of an account (GDPR Article 17). A request can be canceled for 14 days.
 
-An erasure commits its record. It then ends the account's access, revokes the account's tokens at vendors, and erases
-the data (`config.core.erasure`). All steps are idempotent, so an interrupted erasure starts again with the first step.
+An erasure first commits its record. Then it ends the account's access, revokes the account's tokens at vendors, and
+erases the data (`config.core.erasure`). All steps are idempotent, so an interrupted erasure starts again with the first
+step.
 """
 
 from collections.abc import Iterator
@@ -174,7 +175,7 @@ def carry_over(*, now: datetime) -> None:
 
 
 def erase(erasure: Erasure, *, now: datetime) -> None:
-    """Run a committed erasure, unless it was canceled. After an exception of a vendor or a storage, run it again."""
+    """Run a committed erasure if it was not canceled. After an exception of a vendor or a storage, run it again."""
     user_id = erasure.account_id
     if user_id is None:
         return

@@ -159,7 +159,7 @@ def _unlink(item: BankItem, *, actor: Actor, now: datetime) -> None:
 
 
 def _end_link(consent: Consent, *, actor: Actor, now: datetime) -> None:
-    """Unlink the bank of a consent, unless it is already unlinked."""
+    """Unlink the bank of a consent if the bank is still linked."""
     item = BankItem.objects.linked().filter(pk=consent.reference).first()
     if item is not None:
         _unlink(item, actor=actor, now=now)
@@ -437,7 +437,7 @@ def _hmac_of(payload: dict[str, Any], user_id: int) -> str:
 
 
 def mark_payload(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
-    """Add the HMAC to the payload. It proves that a bank reported the data to this account."""
+    """Add the HMAC to the payload. The HMAC proves that a bank reported the data to this account."""
     return {**payload, HMAC_FIELD: _hmac_of(payload, user_id)}
 
 

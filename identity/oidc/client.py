@@ -159,7 +159,10 @@ def has_second_factor(claims: dict[str, Any]) -> bool:
 
 
 def read_token(token: Any) -> dict[str, Any]:
-    """Validate an ID token or logout token for this client and return its claims. It must be at most 5 minutes old."""
+    """Validate an ID token or logout token for this client and return its claims.
+
+    The token must be at most 5 minutes old.
+    """
     if not isinstance(token, str):
         raise SignInFailed("no_token")
     issuer = configured()
