@@ -320,7 +320,7 @@ class TestNotices:
         assert "at most 4,000 characters" in press_button(rejected, "ask_again", statement=" ")
         assert "A reviewer who had no part" in press_button(rejected, "ask_again", statement="I have a raise.\0")
         page = page_of(rejected)
-        assert "You requested it" in page
+        assert "You requested reconsideration on" in page
         assert "A reviewer reconsiders the decision." in page
         assert "You can request reconsideration" not in page
         assert "A reviewer reconsiders the decision." in browser_of(rejected.consumer).get("/my").content.decode()

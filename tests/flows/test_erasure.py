@@ -348,7 +348,7 @@ def test_erasure_is_postponed_only_by_an_open_application_of_an_enabled_account(
 def test_erase_subject_command_is_rejected_while_an_application_is_open(person):
     erasure._record(person.pk, requested_at=timezone.now())
     ApplicationFactory(consumer=person, status="under_review", submitted_at=timezone.now())
-    with pytest.raises(CommandError, match="Withdraw it"):
+    with pytest.raises(CommandError, match="Withdraw the application"):
         call_command("erase_subject", str(person.pk), stdout=StringIO())
     person.refresh_from_db()
     assert person.erased_at is None

@@ -126,8 +126,8 @@ def test_error_for_an_erasure_blocked_by_an_open_application_contains_the_deadli
     obstacles = assert_error(api.send(PATH), 400, "E3021")["details"]["obstacles"]
     assert [set(each) for each in obstacles] == [{"reason", "until"}]
     assert api.read(PATH).json()["obstacles"] == obstacles
-    assert "Withdraw it" in obstacles[0]["reason"]
-    with pytest.raises(CommandError, match="Withdraw it"):
+    assert "Withdraw the application" in obstacles[0]["reason"]
+    with pytest.raises(CommandError, match="Withdraw the application"):
         call_command("erase_subject", str(user.pk))
     Application.objects.filter(pk=application.pk).update(status="withdrawn")
     assert api.send(PATH).status_code == 201
@@ -159,11 +159,11 @@ def test_privacy_page_lists_the_reasons_that_block_a_requested_erasure(user):
     browser = Client()
     browser.force_login(user)
     page = reverse("account_privacy")
-    assert "It can't start yet" not in browser.get(page).content.decode()
+    assert "The deletion can't start yet" not in browser.get(page).content.decode()
     ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
     shown = browser.get(page).content.decode()
-    assert "It can't start yet" in shown
-    assert "Withdraw it" in shown
+    assert "The deletion can't start yet" in shown
+    assert "Withdraw the application" in shown
 
 
 def test_privacy_page_lists_the_content_of_decision_records_before_version_4(user):
@@ -171,7 +171,7 @@ def test_privacy_page_lists_the_content_of_decision_records_before_version_4(use
     browser = Client()
     browser.force_login(user)
     page = reverse("account_privacy")
-    assert "those of versions 1 to 3 also contain the text of the reason" in browser.get(page).content.decode()
+    assert "records of versions 1 to 3 also contain the text of the reason" in browser.get(page).content.decode()
     german = browser.get(page, headers={"Accept-Language": "de"}).content.decode()
     assert "die der Versionen 1 bis 3 enthalten auch den Text der Begründung" in german
 

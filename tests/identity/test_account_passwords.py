@@ -187,7 +187,7 @@ def test_deletion_of_an_account_requires_the_password_again(jane):
     assert Erasure.objects.get().account == jane
     assert "You requested the deletion of your account." in page
     starts_on = formats.date_format(timezone.now() + timedelta(days=14), "F j, Y")
-    assert f"It starts on {starts_on}." in page
+    assert f"The deletion starts on {starts_on}." in page
     kept = browser.post("/account/privacy", {"do": "keep"}, follow=True).content.decode()
     assert "The deletion is canceled." in kept
     assert not Erasure.objects.exists()
