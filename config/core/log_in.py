@@ -12,7 +12,7 @@ SECOND_FACTOR = "second_factor"
 BY_ISSUER = "issuer"  # the value of SECOND_FACTOR if the issuer of `STAFF_OIDC` checked the second factor
 # This session key contains the ID of the log-in's `IssuerSession`. Deleting the row ends the session.
 ISSUER_SESSION = "issuer_session"
-# The place excludes the session's key, because Django does not pass the key to a serializer.
+# The associated data excludes the session's key, because Django does not pass the key to a serializer.
 PLACE = "django_session|session_data"
 
 

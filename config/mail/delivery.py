@@ -47,7 +47,7 @@ def deliver_some(*, now: datetime) -> dict[str, int]:
     pending = OutgoingMail.objects.filter(status=PENDING)
     items = FailedItems("mail", pending, lease=LEASE * 7 / 8, failures_max=FAILURES_MAX)
     items.review(now=now)
-    # After the batch, at most one suspect mail is sent.
+    # After the batch, send at most one suspect mail (see `config.ops.failed_items`).
     for rows, limit in ((items.takeable(now=now), BATCH), (pending.filter(pk__in=items.suspects(now=now)), 1)):
         claimed = claim_due(rows, limit=limit, now=now, lease=LEASE)
         if mails := read_each(claimed.order_by("pk"), partial(items.fail, now=now)):

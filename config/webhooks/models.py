@@ -24,7 +24,7 @@ BY_OWNER, BY_OPERATOR, BY_RESET = "disabled_by_owner", "disabled_by_operator", "
 GONE, FAILING = "gone", "failing"
 TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, FAILING, DISABLED), "wait": (PENDING,)}
 
-# Matching parts of a receiver's path are words. Other parts may be tokens.
+# Parts of a receiver's path that match this pattern are words. Other parts may be tokens.
 _PLAIN = re.compile(r"[a-z]{1,24}(?:[-_.][a-z]{1,24}){0,3}|v[0-9]{1,3}", re.ASCII)
 HIDDEN = "•••"
 

@@ -76,8 +76,8 @@ class Worker:
         self._failed_events = failed_events()
         self._failed = failed_deliveries(lease=self._lease)
         self._review_at = 0.0
-        self._marks: dict[WorkMark, set[UUID]] = {}  # deliveries in progress for each mark
-        self._suspect: WorkMark | None = None  # the mark of the last claimed suspect
+        self._marks: dict[WorkMark, set[UUID]] = {}  # the IDs of the deliveries in progress by WorkMark
+        self._suspect: WorkMark | None = None  # the WorkMark of the last claimed suspect
         self._last_account = 0
         self._again_at = 0.0
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
@@ -121,7 +121,7 @@ class Worker:
             return True
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
-        # A review must occur after the mark ends and before the lease ends.
+        # `review` must run after the WorkMark ends, and before the lease of its deliveries ends.
         if time.monotonic() >= self._review_at:
             self._failed_events.review(now=timezone.now())
             self._failed.review(now=timezone.now())

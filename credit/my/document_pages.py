@@ -51,7 +51,7 @@ class UploadPage(View):
                 raise ValidationFailed(gettext("Choose a file first."))
             if not file.size:
                 raise ValidationFailed(gettext("The file is empty. Choose another file, or save it again."))
-            # Browsers encode the quotation marks in a file's name like this.
+            # Browsers send quotation marks in a file's name as %22.
             file.name = (file.name or "").replace("%22", '"')
             actor, now = actor_on(request), timezone.now()
             received = receive_file(application_id, document_id, file, actor=actor, now=now)

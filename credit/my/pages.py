@@ -79,7 +79,8 @@ _COLUMNS = (
 )  # fmt: skip
 # The page of a draft shows the current name of the offer.
 _OFFER_TEXTS = ("name", "language", "translations")
-# The list has applications that wait for the applicant first, then drafts, then other open ones, then closed ones.
+# The list has applications that wait for the applicant first, then drafts, then other open applications, then closed
+# applications.
 _WAITING = Q(status=states.PENDING_DOCUMENTS) | Q(status=states.APPROVED, accepted_at__isnull=True) | Q(is_offered=True)
 _RANK = Case(
     When(_WAITING, then=0),

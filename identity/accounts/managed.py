@@ -119,7 +119,7 @@ def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
     """
     account = load_account(actor, identifier)
     with transaction.atomic():
-        user, account = _lock(account)  # the customer may have claimed it concurrently
+        user, account = _lock(account)  # the customer may have claimed the account concurrently
         if not _end(account, now=now):
             raise AccessEnded
         if account.claimed_at is None:
