@@ -26,7 +26,7 @@ _ANSWER_MAX_BYTES = 65_536
 _JWKS_FRESH_SECONDS = 300.0
 # The ledger requests A's keys at most this often, even if tokens have unknown key IDs.
 _JWKS_RETRY_SECONDS = 10.0
-# A caches a check for 3 s and the ledger for 2 s, so a revocation takes effect within 5 s (decisions, section 9).
+# A caches a check for 3 s and the ledger for 2 s, so a revocation takes effect within 5 s.
 VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
 # A request that waits for A occupies a thread. For this time after a failure, requests fail immediately.

@@ -11,7 +11,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 # An endpoint declares either a scope or one of these access rules.
 PUBLIC = "public"  # no credential is required
 ANY_CALLER = "any"  # any valid credential is sufficient
-FIRST_PARTY = "first-party"  # the account itself, never a delegated credential (decision 9)
+FIRST_PARTY = "first-party"  # the account itself, never a delegated credential
 LOG_IN = "log-in"  # the account itself, logged in: no key is accepted
 
 # If the key of a request expires within this time, the response has a header with the expiry.

@@ -155,7 +155,7 @@ def _reached_the_application(_context: Any, _failure: Any, _case: Any, response:
 
 @schemathesis.check
 def errors_are_complete(_context: Any, response: Any, case: Any) -> None:
-    """Check that every error has its request ID, and the header that its status requires (decisions, section 11)."""
+    """Check that every error has its request ID, and the header that its status requires."""
     if response.status_code < 400 or not _reached_the_application(None, None, case, response):
         return
     headers = {name: values[0] for name, values in response.headers.items()}
