@@ -138,8 +138,8 @@ class StatusHistory(models.Model):
     previous_status = models.CharField(max_length=32, help_text="The status before the change.")
     changed_by = models.CharField(
         max_length=255,
-        help_text="The author of the change: with the API, the `updated_by` of the request; in the back office or the "
-        "lender console, the user name. Otherwise, the account's `user_id`, `model:<id>@<version>`, or `system`.",
+        help_text="The author of the change: the `updated_by` of the API request, or the user name in the back office "
+        "and the lender console. Otherwise, the account's `user_id`, `model:<id>@<version>`, or `system`.",
     )
     changed_at = models.DateTimeField(help_text="When the application or claim got the status (UTC).")
     reason = models.TextField(null=True, help_text="A human-readable reason. Null if there is none.")  # noqa: DJ001  null and "" differ in the API

@@ -21,8 +21,8 @@ class RequestViewSet(ApiViewSet):
 
         The list has the account's requests of the last 7 days, at most 100,000, newest first.
 
-        A request appears about 1 s after its response. The list has requests with the account's keys and log-ins,
-        requests of apps on its behalf, and requests that it made as a partner for a customer. The list excludes
-        requests without a valid credential, and requests to operations that require no credential.
+        A request appears about 1 s after its response. The list has requests with the account's keys and log-ins, and
+        requests of apps on its behalf. The list also has requests that the account made as a partner for a customer.
+        The list excludes requests without a valid credential, and requests to operations that require no credential.
         """
         return lines_of(request.user.pk, now=timezone.now())

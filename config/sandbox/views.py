@@ -41,7 +41,9 @@ class ClockDone(serializers.ResponseSerializer):
     refresh_tokens = _count("refresh tokens that were deleted.")
     token_families = _count("ended log-ins, app authorizations, and partner tokens that were deleted.")
     oauth_grants = _count("authorization codes that were deleted.")
-    idempotency_records = _count("stored responses that were deleted. Their idempotency keys can be used again.")
+    idempotency_records = _count(
+        "stored responses that were deleted. The idempotency keys of these responses can be used again."
+    )
     webhook_deliveries = _count("finished deliveries that were deleted from the log.")
 
     @classmethod

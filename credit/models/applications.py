@@ -100,8 +100,8 @@ class Application(DecisionRules):
     reviewed_by = models.CharField(  # noqa: DJ001
         max_length=255,
         null=True,
-        help_text="The author of the last decision: with the API, the `updated_by` of the request; in the back office "
-        "or the lender console, the reviewer's user name. For an accepted or expired counteroffer, the counteroffer's "
+        help_text="The author of the last decision: the `updated_by` of the API request, or the reviewer's user name "
+        "in the back office and the lender console. For an accepted or expired counteroffer, the counteroffer's "
         "`offered_by`. For an automatic decision, `model:<id>@<version>`. Null before the first decision.",
     )
     offer_version = models.IntegerField(null=True)

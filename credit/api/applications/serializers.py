@@ -80,7 +80,7 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
     share = ShareField(
         default=list,
         help_text="The areas of your data that the lender and the score can read: `bank`, `identity`. A credential "
-        "with a list of scopes needs the scope of each area.",
+        "with a list of scopes requires the scope of each area.",
     )
     initial_status = serializers.StatusField(
         MACHINE.statuses,
@@ -312,9 +312,9 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
         fields = ["status", "changed_by", "changed_at", "reason", "reason_code"]
         extra_kwargs = {
             "changed_by": {
-                "help_text": "The author of the change: with the API, the `updated_by` of the request; in the back "
-                "office or the lender console, the user name. For an accepted or expired counteroffer, the "
-                "counteroffer's `offered_by`. Otherwise, the account's `user_id`, `model:<id>@<version>`, or `system`."
+                "help_text": "The author of the change: the `updated_by` of the API request, or the user name in the "
+                "back office and the lender console. For an accepted or expired counteroffer, the counteroffer's "
+                "`offered_by`. Otherwise, the account's `user_id`, `model:<id>@<version>`, or `system`."
             }
         }
 

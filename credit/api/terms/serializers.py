@@ -151,9 +151,9 @@ class AgreedDecisionSerializer(serializers.ResponseSerializer):
     """The approval."""
 
     decided_by = serializers.TextField(
-        help_text="The author of the approval: with the API, the `updated_by` of the request; in the back office or "
-        "the lender console, the reviewer's user name. For an accepted counteroffer, the counteroffer's `offered_by`. "
-        "For an automatic approval, `model:<id>@<version>`."
+        help_text="The author of the approval: the `updated_by` of the API request, or the reviewer's user name in the "
+        "back office and the lender console. For an accepted counteroffer, the counteroffer's `offered_by`. For an "
+        "automatic approval, `model:<id>@<version>`."
     )
     decided_at = serializers.DateTimeField(
         help_text="When the application was approved (UTC). For a counteroffer, this is the time of the acceptance."
