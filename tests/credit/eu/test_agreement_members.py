@@ -116,7 +116,10 @@ def test_agreement_of_a_line_of_credit_has_the_assumed_apr():
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 3_000_000})
     members = accepted(application, {"rate_percent": 6.9, "fee_cents": 60_000})
-    assert "The credit runs for a year, and is repaid in twelve equal monthly parts" in members["apr"]
+    assert (
+        "The APR is calculated for a credit of one year, with twelve equal monthly repayments of capital"
+        in members["apr"]
+    )
     assert re.match(r"11\.\d %; in all you pay 31,121\.28", members["apr"].replace("\u00a0", " ")), members["apr"]
     assert (members["duration"], members["termination"]) == ("Open-end", "A month's notice.")
 

@@ -236,7 +236,7 @@ def test_correction_amount_is_entered_in_major_currency_units(currency, most, ty
     browser, place = browser_of(application.consumer), f"/my/applications/{application.pk}/explanation"
     report = {"fact": "application_data.income_cents", "statement": "It is wrong."}
     page = browser.post(place, {**report, "claimed": "1,2,3"}, follow=True).content.decode()
-    assert f"Enter a number such as 8,000{'' if currency == 'JPY' else '.50'}. Use its" in page
+    assert f"Enter a number such as 8,000{'' if currency == 'JPY' else '.50'}. Use the same separators" in page
     browser.post(place, {**report, "claimed": german}, follow=True, headers={"Accept-Language": "de"})
     correction = Correction.objects.get()
     assert correction.parsed_claim == minor
