@@ -440,7 +440,8 @@ RATE_LIMITS: dict[str, int | None] = {
     "upload": 60,
     "login_failure": 10,  # failures per 15 minutes
     "login_name": 100,  # failures per hour
-    "mail_recipient": 10,  # mails to a recipient per hour, from all accounts
+    "mail_recipient": 10,  # mails to a recipient per hour that any account or stranger can request
+    "mail_own": 60,  # mails to a recipient per hour about the recipient's own account or applications
     "mail_address": 30,  # mails per hour that an IP address requests
     "mail_account": 100,  # mails per hour to addresses that an account enters, for example for invitations
     "new_account": 20,  # accounts per hour and IP address

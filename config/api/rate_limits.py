@@ -33,8 +33,8 @@ WINDOW_SECONDS = 60
 # Windows in seconds. `login_failure` limits the failures of an IP address. Otherwise, a single address could exhaust
 # `login_name` and lock out the account.
 _LONG_WINDOWS_SECONDS = {
-    "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "mail_account": 3600,
-    "new_account": 3600,
+    "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_own": 3600, "mail_address": 3600,
+    "mail_account": 3600, "new_account": 3600,
 }  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32

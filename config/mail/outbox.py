@@ -28,8 +28,8 @@ def queue_mail(
     the page, or English for the API. `context` must be serializable as JSON.
     """
     due_at = now
-    if not _has_permit("own", to):
-        due_at += timedelta(hours=1 + _delayed(to, now) // (settings.RATE_LIMITS[_LIMIT] or 1))
+    if not _has_permit("mail_own", to):
+        due_at += timedelta(hours=1 + _delayed(to, now) // (settings.RATE_LIMITS["mail_own"] or 1))
     return _queue(to, template, context, language=language, due_at=due_at, now=now)
 
 
@@ -46,18 +46,17 @@ def queue_requested_mail(
     """
     if named_by is not None:
         consume_singly("mail_account", str(named_by))
-    return _queue(to, template, context, language=None, due_at=now, now=now) if _has_permit("requested", to) else None
+    return (
+        _queue(to, template, context, language=None, due_at=now, now=now) if _has_permit("mail_recipient", to) else None
+    )
 
 
-_LIMIT = "mail_recipient"
-
-
-def _has_permit(kind: str, to: str) -> bool:
-    """Consume a permit of the recipient's limit for a kind of mail. Return False if no permits remain."""
+def _has_permit(limit: str, to: str) -> bool:
+    """Consume a permit of a limit for the recipient. Return False if no permits remain."""
     # The name of the counter must not reveal the address.
-    digest = salted_hmac(f"config.mail.recipient.{kind}", comparable(to), algorithm="sha256").hexdigest()
+    digest = salted_hmac("config.mail.recipient", comparable(to), algorithm="sha256").hexdigest()
     try:
-        consume_singly(_LIMIT, digest)
+        consume_singly(limit, digest)
     except RateLimited:
         return False
     return True

@@ -56,7 +56,7 @@ def issuer(settings, db):
         settings.STAFF_OIDC_GROUPS = {"idp-support": SUPPORT, "idp-reviewers": REVIEWER}
         settings.STAFF_PASSWORDS, settings.STAFF_BREAK_GLASS = False, "glass"
         settings.BACKOFFICE_SECOND_FACTOR = True
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None, "mail_recipient": None}
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None, "mail_recipient": None, "mail_own": None}
         oidc_client.forget_documents()
         double.person = dict(JANE)
         yield double

@@ -88,7 +88,7 @@ def test_several_servers_share_the_mail_limit(committed):
         except RateLimited:
             return False
 
-    with override_settings(RATE_LIMITS={"mail_account": 3, "mail_recipient": 10}):
+    with override_settings(RATE_LIMITS={"mail_account": 3, "mail_recipient": 10, "mail_own": 10}):
         outcomes = run_concurrently(*[lambda number=number: make(number) for number in range(8)])
     assert outcomes.count(True) == 3
     assert (OutgoingMail.objects.count(), ManagedAccount.objects.count(), User.objects.count()) == (3, 3, 4)

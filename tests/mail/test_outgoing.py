@@ -178,7 +178,8 @@ def test_mails_requested_by_a_stranger_do_not_delay_mails_about_the_recipients_o
     assert queue(now=now).due_at == now
 
 
-def test_mails_about_own_records_above_the_limit_are_sent_10_in_each_later_hour():
+def test_mails_about_own_records_above_the_limit_are_sent_10_in_each_later_hour(settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_own": 10}
     now = timezone.now()
     hours = [(queue(now=now).due_at - now) / timedelta(hours=1) for _ in range(23)]
     assert hours == [0] * 10 + [1] * 10 + [2] * 3
