@@ -51,8 +51,8 @@ _LATE_DAYS = 33
 
 
 def terms_of(described: dict[str, Any]) -> dict[str, Any]:
-    """Return all terms of an offer. `terms_text` and its Spanish translation are the same for all demo offers."""
-    spanish = {**described["translations"]["es"], "terms_text": DATA["terms_text_es"]}
+    """Return all terms of an offer. The default of `terms_text` and of its translation is the text for loans."""
+    spanish = {"terms_text": DATA["terms_text_es"], **described["translations"]["es"]}
     unset = {**dict.fromkeys(Offer.TERMS), "terms_text": DATA["terms_text"], "language": "en"}
     return {**unset, **described, "translations": {"es": spanish}}
 
