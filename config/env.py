@@ -205,6 +205,14 @@ def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
     return value
 
 
+def https_url(name: str) -> str:
+    """Return an https URL with any path, or "" if unset."""
+    value = text(name)
+    if value and _split(value, ("https",)) is None:
+        raise ImproperlyConfigured(f"{name}={value!r} is not a URL such as https://www.example/page.")
+    return value
+
+
 def address_of(text: str) -> IPv4Address | IPv6Address | None:
     """Return the IP address in a text, or None. An IPv4-mapped address such as ::ffff:192.0.2.1 is returned as IPv4."""
     try:

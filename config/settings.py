@@ -43,6 +43,8 @@ DEBUG = False
 BASE_URL = environment.base_address("BASE_URL", "http://127.0.0.1:8000/v1", path="/v1", https_only=PRODUCTION)
 HOST_ROOT = BASE_URL.removesuffix("/v1")
 APP_URL = environment.base_address("APP_URL", HOST_ROOT, https_only=PRODUCTION)
+PRIVACY_POLICY_URL = environment.https_url("PRIVACY_POLICY_URL")
+TERMS_URL = environment.https_url("TERMS_URL")
 CHAIN_URL = environment.base_address("CHAIN_URL", "http://127.0.0.1:8001")
 ALLOWED_HOSTS = environment.host_names(
     environment.listing("ALLOWED_HOSTS")

@@ -51,9 +51,14 @@ _SUSPENDED = "suspended_by_reset"  # the session key of the credentials that a p
 
 
 def brand(_request: HttpRequest) -> dict[str, Any]:
-    """Context processor for the installation's name, the sign-up policy, and whether staff use single sign-on."""
-    has_issuer = settings.STAFF_OIDC is not None
-    return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP, "staff_issuer": has_issuer}
+    """Context processor for the installation's name, policies, and sign-up, and whether staff use single sign-on."""
+    return {
+        "provider_name": settings.PROVIDER_NAME,
+        "privacy_policy_url": settings.PRIVACY_POLICY_URL,
+        "terms_url": settings.TERMS_URL,
+        "sign_up": settings.SIGN_UP,
+        "staff_issuer": settings.STAFF_OIDC is not None,
+    }
 
 
 class NewPasswordPage(PasswordResetFromKeyView):  # type: ignore[misc]

@@ -121,6 +121,16 @@ def test_invalid_environment_variable_error_in_development_contains_the_name():
         ("BASE_URL", "https://api.example", "BASE_URL='https://api.example' must end in '/v1'."),
         ("BASE_URL", None, "BASE_URL"),
         ("APP_URL", "http://app.example", "APP_URL='http://app.example' must begin with https://"),
+        (
+            "PRIVACY_POLICY_URL",
+            "http://www.example/privacy",
+            "PRIVACY_POLICY_URL='http://www.example/privacy' is not a",
+        ),
+        (
+            "TERMS_URL",
+            "www.example/terms",
+            "TERMS_URL='www.example/terms' is not a URL such as https://www.example/page.",
+        ),
         ("SETTLEMENT_RPC_URL", "ws://node.example/hunter2", "SETTLEMENT_RPC_URL"),
         ("STAFF_OIDC", "http://client:hunter2@issuer.example", "STAFF_OIDC must begin with https://"),
         ("STAFF_OIDC", "https://:hunter2@issuer.example", "STAFF_OIDC must contain client and secret"),

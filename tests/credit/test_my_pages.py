@@ -173,6 +173,16 @@ class TestButtons:
         press_button(draft, "send")
         assert "must be true and complete" not in page_of(draft)
 
+    def test_draft_page_states_who_requests_credit_reports_and_links_the_privacy_policy(self, offer, settings):
+        settings.PRIVACY_POLICY_URL = "https://www.example/privacy"
+        draft = applied(offer, status="draft", submitted_at=None)
+        page = page_of(draft)
+        assert "The platform requests no credit report when you compare offers, save a draft, or send" in page
+        assert '<a href="https://www.example/privacy">privacy policy</a> of Credit Platform describes how' in page
+        press_button(draft, "send")
+        assert "requests no credit report" not in page_of(draft)
+        assert "this request can affect your credit score." in Client().get(f"/my/apply/{offer.pk}").content.decode()
+
 
 class TestDocuments:
     def test_applicant_can_upload_a_document_and_send_the_application_back_to_review(self):

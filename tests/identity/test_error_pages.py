@@ -155,3 +155,20 @@ def test_page_about_too_many_tries_has_a_title_that_states_the_cause(settings):
     answer = Client().post("/account/password/forgot", {"email": "jane@example.org"})
     assert answer.status_code == 429
     assert "<h1>Too many tries</h1>" in answer.content.decode()
+
+
+def test_footer_links_the_operators_privacy_policy_and_terms_only_if_they_are_set(browser, settings):
+    for page in ("/", "/my/apply", "/my", "/account/"):
+        assert "Privacy policy" not in browser.get(page, headers=BROWSER).content.decode()
+    assert "describes how your data are used" not in Client().get("/account/signup").content.decode()
+    settings.PRIVACY_POLICY_URL, settings.TERMS_URL = "https://www.example/privacy", "https://www.example/terms?a&b"
+    for page in ("/", "/my/apply", "/my", "/account/"):
+        footer = re.search("<footer.*</footer>", browser.get(page, headers=BROWSER).content.decode(), re.S)[0]
+        assert '<a href="https://www.example/privacy">Privacy policy</a>' in footer
+        assert '<a href="https://www.example/terms?a&amp;b">Terms of use</a>' in footer
+    assert (
+        "The privacy policy of Credit Platform describes how your data are used. Read the terms of use . Sign up"
+        in text_of(Client().get("/account/signup"))
+    )
+    spanish = text_of(Client().get("/account/signup", headers={"Accept-Language": "es"}))
+    assert "política de privacidad de Credit Platform describe cómo se usan sus datos." in spanish
