@@ -47,5 +47,8 @@ def translated_language(tag: str) -> str:
 
 def address_lines(where: Mapping[str, Any]) -> list[str]:
     """Return the lines of an applicant's postal address. The country is in the active language."""
-    town = " ".join(filter(None, (where.get("city"), where.get("region"), where.get("postal_code"))))
-    return [*filter(None, (where["line1"], where.get("line2"), town, country_name(where["country"])))]
+    city, country = where.get("city"), where["country"]
+    if city and country == "US":
+        city = f"{city},"
+    town = " ".join(filter(None, (city, where.get("region"), where.get("postal_code"))))
+    return [*filter(None, (where["line1"], where.get("line2"), town, country_name(country)))]

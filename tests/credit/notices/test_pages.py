@@ -33,7 +33,7 @@ ECOA = {
     " Crédito al Consumidor",
 }
 CREDITOR = "Cedar Bank 1 Bank Street Portland, OR 97201"
-PERSON = "Rosa Quillfeather 12 Cedar Street Portland OR 97201 United States"
+PERSON = "Rosa Quillfeather 12 Cedar Street Portland, OR 97201 United States"
 # Each row has a profile, a language, steps, and the sentences that the page must contain.
 REQUIRED = [
     ("us", "en", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],

@@ -140,7 +140,7 @@ def test_us_agreement_retains_its_parties_and_terms_after_a_change_of_the_lender
     Offer.objects.update(terms_text="Other terms.")
     assert read(consumer, application).json() == shown
     page = read(consumer, application, accept="text/html").content.decode()
-    for text in (*shown["members"][0]["text"].split("\n"), *TERMS_TEXT.split("\n"), "2 Main St", "Bend OR 97701"):
+    for text in (*shown["members"][0]["text"].split("\n"), *TERMS_TEXT.split("\n"), "2 Main St", "Bend, OR 97701"):
         assert text in page
     assert "This is an agreement between the lender and the borrower about a loan." in page
     for text in ("(provider", "incomplete", "Information required by law", "9 New Street"):
