@@ -6,5 +6,6 @@ A claim starts as `draft`. `machine.MACHINE` defines the transitions to `pending
 claim, a tombstone remains, which no request can read.
 
 Events: `claim.created`, `claim.updated`, `claim.deleted`, and an event for each status that a claim enters.
-The endpoints accept only first-party tokens and unrestricted API keys. The app registers the staging kind `claim`.
+The endpoints accept only first-party tokens and unrestricted API keys. The app declares the item kind `claim` for the
+app `staging`.
 """

@@ -146,7 +146,7 @@ class ClaimAdmin(ReviewAdmin):
         return named
 
     def seen_state(self, record: Claim) -> str:
-        """Add the time of the last update to the state. So a decision on an outdated page is rejected."""
+        """Add the time of the last update to the state, so that a decision on an outdated page is rejected."""
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
 
     def notices_of(self, record: Claim) -> list[str]:

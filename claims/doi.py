@@ -134,7 +134,7 @@ def _isbn_digits(text: str) -> str:
 
 
 def _issn_of(text: str) -> tuple[str, bool, bool]:
-    """Return the ISSN, and two booleans: a correct check digit, and a text with the prefix `ISSN`.
+    """Return the ISSN, whether its check digit is correct, and whether `text` has the prefix `ISSN`.
 
     For other identifiers, the ISSN is an empty string.
     """

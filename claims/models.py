@@ -153,9 +153,9 @@ class Claim(StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  each rule has a return statement
         """Return the error that prevents the transition for `actor`, or None if the transition is allowed.
 
-        If `REVIEW_POLICY` is `open`, all transitions in the table are allowed. If it is `reviewed`, the actor needs the
-        permission `claims.review_claim` to approve a claim or to resolve a dispute. If it is `four_eyes`, the owner
-        can't be the reviewer.
+        If `REVIEW_POLICY` is `open`, all transitions of `MACHINE` are allowed. If `REVIEW_POLICY` is `reviewed`, the
+        actor needs the permission `claims.review_claim` to approve a claim or to resolve a dispute. If `REVIEW_POLICY`
+        is `four_eyes`, the owner also can't be the reviewer.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()

@@ -94,7 +94,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
 class ClaimPayload(ClaimRequestSerializer):
     """The fields of `ClaimRequestSerializer` without `user_id`, for staging.
 
-    It accepts only levels that owners can set.
+    `verification_level` accepts only levels that owners can set.
     """
 
     user_id = None  # type: ignore[assignment]  # None removes an inherited field

@@ -18,7 +18,7 @@ from config.webhooks.events import record_events
 
 
 def show_claim(claim_id: str, user: Any) -> Claim:
-    """Return a claim in a single statement. Raises ClaimNotFound if `user` can't read the claim."""
+    """Load a claim with a single SQL statement. Raises ClaimNotFound if `user` can't read the claim."""
     conditional = Q(visibility=CONDITIONAL) & holds(user.pk, REVIEW_PERMISSION)
     visible = Claim.objects.filter(Q(user=user) | Q(visibility=SHARED) | conditional)
     return get_by_uuid(visible, claim_id, ClaimNotFound)

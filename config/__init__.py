@@ -1,5 +1,5 @@
 """The settings, the root URLs, and the code that all apps share.
 
-`settings`, `urls`, `wsgi`, and `gunicorn` combine the apps. The folders contain shared code, which imports no app. An
-AppConfig declares an app's extensions (`core/registration.py`).
+`settings`, `urls`, `wsgi`, and `gunicorn` combine the apps. The subpackages contain the shared code, and import no app.
+An AppConfig declares an app's extensions (`core/registration.py`).
 """

@@ -73,7 +73,7 @@ def make_var_dir(folder: Path) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Restrict access to a file or folder to its owner. Ignores absent files and other owners."""
+    """Restrict access to a file or folder to its owner. Ignores absent files, and files of other owners."""
     with suppress(OSError):
         mode = stat.S_IMODE(path.stat().st_mode)
         if mode & 0o077:

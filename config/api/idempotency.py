@@ -127,7 +127,7 @@ class ReservableKey:
         return match
 
     def find(self) -> Outcome | str | None:
-        """Return the stored response, the subject of a reserved key, or None for a free key.
+        """Return the stored response, the record ID (`subject`) of a reserved key, or None for a free key.
 
         Raises IdempotencyMismatch if the key was used for another request.
         """

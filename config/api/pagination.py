@@ -1,10 +1,10 @@
 """Pagination of lists by `limit` and `offset`, with responses of at most ANSWER_MAX_BYTES (`config.core.sizes`).
 
-Rows above the size limit are omitted. A page then has `has_more: true`. If the specification defines a plain array, the
-response has the header `X-Truncated: true` instead. In both cases, the next page begins at `offset` plus the number of
-returned rows.
+If the rows exceed this size, the response omits the last rows. A page then has `has_more: true`. If the specification
+defines a plain array, the response has the header `X-Truncated: true` instead. In both cases, the next page begins at
+`offset` plus the number of returned rows.
 
-Rows above the limit are not loaded: the database first returns the sizes of long rows. `fitting` also measures the
+The omitted rows are not loaded, because the database first returns the sizes of long rows. `fitting` also measures the
 rendered rows, because a string may be longer in JSON.
 """
 

@@ -7,7 +7,7 @@ from config.core.json_bodies import BODY_MAX_BYTES, MEMBERS_MAX, parse_json, rea
 
 
 class StrictJSONParser(BaseParser):
-    """A strict JSON parser. Endpoints with other limits use a subclass."""
+    """A strict JSON parser. A subclass sets other limits for the size of a body or its number of items."""
 
     media_type = "application/json"
     max_bytes = BODY_MAX_BYTES

@@ -143,8 +143,8 @@ def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLi
 class RateLimit(BaseThrottle):
     """Consumes one permit of the endpoint's limit per request.
 
-    The permits belong to the account. Without a credential, they belong to the IP address. A partner that acts on
-    behalf of the account also consumes a permit.
+    The permits belong to the account. Without a credential, the permits belong to the IP address. A partner that acts
+    on behalf of the account also consumes a permit.
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
@@ -182,9 +182,9 @@ def _refusal(limit_name: str, limit: int, length: int, seconds_left: int) -> Rat
 def take(bucket: str, window: int, count: int) -> int:
     """Add `count` to the shared counter, and return its new value.
 
-    The counter is in Redis if `REDIS_URL` is set and Redis is available, otherwise in the database. The statement
-    commits separately, so the limit also counts requests that are rolled back. The commit does not wait for a standby
-    (`UNAWAITED`), because reads must not wait for a standby.
+    The counter is in Redis if `REDIS_URL` is set and Redis is available, otherwise in the database. The statement is
+    not part of the request's transaction, so the limit also counts requests that are rolled back. The commit does not
+    wait for a standby (`UNAWAITED`), because reads must not wait for a standby.
     """
     if settings.REDIS_URL:
         used = _take_from_redis(bucket, window, count)

@@ -256,7 +256,7 @@ class PageField(QueryInt64Field):
 
 
 def without_underscores(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return fields by name, without the underscore of names such as `from_`, which are Python keywords."""
+    """Return the fields with their API names. The name of `from_` becomes `from`, which is a keyword in Python."""
     return {name.removesuffix("_"): field for name, field in fields.items()}
 
 
@@ -358,7 +358,7 @@ class PageQuery(QuerySerializer):
 
 
 class QueryFilter(django_filters.Filter):
-    """A filter of a list. The serializer field `parameter` validates and describes its value.
+    """A filter of a list. The serializer field `parameter` validates and describes the filter's value.
 
     The form fields of django-filter would trim strings, convert empty strings to null, and accept `+1` or Arabic
     digits.
@@ -512,7 +512,7 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
 
 
 class CollectionSerializer(ResponseSerializer):
-    """A complete list: the field of rows that the subclass declares, and `total`. A view returns the queryset.
+    """A complete list: the rows, in a field that the subclass declares, and `total`. A view returns the queryset.
 
     A subclass declares `total` to change its description.
     """
@@ -533,7 +533,7 @@ class CollectionSerializer(ResponseSerializer):
 
 
 class PageSerializer(CollectionSerializer):
-    """A page of a list: the field of rows that the subclass declares, `total`, and `has_more`."""
+    """A page of a list: the rows, in a field that the subclass declares, `total`, and `has_more`."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "has_more": FlagField()}

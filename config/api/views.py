@@ -46,16 +46,16 @@ class Endpoint:
     """The arguments of `@endpoint`.
 
     `access` is a scope or a constant of `config.core.credentials`. `body` and `query` are validated, and passed to the
-    method under those names. `page` is validated, and applied to the queryset that the method returns. `answer`
-    serializes the method's result (`OfferSerializer(many=True)` serializes a list). Without `answer`, the method
-    returns data for the renderer, None for an empty body, or a response. `errors` lists the method's own errors. Other
-    errors follow from the declaration. `caller_errors` lists the errors of the authentication. `limit` is the name of a
-    rate limit that replaces the default limit for reads or writes.
+    method as the arguments `body` and `query`. `page` is validated, and applied to the queryset that the method
+    returns. `answer` serializes the method's result (`OfferSerializer(many=True)` serializes a list). Without `answer`,
+    the method returns data for the renderer, None for an empty body, or a response. `errors` lists the method's own
+    errors. Other errors follow from the declaration. `caller_errors` lists the errors of the authentication. `limit` is
+    the name of a rate limit that replaces the default limit for reads or writes.
 
     `idempotent` endpoints accept an Idempotency-Key, and run in one transaction with the stored response. A transaction
     must not wait for a vendor, a file, or a scanner. So for such work, a `leased` method manages its own transactions,
-    and a lease reserves the key. With `reserves_key`, the method itself reserves the key. It receives the request's
-    `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
+    and a lease reserves the key. With `reserves_key`, the method itself reserves the key. The method receives the
+    request's `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
 
     Options that few views need are decorators above `@endpoint`: REST framework's `parser_classes` and
     `renderer_classes` (or on the view), `heavy.operation` (a large body), `also_answers`.

@@ -85,8 +85,8 @@ class ReviewAdmin(Transitions):
     """Admin for records with a lifecycle, with transitions of single and of many records, and assignments.
 
     Each of `bulk_transitions` is an action of the list, with a preview, a confirmation, and a result for each record.
-    Each row has a separate transaction. The action skips rows that changed after the preview, and rows whose transition
-    is not allowed. The result reports the reason.
+    The action processes each row in a separate transaction. It skips rows that changed after the preview, and rows
+    whose transition is not allowed. The result contains the reason for each skipped row.
     """
 
     bulk_transitions: ClassVar[tuple[str, ...]] = ()

@@ -114,9 +114,9 @@ def may(user: Any, permission: str) -> bool:
 
 
 def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
-    """Return the lenders for which `user` can write a row: only `provider_id`, if it is among them.
+    """Return the lenders for which `user` can write a row.
 
-    Staff write for "".
+    If `provider_id` is one of these lenders, return only `provider_id`. For staff, return only "".
     """
     console = console_of(user)
     if console is None:

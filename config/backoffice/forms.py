@@ -37,7 +37,10 @@ class TemplateSelect(forms.Select):
 
 
 class SeenForm(forms.Form):
-    """A confirmation for the record's state at the time when the page was rendered."""
+    """A confirmation form.
+
+    The hidden field `seen` contains the record's state at the time when the page was rendered.
+    """
 
     inserted = False  # True if the form's data contains texts that the page has not displayed
 

@@ -35,7 +35,7 @@ class Table:
 
 
 def tables_about(person_id: int, *, viewer: Any) -> list[Table]:
-    """Return other apps' tables about an account that the viewer may see."""
+    """Return the tables of all apps about an account, without tables that the viewer may not see."""
     tables = [table(person_id, viewer) for table in declared("person_tables")]
     return [table for table in tables if table is not None]
 
@@ -47,8 +47,9 @@ def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Li
 
 
 def person_name(user: Any) -> str:
-    """Return the name of an account: a member's name in lender consoles, and the user name for staff.
+    """Return the name of an account.
 
+    In lender consoles, this is the full name of an account that is not staff. Otherwise, it is the user name.
     Account names are personal data, but pages of other records do not mask them.
     """
     if viewing.get() is None or user.is_staff:

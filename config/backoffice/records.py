@@ -160,11 +160,17 @@ class ReadOnlyAdmin(Exports):
         return None
 
     def titles_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:  # noqa: ARG002
-        """Return unmasked titles by ID, for lists of other records, with at most one query."""
+        """Return the unmasked titles of the records with these IDs, with at most one query.
+
+        Lists of other records display these titles.
+        """
         return {}
 
     def names_of(self, request: HttpRequest, ids: Collection[str]) -> dict[str, str]:
-        """Return titles that can contain personal data. An override logs the access."""
+        """Return the titles of the records with these IDs.
+
+        If titles contain personal data, an override logs the access.
+        """
         return self.titles_of(request, ids)
 
     def notices_of(self, record: Any) -> list[str]:  # noqa: ARG002
@@ -322,8 +328,8 @@ class ReadOnlyAdmin(Exports):
 class OwnedRecords(ReadOnlyAdmin):
     """Admin for records that an account owns, with a search by the record's ID or by the account.
 
-    `user:42` searches for an account's ID. A part of an ID is searched in the newest rows. `owner` is the foreign key
-    to the account. Override `search_by_name` for other names.
+    `user:42` searches for an account's ID. A search for a part of an ID covers only the newest rows. `owner` is the
+    foreign key to the account. Override `search_by_name` to find records by an identifier that is not a UUID.
     """
 
     owner: ClassVar[str] = "user"

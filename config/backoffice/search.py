@@ -33,8 +33,8 @@ def searched_in(
 ) -> HttpResponseRedirect | None:
     """Return the redirect to the record with the typed ID, or to a list with a search for the typed text.
 
-    If other records also contain the typed ID, such as an endpoint's ID, the search opens the record with this ID. Only
-    an email address is searched in several lists, because each list must log such a search.
+    If several lists match a typed ID, the redirect is to the record with this ID, such as an endpoint instead of its
+    deliveries. Each list must log the searches of its rows. So only an email address is searched in several lists.
     """
     lists = searched_lists(site, request, available_apps)
     identifier, url = parse_uuid(typed.lower()), ""
@@ -54,7 +54,7 @@ def searched_in(
 
 
 def _list_with_address(lists: list[ReadOnlyAdmin], request: HttpRequest, typed: str) -> ReadOnlyAdmin:
-    """Return the first main list about accounts with a match for an email address, or the last list.
+    """Return the first main list about accounts with a match for an email address. If none matches, return the last.
 
     The search of a list without a match is logged.
     """

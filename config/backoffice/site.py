@@ -59,7 +59,7 @@ class BackOfficeSite(AdminSite):
         }
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
-        """Display the same name of a list as on the list's page."""
+        """Return the lists with the names that their own pages display."""
         app_list: list[Any] = super().get_app_list(request, app_label)
         for app in app_list:
             for entry in app["models"]:
@@ -75,7 +75,7 @@ class BackOfficeSite(AdminSite):
         super().register(model_or_iterable, admin_class, **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap a view. The errors 400, 403, and 404 get a page of the back office with links."""
+        """Wrap a view. For the errors 400, 403, and 404, return a page of the back office with links."""
         inner: Callable[..., HttpResponse] = super().admin_view(view, cacheable)
 
         @wraps(view)
@@ -99,7 +99,10 @@ class BackOfficeSite(AdminSite):
         return answer
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Check access. Members of lenders need a second factor. The settings determine whether staff need one."""
+        """Check access. Members of lenders need a second factor.
+
+        The settings determine whether staff need a second factor.
+        """
         if self.has_console(request.user):
             return gave_second_factor(request)
         is_given = not settings.BACKOFFICE_SECOND_FACTOR or gave_second_factor(request)
@@ -119,7 +122,7 @@ class BackOfficeSite(AdminSite):
         ]
 
     def search(self, request: HttpRequest) -> HttpResponse:
-        """Open the record or the list for the text in the search box of the header (GET: `q`)."""
+        """Redirect to the record with the typed ID, or to a list with a search for the typed text (GET: `q`)."""
         typed = request.GET.get("q", "").strip()
         response = searched_in(self, request, self.get_app_list(request), typed) if typed else None
         return response or HttpResponseRedirect(reverse(f"{self.name}:index"))

@@ -29,8 +29,8 @@ ENTRIES_MAX = 200  # a source contributes at most this number of its newest entr
 class TimelineEntry:
     """An entry of a timeline.
 
-    `claimed` is the client's name for the actor. `actor` and `credential` are authenticated. Pages display `details` as
-    an expandable JSON document. `position` and `id` order entries with the same time.
+    `claimed` is the name that the client sent for the actor. `actor` and `credential` are authenticated. Pages display
+    `details` as an expandable JSON document. `position` and `id` order entries with the same time.
     """
 
     at: datetime
@@ -49,7 +49,7 @@ class TimelineEntry:
 
     @property
     def by(self) -> str:
-        """Return the actor, the credential in words, and the client's name for the actor."""
+        """Return the actor, the credential in words, and the name that the client sent for the actor."""
         way = way_in_words(self.credential)
         by = f"{self.actor}, {way}" if way else self.actor
         return f"{by} (the client named “{self.claimed}”)" if self.claimed else by
@@ -66,7 +66,7 @@ def way_in_words(credential: str) -> str:
 
 
 def claimed_name(text: str, principal: Any) -> str:
-    """Return the client's name for the actor, or "" if this is the account's user name or ID."""
+    """Return the name that the client sent for the actor, or "" if it is the account's user name or ID."""
     own = () if principal is None else (str(principal.pk), principal.get_username())
     return "" if text in own else text
 

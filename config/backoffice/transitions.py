@@ -67,7 +67,7 @@ class Transitions(OwnedRecords):
         ]
 
     def effects_for(self, request: HttpRequest, record: Any, to: str) -> list[str]:  # noqa: ARG002
-        """Return the consequences, including those that depend on the viewer."""
+        """Return the consequences of a transition, including consequences that depend on the viewer."""
         return self.consequences_of(record, to)
 
     def seen_state(self, record: Any) -> str:

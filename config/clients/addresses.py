@@ -181,7 +181,10 @@ def is_blocked(address: Address) -> bool:
 
 
 def check_addresses(addresses: Sequence[Address], *, allow_private: bool) -> None:
-    """Raise AddressRefused if any address is blocked. A mix of allowed and blocked addresses is an attack."""
+    """Raise AddressRefused if any address is blocked.
+
+    A mix of allowed and blocked addresses is treated as an attack.
+    """
     if not allow_private and any(map(is_blocked, addresses)):
         raise AddressRefused("blocked_address", "Must not resolve to a private, local, or reserved address.")
 

@@ -40,7 +40,8 @@ class Channel:
     def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Answer:
         """Send a POST request and read the response within `seconds`. Raises AttemptFailed.
 
-        A final status line is sufficient. If the rest of the response is incomplete, `headers` and `body` are empty.
+        A response needs only a final status line. If the rest of the response is incomplete, `headers` and `body` of
+        the result are empty.
         """
         ends_at = time.monotonic() + seconds
         try:

@@ -25,7 +25,7 @@ _PATTERNS = {0: "#,##0", 2: "#,##0.00", 3: "#,##0.000", 4: "#,##0.0000"}
 
 
 def exponent_of(currency: str | None) -> int:
-    """Return a currency's number of decimal places. Codes that ISO 4217 does not list have 2."""
+    """Return a currency's number of decimal places. For codes that ISO 4217 does not list, return 2."""
     code = (currency or "").upper()
     return 0 if code in _WITHOUT_MINOR_UNIT else _EXPONENTS.get(code, 2)
 

@@ -9,9 +9,9 @@ A stored value has one of two forms:
   to another place can't be decrypted.
 - Unbound: Fernet, the form that version 1.0 writes. An unbound value can be decrypted at any place.
 
-The database stores the mode, which only moves forward. `unbound` writes unbound values and reads both forms. `binding`
-writes bound values and reads both forms. `bound` rejects unbound values. `rotate_encryption_key` changes the mode. A
-process reads the mode again after REREAD_SECONDS.
+The database stores the mode. The mode only moves forward: from `unbound` to `binding`, and then to `bound`. `unbound`
+writes unbound values and reads both forms. `binding` writes bound values and reads both forms. `bound` rejects unbound
+values. `rotate_encryption_key` changes the mode. A process reads the mode again after REREAD_SECONDS.
 
 A row with an unreadable value can be loaded. Reading the value logs its kind and record, and raises UnreadableSecret.
 """
@@ -53,7 +53,7 @@ _DIGEST_BYTES = 8
 
 
 class UnreadableSecret(Unavailable):
-    """No key of FIELD_ENCRYPTION_KEYS decrypts a stored value at its place."""
+    """No key of FIELD_ENCRYPTION_KEYS decrypts a stored value for its table, column, and row."""
 
     message = "The server can't decrypt a secret that this request needs. Contact the operator."
 
@@ -102,7 +102,10 @@ def _derived(key: str, purpose: bytes) -> bytes:
 
 
 def blind_digests(text: str) -> list[str]:
-    """Return one keyed digest of a text per key, in hex. A blind index stores the first. Searches use all digests."""
+    """Return one keyed digest of a text per key, in hex. A blind index stores the first digest.
+
+    Searches use all digests.
+    """
     keys = (_derived(key, b"blind index") for key in settings.FIELD_ENCRYPTION_KEYS)
     return [hmac.digest(key, text.encode(), "sha256")[:_DIGEST_BYTES].hex() for key in keys]
 
@@ -170,8 +173,8 @@ def opened(content: bytes, place: str, *, kind: str, record_id: str = "") -> byt
 def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
     """Encrypt a stored value with the first key for its place.
 
-    Returns the new value (None if unchanged), and whether a key decrypts the value. An unbound value that no key
-    decrypts is encrypted again in its encrypted form, so that it can be decrypted if the lost key returns.
+    Returns the new value (None if unchanged), and whether a key decrypts the value. If no key decrypts an unbound
+    value, its ciphertext is encrypted again, so that the value can be decrypted if the lost key returns.
     """
     if content.startswith(SEALED):
         try:
@@ -224,7 +227,7 @@ class _Opened(DeferredAttribute):
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
-    """Text that is encrypted in the database for its row.
+    """A text field. The database stores each value encrypted for its row.
 
     `save`, `create`, and `bulk_create` encrypt the text. `QuerySet.update` accepts the result of `sealed_values`.
     `values` and `values_list` return `Sealed`, which `open` decrypts.

@@ -26,7 +26,10 @@ Ends = dict[Any, datetime | None]
 
 
 class Kept(NamedTuple):
-    """The rows that a ground retains. Their retention ends from `next_end` to `until` (None if unknown)."""
+    """The rows that a ground (`config.core.privacy.Keep`) retains.
+
+    The first retention ends at `next_end`, and the last at `until` (None if unknown).
+    """
 
     ground: str
     rows: int

@@ -60,7 +60,10 @@ class ApiError(Exception):
         return members if self.details is None else {**members, "details": self.details}
 
     def _failed_fields(self) -> list[str] | None:
-        """Return the names of top-level fields in `details`. Callers may choose the names of nested fields."""
+        """Return the names of top-level fields in `details`.
+
+        Names of nested fields are excluded, because callers may choose them.
+        """
         if not (self.names_are_ours and isinstance(self.details, list)):
             return None
         paths = [str(entry["field"]).lstrip("/") for entry in self.details if "field" in entry]

@@ -1,6 +1,6 @@
-"""Queues in tables: claim due rows, update many rows in one statement, and contain an item's error.
+"""Queues in tables: claim due rows, update many rows in one statement, and handle the error of a single item.
 
-A row's `due_at` is the end of its lease, or of the delay before its retry. Workers can then claim the row.
+A row's `due_at` is the end of its lease, or of the delay before its retry. After this time, workers can claim the row.
 """
 
 import logging

@@ -239,7 +239,7 @@ class StatefulModel(models.Model):
         raise NotImplementedError
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ApiError if a required reason is missing. Also called for proposals."""
+        """Raise ApiError if a required reason is missing. A proposal of the transition also calls this method."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         """Return further columns that a transition sets. Raises ApiError if required data is missing."""
@@ -291,10 +291,10 @@ class StatefulModel(models.Model):
     ) -> Any:
         """Change the status, write the history row and the event, and update this instance. Return the history row.
 
-        `changed_by` is the caller's text, by default the actor's ID. `changes` are further columns to set. With
-        `completes`, `check_transition` is not called, because the creation of that record called it. The caller opens
-        the transaction, which remains usable after an error. Raises the error of `check_transition`, or of `lost_race`
-        after a concurrent change.
+        `changed_by` is the caller's text, by default the actor's ID. `changes` are further columns to set. `completes`
+        is the record that the transition completes, such as a counteroffer. With `completes`, `check_transition` is
+        not called, because the creation of that record called it. The caller opens the transaction, which remains
+        usable after an error. Raises the error of `check_transition`, or of `lost_race` after a concurrent change.
         """
         if completes is None and (refusal := self.check_transition(to, actor)):
             raise refusal

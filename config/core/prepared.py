@@ -98,10 +98,10 @@ def _fragment(value: Any, _expression: Any, _connection: Any) -> Any:
 class PreparedSelect:
     """A SELECT that is compiled at its first use.
 
-    `build` accepts named arguments, and returns a queryset. Without `arguments`, the signature of `build` defines their
-    names. `build` is called only once, so it may use arguments only as filter values, and `limit` and `offset` only as
-    bounds of a slice. JSON documents are returned as fragments for `render_json`, or with `parsed` as Python values.
-    Encrypted columns require the primary key among the columns.
+    `build` accepts named arguments, and returns a queryset. Without `arguments`, the signature of `build` defines the
+    names of the arguments. `build` is called only once, so it may use arguments only as filter values, and `limit` and
+    `offset` only as bounds of a slice. JSON documents are returned as fragments for `render_json`, or with `parsed` as
+    Python values. If `columns` contains an encrypted column, `columns` must also contain the primary key.
     """
 
     def __init__(

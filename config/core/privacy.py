@@ -28,7 +28,7 @@ EVERY_ROW = Q()
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A ground to retain personal data after an erasure.
+    """A ground (a reason, such as a law) to retain personal data after an erasure.
 
     `rule` describes the records and their retention. `law` cites the laws.
     """
@@ -134,7 +134,7 @@ def tables_of(user_id: int) -> Iterator[tuple[str, Table, Any]]:
 
 
 def personal_fields(model: type[models.Model]) -> Fields:
-    """Return a model's fields with personal data. A model without a declaration has none."""
+    """Return a model's fields with personal data. If the model has no declaration, the result is empty."""
     declaration = register().get(model._meta.label)
     fields = {} if declaration is None else declaration.fields
     return {name: treatment for name, treatment in fields.items() if treatment.kind == "personal"}
@@ -150,7 +150,7 @@ def all_rows(model: Any) -> Any:
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select the rows of erased accounts that the operator must retain by law."""
+    """Select the rows of erased accounts. The operator retains these rows because a law requires it."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()

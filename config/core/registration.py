@@ -20,7 +20,8 @@ Places = str | tuple[str, ...]
 class Declarations:
     """All possible declarations.
 
-    An app that other apps extend reads its own declarations with `declared` (`staged_kinds`, `facts`).
+    If other apps extend an app, this app defines the attribute, such as `staged_kinds` or `facts`, and reads it with
+    `declared`.
     """
 
     event_types: ClassVar[Places] = ()  # a list of `EventFamily`

@@ -74,7 +74,10 @@ def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
 
 
 def file_answer(file: Any, digest: bytes, name: str, kind: str, content_type: str) -> FileResponse:
-    """Return a response with a file. Its name contains the time, a part of the digest, and the extension `kind`."""
+    """Return a response with a file.
+
+    The file's name contains the time, a part of the digest, and the extension `kind`.
+    """
     name = f"{name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hex()[:12]}.{kind}"
     response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
     response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest).decode()}:"

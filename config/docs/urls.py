@@ -1,4 +1,7 @@
-"""URLs of the documentation. A path of plain names can't leave the folder."""
+"""URLs of the documentation.
+
+A URL path of plain names can't refer to a file outside of the folder of the documentation.
+"""
 
 from django.urls import path, re_path, register_converter
 from django.urls.converters import StringConverter

@@ -112,7 +112,7 @@ def message_of(
 
 
 def subject_of(template: str) -> str:
-    """Return the English subject of a mail. If the template is unknown before delivery, return its name in words."""
+    """Return the English subject of a mail. If no template has this name, return the name in words."""
     facts = Context({"provider_name": settings.PROVIDER_NAME}, autoescape=False)
     with translation.override("en"):
         try:

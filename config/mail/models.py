@@ -8,7 +8,7 @@ PENDING, SENT, FAILED = "pending", "sent", "failed"
 
 
 class OutgoingMail(models.Model):
-    """An outgoing mail. A worker can claim it after `due_at`, and `claim` identifies the worker's lease."""
+    """An outgoing mail. A worker can claim the mail after `due_at`, and `claim` identifies the worker's lease."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     recipient = EncryptedTextField()

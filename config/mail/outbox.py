@@ -1,8 +1,8 @@
 """The queue of outgoing mails.
 
-Call these functions in the transaction that causes the mail. Mails that a stranger can request for an address and mails
-about an account's own records have separate hourly limits. Otherwise, a stranger could use up the limit of an
-applicant, who would get no mail about a decision.
+Call these functions in the transaction that causes the mail. Two kinds of mails have separate hourly limits: mails that
+a stranger can request for an address, and mails about an account's own records. Otherwise, a stranger could use up the
+limit of an applicant, who would get no mail about a decision.
 """
 
 import json

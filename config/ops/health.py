@@ -46,7 +46,7 @@ class Checkup(Generic[T]):
     def ask(self, *, seconds: float) -> T:
         """Return the check's result. Raises the check's exceptions, and TimeoutError after `seconds`.
 
-        The time begins with the check, which an earlier caller may have started.
+        The time is measured from the start of the check, which an earlier caller may have started.
         """
         with self._lock:
             if self._answer is None or self._answer.done():

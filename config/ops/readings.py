@@ -1,7 +1,7 @@
 """The numbers of an app for `/metrics` (`Declarations.readings`).
 
-Each scrape calls `measure(using=…, now=…)`, which yields readings from the database `using`. Each reading is a
-statement that uses an index, and counts at most COUNT_MAX + 1 rows.
+Each scrape calls `measure(using=…, now=…)`, which yields readings from the database `using`. The statement for a
+reading must use an index, and count at most COUNT_MAX + 1 rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping

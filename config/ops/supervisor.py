@@ -49,7 +49,7 @@ Commands = dict[str, tuple[list[str], dict[str, str]]]  # the arguments and the 
 
 
 class CannotStart(Exception):
-    """The start failed. The terminal displays the message."""
+    """The start failed. The supervisor prints the exception's message."""
 
 
 def _print(text: str) -> None:
@@ -152,7 +152,7 @@ def wait_until_healthy(running: Processes, *addresses: str, seconds: float = STA
 
 
 class Restarts:
-    """Restarts ended processes after a wait, which doubles each time that a process ends soon."""
+    """Restarts ended processes after a wait, which doubles each time that a process ends soon after its start."""
 
     def __init__(self, running: Processes, commands: Commands) -> None:
         self._running, self._commands = running, commands

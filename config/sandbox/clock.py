@@ -1,8 +1,8 @@
 """The sandbox clock of an account. It moves the account's times into the past, and runs the workers for due items.
 
-The app that owns a table declares the columns that the clock moves (`Declarations.sandbox_timers`). These are the times
-that code compares with the current time or with each other. The clock does not move evidence: histories, inputs of
-hashes, and sent notices.
+The app that owns a table declares the columns that the clock moves (`Declarations.sandbox_timers`). These columns
+contain the times that code compares with the current time or with each other. The clock does not move evidence:
+histories, inputs of hashes, and sent notices.
 """
 
 from collections import Counter

@@ -38,7 +38,7 @@ class EventFamily:
     """The event types `name.word` of an app, with a meaning for each word.
 
     Families with lower ranks are listed first. `example` is an example of the object without the status. `statuses`
-    maps words to statuses that differ from the word.
+    maps a word to the object's status, if the status differs from the word.
     """
 
     name: str
@@ -62,7 +62,10 @@ def event_types() -> dict[str, EventType]:
 
 
 def object_of(*, sometimes: Mapping[str, Schema] | None = None, **members: Schema) -> Schema:
-    """Return the schema of an object. `members` are always present. `sometimes` are present in some event types."""
+    """Return the schema of an object. `members` are always present.
+
+    The fields in `sometimes` are present only in some event types.
+    """
     return {"type": "object", "properties": {**members, **(sometimes or {})}, "required": list(members)}
 
 

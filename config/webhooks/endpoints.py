@@ -110,7 +110,10 @@ def _publish_backlog(account_id: int, *, now: datetime) -> None:
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
-    """Disable an endpoint, and record the event in the caller's transaction. Return False if already disabled."""
+    """Disable an endpoint, and record the event in the caller's transaction.
+
+    Return False if the endpoint is already disabled.
+    """
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
     if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False
@@ -121,7 +124,7 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
 
 
 def disable_each(reason: str, *, now: datetime, **owner: Any) -> None:
-    """Disable the endpoints with this `account_id`, with this `client_id` (of the creating app), or with both."""
+    """Disable the endpoints that match `account_id`, `client_id` (the app that created the endpoint), or both."""
     with transaction.atomic():
         for endpoint_id in Endpoint.objects.enabled().filter(**owner).values_list("pk", flat=True):
             disable(endpoint_id, reason, now=now)
@@ -154,7 +157,10 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
 
 
 def prove_secret(endpoint: Endpoint) -> None:
-    """Store that the receiver accepted a test with the current secret. A rotated secret is ignored."""
+    """Store that the receiver accepted a test with the current secret.
+
+    If the secret was rotated after the test, store nothing.
+    """
     Endpoint.objects.filter(pk=endpoint.pk, secret_version=endpoint.secret_version).update(secret_proven=True)
 
 

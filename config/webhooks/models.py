@@ -163,7 +163,10 @@ class Endpoint(models.Model):
         return f"{parts.scheme}://{parts.netloc}{path}{f'?{HIDDEN}' if parts.query else ''}"
 
     def live_secrets(self, now: datetime) -> list[str]:
-        """Return the secrets that sign at `now`, newest first. Raises UnreadableSecret if the newest is unreadable."""
+        """Return the secrets that sign at `now`, newest first.
+
+        Raises UnreadableSecret if the newest secret is unreadable.
+        """
         if self.previous_secret_until is None or self.previous_secret_until <= now:
             return [self.secret]
         previous = readable(lambda: self.previous_secret)

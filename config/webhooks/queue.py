@@ -84,7 +84,7 @@ def take_due(
 
 
 def requeue(deliveries: Iterable[Delivery], *, due_at: datetime) -> int:
-    """Requeue deliveries that were not attempted. They are next due at `due_at`. Return their number.
+    """Requeue deliveries that were not attempted. The deliveries are next due at `due_at`. Return their number.
 
     Deliveries that another worker has claimed are not requeued.
     """

@@ -1,4 +1,4 @@
-"""The columns of deliveries and webhook endpoints with times that move with an account's sandbox clock."""
+"""The times of deliveries and webhook endpoints that an account's sandbox clock moves."""
 
 from config.sandbox.clock import Timer
 from config.webhooks.models import Delivery, Endpoint

@@ -21,7 +21,8 @@ PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prun
 class Command(Migrate):
     """Migrate a database under a lock, so that concurrent runs wait for each other.
 
-    The command rejects a database of another ENVIRONMENT. An empty database gets the newest tables directly.
+    The command rejects a database of another ENVIRONMENT. In an empty database, the command creates the newest tables
+    without separate migrations.
     """
 
     autodetector = Autodetector
