@@ -18,7 +18,9 @@ _DATED = ("submitted_at", "updated_at", "accepted_at", "withdrawn_from_at", "loa
 
 
 def kept_applications(user_id: int, *, now: datetime) -> Ends:
-    """Return the end of the last retention ground of each application. The end is None during a litigation hold.
+    """Map each application that must be retained to the end of its retention period.
+
+    The end is None during a litigation hold.
 
     Records of a loan are retained for the term of the loan (GDPR Article 6(1)(b)). Withdrawn and expired applications
     are retained as long as rejected applications. While a notice is due, the period starts at the due date of the
@@ -42,7 +44,7 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
 
 
 def _loan_ends(application: Application) -> list[datetime]:
-    """Return the end of an accepted loan. The list is empty for a line of credit, and after a withdrawal."""
+    """Return a list with the end of an accepted loan, or an empty list for a line of credit and after a withdrawal."""
     terms, at = application.loan_terms, application.accepted_at
     if terms is None or at is None or terms.term_months is None or application.withdrawn_from_at is not None:
         return []

@@ -27,7 +27,7 @@ from credit.terms import loans
 
 
 def _at(act: Callable[..., None]) -> Callable[[Any, Any, Transition], None]:
-    """Return a follower that calls `act` with the application and the transition's time."""
+    """Return a function for `Follower` that calls `act` with the application and the transition's time."""
     return lambda application, row, _transition: act(application, now=row.changed_at)
 
 

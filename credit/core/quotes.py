@@ -115,7 +115,7 @@ def make_quote(
     method: str | None,
     today: date,
 ) -> dict[str, Any]:
-    """Return the quote for a loan that is paid out today minus the prepaid fee.
+    """Return the quote for a loan. The amount minus the prepaid fee is paid out today.
 
     The default of `method` is the offer's APR method.
 
@@ -157,7 +157,7 @@ def cost_of(
     where: str = "",
     rate_member: str = "apr_percent",
 ) -> tuple[dict[str, Any], list[Instalment]]:
-    """Return the figures of a loan that starts today as a dictionary, and the schedule of the loan.
+    """Return a dictionary with the figures of a loan that starts today, and the loan's schedule.
 
     Raises ValidationFailed if the first payment is not within the coming year, or if the rate is out of range. `where`
     is the prefix of field names in errors.
@@ -204,7 +204,10 @@ def shown_apr(terms: Mapping[str, Any], *, start: date | str) -> Decimal:
 
 
 def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_cents: int | None) -> dict[str, Any]:
-    """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3. Without a cost, two figures are None."""
+    """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3.
+
+    If `cost_cents` is None, the total cost and the total payable are None.
+    """
     credit = amount_cents - (fee_cents if conventions.is_fee_kept_back else 0)
     return {
         "currency": conventions.currency,
@@ -221,7 +224,11 @@ def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:
 
 
 def _note_rate(offer: "Offer", requested: Decimal | None) -> Decimal:
-    """Return the requested rate, or the offer's lowest rate. Raises ValidationFailed or MissingParameter."""
+    """Return the requested rate, or the offer's lowest rate.
+
+    Raises MissingParameter if neither the request nor the offer has a rate. Raises ValidationFailed for a rate outside
+    the offer's limits.
+    """
     bounds = (offer.apr_min_percent, offer.apr_max_percent)
     low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
     rate = next((percent for percent in (requested, low, high) if percent is not None), None)

@@ -107,7 +107,7 @@ def reasons_of(metadata: Any) -> list[Reason]:
 
 
 def named_reasons(metadata: Any) -> list[Reason]:
-    """Return the reasons in `metadata.reasons`, without a check of their texts for specific factors (`faults_of`).
+    """Return the reasons in `metadata.reasons`. Only `faults_of` checks whether their texts refer to specific factors.
 
     Each reason is a code of REASONS or `{"code": "other", "text": …}`. The text has at most OTHER_TEXT_MAX characters.
     If a reason is invalid or repeated, or if there are more than PRINCIPAL_MAX reasons, the result is empty.
@@ -150,7 +150,7 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
 def names_no_factor(text: str) -> bool:
     """Return whether a text is empty, or consists only of words about scores, standards, and decisions.
 
-    This is also true if a part of the text refers to a low score or an internal standard.
+    The result is also True if a part of the text refers to a low score or an internal standard.
     """
     if _SAYS_NOTHING.search(text):
         return True
@@ -170,7 +170,7 @@ def text_of(reason: Reason) -> str:
 
 
 def warning_of(left_out: Sequence[Reason]) -> str:
-    """Return a warning about the score's reasons that a rejection lacks, or "" if `left_out` is empty."""
+    """Return a warning that a rejection has none of the score's reasons (`left_out`), or "" if `left_out` is empty."""
     if not left_out:
         return ""
     return (

@@ -1,8 +1,9 @@
 """The rights of an applicant after a decision with a score, as texts that legal counsel can replace.
 
-DUTIES has a `Duty` for each jurisdiction, degree of automation, and outcome. `us` is Colorado's SB 26-189, which the
-platform applies to all US states. An ECOA notice (12 CFR 1002.9) can replace the statement that SB 26-189 requires.
-`eu` is Directive (EU) 2023/2225 (CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
+DUTIES has a `Duty` for each jurisdiction, degree of automation, and outcome. For `us`, the duties come from Colorado's
+SB 26-189, which the platform applies to all US states. An ECOA notice (12 CFR 1002.9) can replace the statement that SB
+26-189 requires. For `eu`, the duties come from Directive (EU) 2023/2225 (CCD2), the GDPR, and Regulation (EU) 2024/1689
+(AI Act).
 """
 
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ class Right(NamedTuple):
 class Duty(NamedTuple):
     """The lender's duties: the notice before a decision (`before`), and the applicant's rights after it (`after`).
 
-    The notice about a decision is due within `days`. None means that the explanation states no deadline.
+    The notice about a decision is due within `days`. If `days` is None, the explanation states no deadline.
     `credit.notices.clocks` computes the deadline of each notice, and `credit.notices.retention` its retention period.
     """
 
@@ -106,7 +107,7 @@ def way_of(move: Any, score: Any) -> str:
 
 
 def outcome_of(status: str, *, is_worse: bool) -> str:
-    """Return the outcome of a decision from the new status. A counteroffer is WORSE."""
+    """Return the outcome of a decision from the new status. A counteroffer has the outcome WORSE."""
     if status == REJECTED:
         return REJECTION
     return APPROVAL if status == APPROVED and not is_worse else WORSE

@@ -33,8 +33,8 @@ def pricing_notice_applicants(
 ) -> list[int]:
     """Return the numbers of the applicants who must receive a pricing notice for an approval or counteroffer.
 
-    `offer` is the pinned offer. Each applicant with a report receives a separate notice (1022.75(c)). If the offer has
-    no `risk_based_pricing`, the method is the risk-based pricing notice.
+    `offer` is the pinned offer. Each applicant with a report receives a separate notice (1022.75(c)). If the offer does
+    not set `risk_based_pricing`, the rules for risk-based pricing notices apply.
     """
     offer = offer or {}
     method = offer.get("risk_based_pricing") or NOTICE

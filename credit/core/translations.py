@@ -59,10 +59,10 @@ def active_language() -> str:
 def originals_of(terms: Mapping[str, Any], language: str) -> dict[str, Any]:
     """Return the texts that a translation into `language` can contain.
 
-    Each is an `Original`, in the translation's structure.
+    Each text is an `Original`, in the translation's structure.
 
-    In the offer's own language, a translation contains only the texts of choices. The schema has only the values of
-    choices.
+    A translation into the offer's own language contains only the texts of choices, because the schema has only the
+    values of the choices.
     """
     schema = terms.get("application_schema") or {}
     members = {name: _originals_of_member(member) for name, member in members_of(schema).items()}
@@ -238,8 +238,9 @@ _COMMON_DOCUMENTS = frozenset({
 def document_title(terms: Mapping[str, Any] | None, title: str, language: str | None = None) -> Text:
     """Return the title of a document for readers of the active language.
 
-    A reviewer can request a document that the offer does not have. `language` is the language of its title. If the
-    lender provides no translation, the platform's message catalog translates common English titles.
+    A reviewer can request a document that the offer does not have. `language` is the language of the requested
+    document's title. If the lender provides no translation, the platform's message catalog translates common English
+    titles.
     """
     offered = terms or {}
     reader = active_language()
@@ -268,7 +269,10 @@ def languages_of(texts: Iterable[str]) -> dict[str, str]:
 
 
 def with_languages(texts: Iterable[str], content: Mapping[str, Any]) -> list[str]:
-    """Add the stored languages to stored texts. Older content has no languages."""
+    """Add the stored languages to stored texts.
+
+    A text without a stored language, as in older content, is returned unchanged.
+    """
     languages = content.get("languages", {})
     return [Text.of(text, languages[text]) if text in languages else text for text in texts]
 

@@ -29,7 +29,9 @@ def period_end(
     complete_since: datetime | None,
     told_of_right_at: datetime | None,
 ) -> datetime | None:
-    """Return the end of the withdrawal period in UTC, or None if it has no end. Withdrawals before the end are in time.
+    """Return the end of the withdrawal period in UTC, or None if the period has no end.
+
+    Withdrawals before the end are in time.
 
     The period is 14 calendar days from the conclusion of the agreement. If the borrower received the complete
     information later, the 14 days start then. If the information is still incomplete, the period ends 12 months and 14
@@ -69,7 +71,9 @@ def _day_in(zones: list[ZoneInfo], moment: datetime) -> date:
 
 
 def _end_of(last: date, zones: list[ZoneInfo], country: str) -> datetime:
-    """Return the end of the last day in the westernmost zone. A non-working day is replaced by the next working day.
+    """Return the end of the last day in the westernmost zone.
+
+    If the last day is not a working day, the period ends on the next working day.
 
     The rule is Regulation (EEC) 1182/71, Art. 3(4).
     """

@@ -179,7 +179,10 @@ def _request_pay_stubs(application: models.Application, *, consumer: Any, staff:
 
 
 def _make_lender(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> models.Offer:
-    """Make the demo account a lender with a colleague and a scoring model. Return the lender's scored offer."""
+    """Make the demo account a lender with a colleague and a scoring model.
+
+    Return the lender's offer that uses the scoring model.
+    """
     provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo", second_factor=True)
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
     consumer.groups.add(Group.objects.get(name=LENDER))

@@ -97,7 +97,10 @@ def _integer(dictionary: bytes, name: bytes, default: int | None = None) -> int:
 
 
 def _string(content: bytes, name: bytes, opened_by: bytes = b"") -> bytes:
-    """Return the last string with this name. The string is in parentheses or in hexadecimal."""
+    """Return the string that follows the last occurrence of the key `name`.
+
+    The string is in parentheses or in hexadecimal.
+    """
     last_match = _last(re.finditer(rb"/%s\s*%s([(<])" % (name, opened_by), content))
     rest = content[last_match.end() : last_match.end() + _DICTIONARY_MAX]
     if last_match[1] == b"<":

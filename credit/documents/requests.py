@@ -46,8 +46,8 @@ def move_to_pending_documents(
 ) -> Application:
     """Move an application to `pending_documents`, add documents to its checklist, and return the application.
 
-    If the application already has that status, reviewers can still add documents. Raises ApplicationNotFound, the
-    errors of the transition, ReviewerRequired, and SecondFactorRequired.
+    If the application already has the status `pending_documents`, reviewers can still add documents. Raises
+    ApplicationNotFound, the errors of the transition, ReviewerRequired, and SecondFactorRequired.
     """
     visible = load_for(application_id, actor)
     # The lock prevents a decision between the status check and the change of the checklist.

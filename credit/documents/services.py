@@ -33,7 +33,10 @@ NO_FILE = NotFound("File not found.")
 
 
 class Received(NamedTuple):
-    """A checked and stored file that is not yet part of a document. `facts` are columns of the future DocumentFile."""
+    """A checked and stored file that is not yet part of a document.
+
+    `facts` contains the column values of the DocumentFile that `add_file` creates.
+    """
 
     stored: StoredFile
     facts: dict[str, Any]
@@ -142,7 +145,7 @@ def _check_open(document: RequestedDocument) -> None:
 
 
 def _check_quota(document: RequestedDocument, size: int) -> None:
-    """Raise StorageQuotaExceeded if a file would exceed the limit of the account, of its drafts, or of this draft."""
+    """Raise StorageQuotaExceeded if a file would exceed the limit of the account, of all drafts, or of one draft."""
     application = document.application
     files = DocumentFile.objects.filter(
         document__application__consumer=application.consumer_id, stored__isnull=False, stored__deleted_at=None

@@ -4,7 +4,7 @@
 
 The file's row contains the key (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like all secrets. So
 `rotate_encryption_key` re-encrypts only a few bytes per file. Files are never rewritten, so a crash can't leave a
-partly re-encrypted file. After a field key is removed, it can no longer decrypt any file.
+partly re-encrypted file. A removed field key can no longer decrypt any file.
 
 # Note [What a crash leaves]
 
@@ -116,13 +116,16 @@ def read(file: DocumentFile) -> bytes:
 
 
 def delete_abandoned(*, now: datetime) -> dict[str, int]:
-    """Delete files whose upload was never completed, and return their number. The next run retries errors."""
+    """Delete files whose upload was never completed, and return their number.
+
+    The next run retries files whose deletion failed.
+    """
     abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
     return {"abandoned_document_files": _each("abandoned_file", abandoned, _delete_abandoned_file, now)}
 
 
 def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], int], now: datetime) -> int:
-    """Call `do` for each file, and return the sum of the results. Storage errors are retried later."""
+    """Call `do` for each file, and return the sum of the results. A later run retries files with storage errors."""
     items, results = FailedItems(kind, files.order_by("pk"), lease=_LEASE), list[int]()
     items.process(lambda stored: results.append(do(stored)), now=now)
     return sum(results)

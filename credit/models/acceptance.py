@@ -41,7 +41,10 @@ class ApplicationRevision(_SignedRecord):
 
 
 class Acceptance(_SignedRecord):
-    """The applicant's acceptance of an approval, with the accepted terms. A reopened application can have several."""
+    """The applicant's acceptance of an approval, with the accepted terms.
+
+    A reopened application can have several acceptances.
+    """
 
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="acceptances")
     terms_sha256 = models.CharField(max_length=64)

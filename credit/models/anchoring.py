@@ -135,7 +135,10 @@ class DecisionAnchor(models.Model):
 
     @property
     def opening(self) -> dict[str, str] | None:
-        """Return the opening of the leaf's commitment without the record's hash. Return None before anchoring."""
+        """Return the values that open the leaf's commitment, except for the record's hash.
+
+        Return None before anchoring.
+        """
         if not self.nonce:
             return None
         committed = {

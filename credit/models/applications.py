@@ -183,7 +183,10 @@ class Application(DecisionRules):
 
     @property
     def readable_applicants(self) -> Applicants | None:
-        """The applicants, or None. If no key decrypts them, the value is None, and an error is logged."""
+        """The applicants, or None if there are none.
+
+        If no key can decrypt the applicants, the value is None, and an error is logged.
+        """
         persons: Applicants | None = readable(lambda: self.applicants)
         return persons
 
@@ -290,7 +293,10 @@ class Application(DecisionRules):
 
     @property
     def terms_sha256(self) -> str:
-        """Return the hexadecimal SHA-256 of the pinned terms' canonical JSON. Without pinned terms, hash `null`."""
+        """Return the hexadecimal SHA-256 of the pinned terms' canonical JSON.
+
+        Without pinned terms, return the hash of the JSON value `null`.
+        """
         return sha256(canonical_json(self.offer_snapshot)).hexdigest()
 
     @cached_property

@@ -208,9 +208,9 @@ class DecisionRules(StatefulModel):
     def is_reconsiderable(self) -> bool:
         """Return whether the applicant can request reconsideration of the decision.
 
-        A rejection and an open counteroffer allow the request. So does an approval on worse terms that is not accepted
-        yet. In the European Union, every approval with a score also allows it (Directive (EU) 2023/2225, Art.
-        18(8)(c)).
+        A rejection and an open counteroffer allow the request. An approval on worse terms also allows the request until
+        the applicant accepts the approval. In the European Union, every approval with a score also allows it (Directive
+        (EU) 2023/2225, Art. 18(8)(c)).
         """
         if self.status == states.UNDER_REVIEW and self.counteroffer_moves:
             return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
@@ -276,7 +276,8 @@ class DecisionRules(StatefulModel):
     def reports_in(self, metadata: Any, to: str) -> list[dict[str, Any]]:
         """Parse the consumer reports of a decision's metadata. Raises ValidationFailed.
 
-        If the offer discloses scores, each score of an approval or a counteroffer requires `ranks_above_percent`.
+        If the offer discloses credit scores, each report with a score requires `ranks_above_percent`, except for a
+        rejection.
         """
         reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST, to=to)
         if to in {states.REJECTED, states.COUNTEROFFER} and Conventions.of(self.offer_snapshot).is_eu:
@@ -300,7 +301,9 @@ class DecisionRules(StatefulModel):
 
     @cached_property
     def decision_score(self) -> Score | None:
-        """The score that decides or proposes, or None. Costs no query if the pinned offer has no scoring model.
+        """The score that decides the application or proposes a decision, or None.
+
+        Costs no query if the pinned offer has no scoring model.
 
         With `DECISIONING=off`, an earlier score stays stored, but decides and proposes nothing.
         """
@@ -325,9 +328,9 @@ class DecisionRules(StatefulModel):
         return self.score_waits_until is not None
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
-        """Return the reasons of a score that refers the application, for a rejection without any of these reasons.
+        """Return the score's reasons if a rejection for `reasons` has none of them, otherwise an empty list.
 
-        Return an empty list if `reasons` include a reason of the score.
+        Only a score that refers the application can have omitted reasons.
         """
         score = self.decision_score
         if score is None or score.outcome != REFER:
@@ -361,7 +364,10 @@ class DecisionRules(StatefulModel):
         return list(dict.fromkeys([*(document_title(offer, name) for name in documents), *titles]))
 
     def due(self, requirements: OfferRequirements) -> list[Due]:
-        """Return the offer's requirements that the application doesn't meet. A required document costs a query."""
+        """Return the offer's requirements that the application doesn't meet.
+
+        If the offer requires documents, the function queries the database once.
+        """
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
         return requirements.due(
             data=self.application_data,

@@ -42,7 +42,7 @@ MACHINE = lifecycle.Machine(
 class Clock(models.Model):
     """A period within which an applicant must be notified.
 
-    It never pauses. `why` is the reason for the end of the period.
+    It never pauses. `why` is the reason why the clock was stopped.
     """
 
     # By 12 CFR 1002.9(a)(1), clocks start at (i) a complete application, (ii) an action if no other clock runs, and
@@ -412,7 +412,7 @@ class RetentionHold(models.Model):
 class ReviewRequest(models.Model):
     """An applicant's request for reconsideration of a decision. The next decision closes the request.
 
-    Accounts that took part in an earlier decision can't make the new one (`refusal_for`).
+    Accounts that took part in an earlier decision can't make the next decision (`refusal_for`).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The request's id.")
@@ -468,7 +468,7 @@ class ReviewRequest(models.Model):
         return None
 
     def participant_ids(self) -> set[Any]:
-        """Return the IDs of accounts with a decision, confirmed proposal, or counteroffer before the request."""
+        """Return the IDs of accounts that made decisions, confirmed proposals, or counteroffers before the request."""
         application, until = self.application, self.requested_at
         decided = application.history.filter(status__in=DECIDED, changed_at__lte=until)
         proposed = application.proposals.filter(outcome="confirmed", to__in=JUDGEMENTS, proposed_at__lte=until)

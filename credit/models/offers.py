@@ -383,7 +383,7 @@ class Offer(models.Model):
 
     @property
     def representative_example(self) -> dict[str, Any] | None:
-        """The representative example as of today. None under US law, or if the APR is out of range."""
+        """The representative example as of today. It is None under US law, or if the APR is out of range."""
         if not self.example or not self.conventions.is_eu:
             return None
         try:

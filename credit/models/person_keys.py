@@ -18,7 +18,10 @@ from identity.models import User
 
 
 class Applicant(User):
-    """An account with applications. The permission to view applicants excludes the account's page."""
+    """An account with applications.
+
+    The permission to view this proxy model does not include the admin page of the account.
+    """
 
     class Meta:
         proxy = True
@@ -58,7 +61,10 @@ class PersonKey(models.Model):
 
 
 def _digests_of(application: Application) -> set[str]:
-    """Return the keys of all applicants. Applicants without data have an empty key, so that `prune` finds a row."""
+    """Return the keys of all applicants.
+
+    If no applicant has an identifier, the only key is empty, so that `prune` finds a row.
+    """
     persons: list[Person] = list(application.applicants or ())
     terms = {term for person in persons for term in _terms(str(application.provider_id), person)}
     return {blind_digests(term)[0] for term in terms} or ({""} if persons else set())

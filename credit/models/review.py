@@ -95,7 +95,8 @@ class Proposal(ClosableModel):
     def confirmed_metadata(self, *, by: Any, metadata: Any = None) -> dict[str, Any]:
         """Merge the metadata of a confirmed decision from the proposal, the confirmation, and the two reviewers.
 
-        If both have the same key, the confirming reviewer's value is used. Loan terms always come from the proposal.
+        If the proposal and the confirmation have the same key, the confirming reviewer's value is used. Loan terms
+        always come from the proposal.
         """
         merged = {**as_members(self.metadata), **as_members(metadata)}
         merged.pop(SCORE_REASON, None)

@@ -146,7 +146,8 @@ class ModelVersion(lifecycle.StatefulModel):
     def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
         """Return the error that blocks this transition, or None. Under `four_eyes`, the author can't publish.
 
-        Publishing a champion again can only remove that role, so it requires no second person.
+        If a published champion gets another role, it only loses the champion's rights, so this transition requires no
+        second person.
         """
         if to not in MACHINE.moves_from(self.status):
             return InvalidVersionTransition.between(self, to)
@@ -275,7 +276,9 @@ class Score(models.Model):
 
 
 class LastScore(models.Model):
-    """The newest result of a model for an account that applied or requested matches. The catalog reads it.
+    """The newest result of a model for an account that applied or requested matches.
+
+    The catalog of offers reads this result.
 
     Each pair of account and model has a single row, which the next result replaces. The row contains no facts. Results
     of challengers are only for comparison, so they are not stored here.

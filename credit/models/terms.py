@@ -252,7 +252,7 @@ class Precontract(models.Model):
         return schedule
 
     def note_provision(self, medium: str, *, is_opened: bool, now: datetime) -> None:
-        """Store the first time that the applicant received the form and, with `is_opened`, opened the form."""
+        """Store when the applicant first received the form and, with `is_opened`, first opened the form."""
         changed: dict[str, Any] = {}
         if self.provided_at is None:
             changed |= {"provided_at": now, "medium": medium}

@@ -58,7 +58,7 @@ _SENT_TWICE = timedelta(minutes=1)  # a younger draft with the same data comes f
 def _offers(request: HttpRequest) -> CatalogueFilter:
     """Return the filter of the catalog for the user, or for a visitor without a log-in.
 
-    Scores exclude no offers, because a missing offer would reveal the score, and the user can apply again.
+    Scores do not exclude offers. A missing offer would reveal the score, and the user can apply for an offer again.
     """
     user_id = str(request.user.pk) if request.user.is_authenticated else None
     return CatalogueFilter(user_id=user_id, sees_scores=False)
@@ -170,11 +170,11 @@ def _show(
     prefilled_from: str = "",
     is_outdated: bool = False,
 ) -> HttpResponse:
-    """Return the page of the form. Its field `state` identifies the version of the draft that a save replaces.
+    """Return the page of the form. The form's field `state` identifies the version of the draft that a save replaces.
 
     `state` is the time of the draft's last change, or empty for a new application. If the applicant already has a draft
-    for the offer, the page shows the form again, with this draft's ID. The applicant then confirms another draft. A
-    form that has errors, or that is restored after a log-in, retains its state.
+    for the offer, the page shows the form again, with this draft's ID. If the applicant sends this form, another draft
+    is created. A form that has errors, or that is restored after a log-in, retains its state.
     """
     offer = typed.offer
     draft = _drafts(request, offer).first() if application is None else None
@@ -390,7 +390,7 @@ class LinkPage(InTheirLanguage):
 
 
 def _unsaved(application: Application) -> str:
-    """Return the reason why the form of an application that is not an editable draft was not saved."""
+    """Return the message that the form was not saved, because the application is not an editable draft."""
     if application.submitted_at is not None:
         return gettext("The application was already sent. Your changes were not saved.")
     return gettext("The draft can no longer be changed on this page. Your changes were not saved.")

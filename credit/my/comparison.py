@@ -116,7 +116,7 @@ class ComparisonForm(forms.Form):
 
 @dataclass(frozen=True)
 class Compared:
-    """An offer with its costs. Without costs, `reason` states why."""
+    """An offer with its costs. If `costs` is empty, `reason` states why."""
 
     offer: Offer
     costs: list[Row]
@@ -128,7 +128,7 @@ class Compared:
     nearest: tuple[str, str] | None = None
 
     def with_costs(self, rows: list[Row]) -> list[Row]:
-        """Return the costs except for the payment, and the rows of the offer that have other titles than the costs."""
+        """Return the costs without the payment row, and the offer's `rows` whose titles the costs don't contain."""
         titles = {title for title, _value in self.costs}
         return [*self.costs[1:], *(row for row in rows if row[0] not in titles)]
 

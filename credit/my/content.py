@@ -127,7 +127,7 @@ def figure_rows(application: Application) -> list[Row]:
 
 
 def data_rows(application: Application) -> list[Row]:
-    """Return the rows of the applicant's data. `loan_rows` returns the amount and the term."""
+    """Return the rows of the applicant's data, without the amount and the term that `loan_rows` returns."""
     data, figures = application.application_data, Figures(application.application_data)
     if data is None:
         return []
@@ -255,7 +255,7 @@ def offer_to_edit(application: Application) -> Offer | None:
 
 
 def checklist_of(application: Application) -> dict[str, Any]:
-    """Return the template context of the section. Missing documents are first.
+    """Return the template context of the section about requested documents. Missing documents are first.
 
     `due_by` is when the application expires, or empty if it can't expire.
     """

@@ -97,7 +97,7 @@ def _number_field(name: str, member: Mapping[str, Any], currency: str | None, **
 def members_of(offer: Offer) -> dict[str, Any]:
     """Return the schemas of the form's fields: the amount, the term, and the fields of the offer.
 
-    The amount and the term have the stricter limits of the offer's terms and schema.
+    For the amount and the term, the stricter limit applies if the offer's terms and schema have different limits.
     """
     properties = profile.members_of(offer.application_schema)
     loan: dict[str, Any] = {"amount_cents": {"type": "integer", **properties.get("amount_cents", {})}}
@@ -235,7 +235,8 @@ class DataForm(DraftForm):
     def to_data(self) -> dict[str, Any] | None:
         """Return `application_data` from the form. Empty values are omitted. Stored values without a field remain.
 
-        An unreadable amount or term without a field is omitted, because the applicant can't correct it.
+        If the form has no field for the amount or the term, an unreadable stored value is omitted, because the
+        applicant can't correct the value.
         """
         unreadable = {name for name in _LOAN if getattr(Figures(self.stored), name) is None}
         others = {name: value for name, value in self.stored.items() if name not in {*self.members, *unreadable}}
@@ -258,7 +259,7 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
 class ApplicationForms:
     """The forms of an application: data, two applicants, and shared data.
 
-    `to_changes` sets `partial` to the entered fields of the applicants if they are incomplete.
+    If an entered applicant is incomplete, `to_changes` sets `partial` to the entered fields of both applicants.
     """
 
     partial: Persons | None = None

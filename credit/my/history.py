@@ -61,7 +61,8 @@ def _standing_now(
 ) -> Standing:
     """Return the texts of the status.
 
-    Missing data, missing documents, a blocked acceptance, or a request changes the texts.
+    The texts depend on missing data, on missing documents, and on a blocked acceptance. They also depend on whether the
+    applicant can request reconsideration.
     """
     if application.status == states.DRAFT and not page["due"]:
         return replace(standing, next=_IS_COMPLETE)
@@ -104,7 +105,10 @@ def _until(moment: datetime, zone: str, now: datetime) -> str:
 
 
 def _next_payment(application: Application, terms: Acceptable, now: datetime) -> tuple[str, str]:
-    """Return the row of the first or next payment of an accepted loan. Its value is empty if there is none."""
+    """Return the row of the first or next payment of an accepted loan.
+
+    If no payment follows, the title and the value are empty.
+    """
     today, schedule = timezone.localdate(now), terms.schedule or []
     ahead = [payment for payment in schedule if payment.due_on >= today]
     if application.accepted_at is None or application.withdrawn_from_at is not None or not ahead:
@@ -175,7 +179,8 @@ def notices_of(application: Application, *, now: datetime) -> list[dict[str, Any
 def end_of_notice(notice: Notice, application: Application, *, now: datetime) -> str:
     """Return the reason why a notice is not in effect now, or "" if the notice is in effect.
 
-    The notice of a counteroffer can contain a rejection. The rejection remains in effect, so only the offer has ended.
+    The notice of a counteroffer can contain a rejection, which remains in effect. So the returned reason is only about
+    the end of the counteroffer.
     """
     offered, move = notice.counteroffer, notice.move
     if offered is None:
@@ -187,9 +192,10 @@ def end_of_notice(notice: Notice, application: Application, *, now: datetime) ->
 
 
 def reconsideration_of(application: Application, moves: Sequence[ApplicationHistory]) -> dict[str, Any]:
-    """Return the template context of the section: the requests, newest first, and whether another request is allowed.
+    """Return the context: the requests for reconsideration, newest first, and whether another request is allowed.
 
-    `asked_again` is the open request. `ask_by` is the deadline of a request, or empty for a rejection.
+    `asked_again` is the open request. `ask_by` is the deadline for another request. A rejection has no deadline, so
+    `ask_by` is empty.
     """
     requests = [*application.review_requests.order_by("-id")] if application.was_decided else []
     zone = timezone.get_current_timezone_name()

@@ -135,8 +135,8 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 def localized(request: HttpRequest) -> Iterator[None]:
     """Activate the language that the user chose, and the time zone of the page's application or of the user.
 
-    Without a choice, the latest application with applicants determines the language, otherwise the browser. The default
-    time zone is UTC.
+    If the user chose no language, the latest application with applicants determines the language. Without this
+    application, the browser determines it. The default time zone is UTC.
     """
     latest = latest_applicants(request.user) if request.user.is_authenticated else []
     language = chosen_language(request) or language_of(
@@ -229,7 +229,7 @@ def _heading(application: Any) -> dict[str, Any]:
 
 
 class ApplicationPage(MyPage):
-    """The page of an application. Each button posts `do`, and the parameters of its action."""
+    """The page of an application. Each button posts its action as `do`, and the parameters of the action."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         now = timezone.now()
@@ -397,7 +397,7 @@ def _withdraw(request: HttpRequest, application_id: str) -> str:
 
 
 def _close(request: HttpRequest, application_id: str) -> str:
-    """Withdraw a draft. An application that was sent in another tab remains."""
+    """Withdraw a draft. Raises RecordNotEditable if the application was already sent, for example in another tab."""
     with transaction.atomic():
         if lock_own(application_id, request.user).status != states.DRAFT:
             raise RecordNotEditable("The application is not a draft.")
@@ -411,7 +411,7 @@ def joint_intent_of(application: Application, declaration: str) -> str:
 
 
 def require_joint_intent(request: HttpRequest, application: Application) -> bool:
-    """Return whether there are two applicants. Raises ValidationFailed if their declaration is missing."""
+    """Return whether the application has two applicants. Raises ValidationFailed if their declaration is missing."""
     if not joint_intent_of(application, JOINT_APPLICATION):
         return False
     if request.POST.get("joint") != "yes":
@@ -439,7 +439,7 @@ _BUTTONS = {"ask_again": _ask_again, "close": _close, "send": _send, "withdraw":
 
 
 class NoticePage(MyPage):
-    """The page with the exact text of a notice, below links to the application and to a download.
+    """The page with links to the application and to a download, followed by the exact text of a notice.
 
     If the applicant opens or downloads the page, the notice is delivered.
     """
@@ -472,7 +472,7 @@ def _downloaded(notice: Notice) -> HttpResponse:
 
 
 def _consent_language(wanted: str) -> str:
-    """Return the wanted language of the consent text if the text has it, otherwise the default language."""
+    """Return the wanted language if the consent text exists in this language, otherwise the default language."""
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 

@@ -108,7 +108,7 @@ class DraftForm(forms.Form):
 
 
 class StateField(forms.ChoiceField):
-    """A US state or Canadian province as its code. The name of the state is also accepted."""
+    """A form field whose value is the code of a US state or Canadian province. The field also accepts the name."""
 
     def __init__(self, country: str, **options: Any) -> None:
         groups = [(country_name(code), [*states_of(code).items()]) for code in _WITH_STATES]

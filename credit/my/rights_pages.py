@@ -64,7 +64,7 @@ class ExplanationPage(MyPage):
         return render(request, "credit/my/explanation.html", facts, status=200 if typed is None else 400)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        """Store the report of a wrong value. A rejected report remains in the form."""
+        """Store the report of a wrong value. If the report is rejected, the form contains the entered values again."""
         application = get_by_uuid(own_applications(request), application_id, Http404)
         typed = {name: read_lines(request.POST.get(name, "")) for name in ("fact", "claimed", "statement", "file")}
         try:
@@ -99,7 +99,7 @@ def _describe_correction(row: Correction, application: Application) -> dict[str,
 
 
 class _WrongField(ValidationFailed):
-    """An error of a field in the report. The page shows the error at this field."""
+    """An error in a field of the applicant's report. The page shows the error at this field."""
 
     def __init__(self, field: str, words: str) -> None:
         super().__init__(words)

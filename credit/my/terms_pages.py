@@ -72,7 +72,7 @@ def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, s
 
 
 class AcceptPage(MyPage):
-    """The page to accept or decline approved terms or a counteroffer. Each answer has a form.
+    """The page to accept or decline approved terms or a counteroffer. Each of the two actions has a form.
 
     An applicant who declines confirms this on another page.
 
@@ -184,14 +184,14 @@ class InformationPage(MyPage):
 
 
 class LinkedInformationPage(InTheirLanguage):
-    """The information form for a borrower without an account, who opens a link in a mail."""
+    """The information form that a borrower without an account opens with a link in a mail."""
 
     def get(self, _request: HttpRequest, token: str) -> HttpResponse:
         return HttpResponse(form_of_link(token).html)
 
 
 class LinkedAgreementPage(InTheirLanguage):
-    """The agreement for a borrower without an account, who opens a link in a mail."""
+    """The agreement that a borrower without an account opens with a link in a mail."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         return agreement_page(request, agreement_of_link(token))

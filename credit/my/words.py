@@ -109,7 +109,10 @@ def reason_in_words(move: ApplicationHistory) -> str:
 
 
 def texts_of_reasons(reasons: Sequence[Reason], application: Any, metadata: Any = None) -> list[str]:
-    """Return the principal reasons in the active language. Mark a reason that the lender wrote with its language."""
+    """Return the principal reasons in the active language.
+
+    Add the language to each reason that is a text of the lender.
+    """
     terms = application.offer_snapshot
     return [
         gettext(text_of(reason)) if isinstance(reason, str) else free_text(text_of(reason), terms, metadata)
@@ -146,8 +149,8 @@ def delivery_in_words(kinds: Collection[str], *, has_consented: bool) -> str:
 
     Return "" if no other way is necessary.
 
-    Notices are electronic with the consent. A notice about the price is electronic even without consent (12 CFR
-    1022.73(b)(1)).
+    If the applicant has consented, notices are electronic. A notice about the price is electronic even without consent
+    (12 CFR 1022.73(b)(1)).
     """
     channels = {*settings.NOTICE_CHANNELS}
     if has_consented and channels & {PORTAL, EMAIL}:

@@ -201,7 +201,7 @@ def _pricing_notice_applicants(application: Any, kind: str, move: Any = None, co
 
 
 def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants after the first whose reports are a basis of the adverse action (15 USC 1681m(a))."""
+    """Return each applicant other than the first whose reports are a basis of the adverse action (15 USC 1681m(a))."""
     if kind == models.ADVERSE_ACTION:
         metadata = move.metadata
     elif counteroffer is not None and counteroffer.with_denial:

@@ -213,7 +213,10 @@ def _can_request_review(notice: Notice) -> bool:
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
-    """Return the texts of the decision's principal reasons, or of the reasons of a declining score."""
+    """Return the texts of the decision's principal reasons.
+
+    If an adverse action has none, return the reasons of a score that declines the application.
+    """
     reasons = reasons_of(metadata)
     score = None if reasons or notice.kind != ADVERSE_ACTION else notice.application.decision_score
     if score is not None and score.outcome == "decline":

@@ -68,7 +68,7 @@ class CatalogueFilter:
 
     @cached_property
     def rules(self) -> dict[str, Q]:
-        """The conditions by name. The catalog contains the offers that meet all conditions."""
+        """The conditions for offers, by name. The catalog contains the offers that meet all conditions."""
         # Amounts in different currencies can't be compared.
         currency = self.currency or (DEFAULT_CURRENCY[US] if self.amount_cents is not None else None)
         rules: dict[str, Any] = {

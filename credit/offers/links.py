@@ -54,8 +54,8 @@ def make_link(
     """Create a link for an active offer of the lender. Return its `url` and `expires_at`.
 
     Raises the errors of `load_read`, OfferNotFound, and OfferUnavailable. Raises ProviderTaken if the actor can only
-    read. Raises ValidationFailed if the form has no such field, the schema rejects an answer, or the answers are too
-    long.
+    read. Raises ValidationFailed for an answer without a field in the form, for an answer that the schema rejects, and
+    for answers that are too long.
     """
     provider = load_read(provider_id, actor)
     if role_of(provider, actor.user) not in ProviderMember.DECIDING:

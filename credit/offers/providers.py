@@ -70,7 +70,7 @@ def role_of(provider: Provider, user: Any) -> str | None:
 def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
     """Create a lender that the actor owns. The lender gets a number that no lender and no submitted application has.
 
-    `columns` sets other fields of the lender. The lender can't read existing drafts with its number. Raises
+    `columns` sets other fields of the lender. The lender can't read drafts that already have this number. Raises
     InsufficientScope without the permission, and SecondFactorRequired. Raises ValidationFailed if the name resembles
     the name of another lender.
     """
@@ -152,7 +152,7 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
-    """Report the lenders whose names resemble the name of another lender. Version 1.0 accepted such names."""
+    """Report the lenders whose names resemble the name of another lender. Version 1.0 accepted similar names."""
     return check_keys(Provider.objects.all())
 
 
@@ -194,7 +194,7 @@ def load_owned(provider_id: str, user: Any) -> Provider:
 def _valid(now: datetime) -> QuerySet[ProviderInvitation]:
     """Return the open invitations whose inviter has an active account, and is still an owner of the lender.
 
-    An invitation of version 1.0 has no inviter, so it is open if the lender has any such owner.
+    An invitation of version 1.0 has no inviter, so it is open if an owner of the lender has an active account.
     """
     owners = ProviderMember.objects.filter(
         Q(user=OuterRef("invited_by")) | Q(IsNull(OuterRef("invited_by"), True)),
@@ -334,7 +334,10 @@ def number_of(provider_id: str) -> int | None:
 
 
 def delegation_refusal(user_id: int) -> str:
-    """Return why partners get no token for this account, or "". A lender's member can read other people's data."""
+    """Return why partners get no token for this account, or "".
+
+    Members of a lender can read other people's data, so partners get no token for them.
+    """
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 

@@ -114,7 +114,7 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_offer_names(**_options: Any) -> list[checks.CheckMessage]:
-    """Report active offers whose names resemble another offer of the lender. Version 1.0 accepted such names."""
+    """Report active offers whose names resemble another offer of the lender. Version 1.0 accepted similar names."""
     return check_keys(Offer.objects.filter(is_active=True))
 
 

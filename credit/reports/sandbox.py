@@ -29,7 +29,10 @@ CASES = {
 
 
 class SandboxVendor:
-    """The built-in vendor. It stores the latest IDs in memory, so another process requests a report again."""
+    """The built-in vendor. The class stores the latest request IDs in memory.
+
+    Another process does not know these IDs, so the platform requests the report again.
+    """
 
     name = "sandbox"
     _known: deque[str] = deque(maxlen=1_000)

@@ -53,7 +53,7 @@ class ReportVendor(Protocol):
     name: str
 
     def request(self, request: ReportRequest) -> VendorReport:
-        """Request a report. A repeated ID must never order a second report."""
+        """Request a report. If an ID is repeated, the adapter must not order a second report."""
 
     def result(self, request: ReportRequest) -> VendorReport:
         """Return the report of an earlier request. Raises UnknownReport if the vendor does not know the request."""

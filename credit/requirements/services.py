@@ -116,7 +116,9 @@ def _lacking_sources(version: ModelVersion) -> list[str]:
 
 
 def _inputs_without_requirement(version: ModelVersion) -> list[str]:
-    """Return a warning for each input that an active offer of the model does not require, with the offer.
+    """Return a warning for each input that an active offer of the model does not require.
+
+    The warning lists these offers.
 
     Offers without a schema accept any data, so they cause no warning.
     """

@@ -23,7 +23,8 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
 
     Without `report_ids` and `consumer_report`, the reports that the score used are added, because they also require a
     notice. Raises ValidationFailed for the ID of another application's report, and for a `consumer_report` that differs
-    from the reports in `report_ids`. The metadata of a confirmed proposal has both fields.
+    from the reports in `report_ids`. Equal reports in both fields are accepted, because the metadata of a confirmed
+    proposal has both fields.
 
     If reviewers decide, `consumer_report` also raises ValidationFailed in two cases: `REPORTS` selects a vendor or the
     sandbox, or the application has a report. Without a vendor, the request must contain the agency that 15 USC 1681m(a)

@@ -28,7 +28,7 @@ def certificate_of(card: Card) -> dict[str, Any]:
     """Compute a scorecard's certificate: the combinations, the range of totals, the reasons, and the inputs with facts.
 
     A reason can occur if it is a reason of a knockout, or of a combination whose total does not have the outcome
-    `approve`. Counts from 2^53 on are strings. Raises ValidationFailed for a scorecard whose points have too many
+    `approve`. Counts of 2^53 or more are strings. Raises ValidationFailed for a scorecard whose points have too many
     different sums.
     """
     low, high = card.attainable

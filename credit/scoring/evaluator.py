@@ -39,7 +39,7 @@ class Evaluation:
 
 
 def evaluate(card: Card, facts: Facts) -> Evaluation:
-    """Evaluate a scorecard. Facts that are absent, null, or of the wrong type are missing.
+    """Evaluate a scorecard. Facts that are absent, null, or of the wrong type count as missing.
 
     If a fact has the wrong type and no knockout applies, the outcome is `refer`.
     """

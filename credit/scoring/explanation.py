@@ -195,7 +195,7 @@ def _points(source: Input, characteristic: Characteristic, row: Sequence[Any], c
 
 
 def bin_in_words(source: Input, characteristic: Characteristic, position: int, currency: str | None) -> str:
-    """Format a bin of an input in the active language. `currency` is an argument of `figures.money`."""
+    """Format a bin of an input in the active language. `currency` is passed to `figures.money`."""
 
     def show(bound: Decimal | None) -> str:
         if bound is None:
@@ -221,7 +221,7 @@ def bin_in_words(source: Input, characteristic: Characteristic, position: int, c
 def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[str]:
     """Return a sentence for each smallest change that leads to a better outcome.
 
-    If no change does, returns one sentence that states this, or no sentence for an approval.
+    If no change leads to a better outcome, returns one sentence with this fact, or no sentence for an approval.
     """
     sources = {each.name: each for each in card.inputs}
     by_name = {each.name: (sources[each.input], each) for each in card.characteristics}

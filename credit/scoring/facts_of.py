@@ -58,9 +58,9 @@ def about_application(application: Application) -> dict[str, Any]:
 def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
     """Return each shared, reported, confirmed, or corrected fact with name, value, source, and day, sorted by name.
 
-    Corrected facts have the corrected value if it applies. `differs_from_claim` compares the value with a claim: the
-    claim that the scorecard reads as an alternative to the fact, or the claim at the same path. `differs_from_claim` is
-    None if no such claim exists, or if either value is missing.
+    A corrected fact has the corrected value if the correction applies (`with_corrections`). `differs_from_claim`
+    compares the value with a claim: the claim that the scorecard reads as an alternative to the fact, or the claim at
+    the same path. `differs_from_claim` is None if no such claim exists, or if either value is missing.
     """
     about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed, may_read = about["confirmed"], about["may_read"]
@@ -83,7 +83,10 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
 
 
 def facts_about(application: Application, applicant: int, *, now: datetime) -> list[dict[str, Any]]:
-    """Return the facts from the reports about an applicant, by name. Only the first applicant has other facts."""
+    """Return the facts from the reports about an applicant, by name.
+
+    Facts from other sources exist only for the first applicant.
+    """
     figures = Report.figures_of(application, now, applicant)
     reported = {name: fact for name, fact in catalogue().items() if fact.source == REPORT}
     known = {name: part_of(fact, figures, now=now) for name, fact in reported.items()}

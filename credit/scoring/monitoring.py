@@ -120,7 +120,7 @@ def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
 
 
 def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
-    """Select a version's scores in a window: a challenger's scores, and the newest deciding score per application."""
+    """Select a version's scores in a window: all scores as challenger, and each application's newest decision score."""
     return version.scores.filter(
         Q(purpose=Score.SHADOW) | Q(~Score.superseded(), purpose=Score.DECISION),
         created_at__gte=window.start, created_at__lt=window.end,

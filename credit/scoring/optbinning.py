@@ -191,7 +191,7 @@ def _exact(text: str, here: str) -> Decimal:
 
 
 def _number(text: str, here: str) -> Decimal:
-    """Parse a number. Raises ValidationFailed if a threshold of a definition can't represent it."""
+    """Parse a number. Raises ValidationFailed if a threshold of a definition can't represent the number."""
     number = _exact(text, here)
     # This check comes before formatting, because 1e999 is very long without an exponent.
     if number and number.adjusted() >= _DIGITS_MAX:

@@ -301,7 +301,9 @@ def describe_waiting(model_id: int) -> dict[str, Any]:
 
 
 def describe(score: Score, *, for_applicant: bool = False) -> dict[str, Any]:
-    """Describe a computed score. `changes` is None if the facts are erased, and `facts` is None before version 1.1.
+    """Describe a computed score. `changes` is None if the facts are erased.
+
+    `facts` is None for scores from before version 1.1 of the platform.
 
     If the scorecard reads facts that only the lender can read, the applicant's description omits them and the result.
     """

@@ -19,7 +19,7 @@ from identity.access.second_factor import require_lender_factor
 
 
 def create_model(*, provider_id: str, name: str, description: str, by: Actor, now: datetime) -> ScoringModel:
-    """Create a model without versions, and assign its lender ID to the account, as for an offer.
+    """Create a model without versions. An unused lender ID is assigned to the account, as for an offer.
 
     Raises SecondFactorRequired or ProviderTaken.
     """
@@ -70,8 +70,8 @@ def add_version(
 ) -> ModelVersion:
     """Store a definition as a draft, the model's next version. Raises ValidationFailed for an invalid scorecard.
 
-    `about` is the instructions for use. If they declare categories of data, the scorecard must not read other
-    categories.
+    `about` is the instructions for use. If the instructions declare categories of data, the scorecard must not read
+    other categories.
     """
     definitions.check(definition)
     if about and about["categories"]:

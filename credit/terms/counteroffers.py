@@ -47,9 +47,9 @@ def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | 
 
 
 def check_offer(application: Application, metadata: Any, *, now: datetime) -> tuple[LoanTerms, dict[str, Any]]:
-    """Validate a counteroffer. Return its unsaved terms, and its metadata with all values.
+    """Validate a counteroffer. Return the counteroffer's unsaved terms, and the metadata with all values.
 
-    The metadata, which a proposal stores, is `{terms, reasons, expires_at, with_denial, consumer_report}`. Raises
+    A proposal stores this metadata: `{terms, reasons, expires_at, with_denial, consumer_report}`. Raises
     CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired, or TermsOutsideOffer.
     """
     if open_of(application) is not None:

@@ -263,7 +263,7 @@ def requested_terms(application: Application) -> dict[str, Any]:
 
 
 def proposed_terms(application: Application) -> dict[str, Any]:
-    """Return terms to propose: the requested loan, with at most the amount of the score's price."""
+    """Return the terms to propose: the requested loan, with at most the maximum amount of the score's price."""
     terms, price = requested_terms(application), price_of(application)
     most = None if price is None else price.amount_max_cents
     return terms if most is None else {**terms, "amount_cents": min(terms["amount_cents"] or 0, most) or None}
@@ -272,8 +272,8 @@ def proposed_terms(application: Application) -> dict[str, Any]:
 def automatic_terms(application: Application) -> dict[str, Any] | None:
     """Return the terms of an automatic approval, or None if a reviewer must decide.
 
-    A reviewer must decide if the score's price does not cover the requested amount. If the score has no price, the
-    offer must have a single rate. Otherwise, a reviewer must decide.
+    A reviewer must decide if the requested amount is above the maximum amount of the score's price. Without a price, a
+    reviewer must decide unless the offer has a single rate.
     """
     price, amount = price_of(application), Figures(application.application_data).amount_cents
     if price is not None:

@@ -282,7 +282,10 @@ def _assumed_ceiling(currency: str) -> int | None:
 
 
 def _is_ceiling_assumed(terms: Mapping[str, Any], *, today: date) -> bool:
-    """Return whether assumption (h) is possible. It requires an exchange rate, and a fee below the assumed ceiling."""
+    """Return whether the ceiling of Annex III, part II (h), can be assumed.
+
+    The assumption requires an exchange rate, and a fee below the assumed ceiling.
+    """
     example, ceiling = terms["example"], _assumed_ceiling(terms["currency"])
     if ceiling is None or example["fee_cents"] >= ceiling:
         return False
@@ -343,7 +346,7 @@ def form_of_acceptable(
 
 
 def require_form(application: Application, terms: LoanTerms | None, form_sha256: str | None) -> Precontract | None:
-    """Return the form of the accepted terms. Raises PrecontractRequired if `form_sha256` is not its hash."""
+    """Return the form of the accepted terms. Raises PrecontractRequired if `form_sha256` is not the form's hash."""
     if terms is None or not follows_directive(application.offer_snapshot):
         return None
     forms = Precontract.objects.filter(application=application, terms_sha256=terms.terms_sha256)
@@ -355,6 +358,6 @@ def require_form(application: Application, terms: LoanTerms | None, form_sha256:
 
 
 def was_provided_late(form: Precontract, *, now: datetime) -> bool:
-    """Return whether the applicant first received the form less than REMIND_WITHIN before the conclusion."""
+    """Return whether the applicant first received the form less than REMIND_WITHIN before the acceptance."""
     forms = Precontract.objects.filter(application=form.application_id, terms_sha256=form.terms_sha256)
     return not forms.filter(provided_at__lte=now - REMIND_WITHIN).exists()

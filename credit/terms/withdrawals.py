@@ -149,7 +149,9 @@ def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
 
 
 def state_fact(application_id: Any, fact: str, *, at: datetime | None, actor: Actor, now: datetime) -> Application:
-    """Set or clear a time of `FACTS`. These times determine the withdrawal period. The console logs the reason.
+    """Set or clear a time of `FACTS`. These times determine the withdrawal period.
+
+    The back office logs the reason for the change.
 
     Raises ReviewerRequired (even for the actor's own agreement), SecondFactorRequired, and NotFound (as in `describe`).
     Raises ValidationFailed after a withdrawal, or for a time before the acceptance or in the future.
