@@ -7,9 +7,9 @@ status. An offer is active until it is deactivated, and its versions are numbere
 
 Each new status of an application emits an event. Further events are `application.created`, `application.updated`,
 `application.accepted`, `offer.created`, `offer.updated`, and `offer.deactivated`. The applicant receives the events of
-an application. After the submission, the lender's owner also receives them.
+an application. After the submission, the lender's owner also receives these events.
 
 Offers and the catalog require the scopes `offers:read` and `offers:write`. Applications require `applications:read` and
-`applications:write`. A scoped credential can access the applications of its account. It can also read the applications
-to lenders of which the account is a member. It can't make decisions.
+`applications:write`. A scoped credential can access the applications of its account. The credential can also read the
+applications to lenders of which the account is a member. A scoped credential can't make decisions.
 """

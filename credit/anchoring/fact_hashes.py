@@ -1,8 +1,8 @@
-"""Salted hashes in decision records: facts, reason texts, IDs, and the score's result. Their nonces can be erased.
+"""Salted hashes in decision records: facts, reason texts, IDs, and the score's result.
 
-Each value has a separate nonce. So each value can be disclosed separately, and no value can be guessed from its hash.
-The nonces of facts are HMAC-SHA256 values of a common nonce, so erasing the common nonce erases the nonces of all
-facts. All other nonces are stored with the record, in `openings`.
+The nonces of the hashes can be erased. Each value has a separate nonce. So each value can be disclosed separately, and
+no value can be guessed from its hash. The nonces of facts are HMAC-SHA256 values of a common nonce, so erasing the
+common nonce erases the nonces of all facts. All other nonces are stored with the record, in `openings`.
 """
 
 import hmac
@@ -42,9 +42,9 @@ def openings(score: Score) -> Openings | None:
 
 
 def result_of(score: Score) -> dict[str, Any]:
-    """Return the score's result by its name in a record.
+    """Return the score's result under the name that the result has in a record.
 
-    If only the lender can read the result, the name has a prefix.
+    If only the lender can read the result, the name has the prefix `person.`.
     """
     name = f"{PERSON}score" if score.is_withheld else "score"
     return {name: {"total": score.total, "outcome": score.outcome, "score_reasons": score.reasons}}
@@ -60,7 +60,10 @@ def close(values: Mapping[str, Any]) -> tuple[dict[str, str], Openings]:
 
 
 def without_person(opened: Openings) -> Openings:
-    """Remove the values that only the lender can read: facts about other applications, and results that reveal them."""
+    """Remove the values that only the lender can read.
+
+    These are facts about other applications, and results that reveal such facts.
+    """
     return {name: opening for name, opening in opened.items() if not name.startswith(PERSON)}
 
 

@@ -1,4 +1,4 @@
-"""Create, publish, and rotate the keys that sign the records of service A, and sign records.
+"""Sign the records of the platform (service A). Create, publish, and rotate the signing keys.
 
 A record is signed in the transaction that creates it, with the key that is valid at that time. DECISION_SIGNING_KEY is
 the first key, and `rotate` creates each further key. Every key remains published. Each key is anchored as a record that
@@ -34,7 +34,7 @@ PUBLISHED_MAX_AGE_SECONDS = 30
 
 
 def message_of(report_type: str, record: str) -> bytes:
-    """Return the bytes to sign. The signature is then valid only for this record and this report type."""
+    """Return the bytes to sign. A signature of these bytes is valid only for this record and this report type."""
     return f"{DOMAIN}\n{report_type}\n{record}".encode()
 
 
@@ -92,10 +92,10 @@ def unannounced() -> QuerySet[RecordKey]:
 
 
 def announce_key(key: RecordKey, *, now: datetime) -> None:
-    """Queue the record of a key, signed with the previous key. If that key is lost, the latest readable key signs.
+    """Queue the record of a key, signed with the previous key.
 
-    If all earlier keys are lost, the key signs its own announcement, as the first key does. A lost key without an
-    earlier key can't be announced.
+    If the previous key is lost, the latest readable key signs. If all earlier keys are lost, the key signs its own
+    announcement, as the first key does. A lost key without an earlier key can't be announced.
     """
     earlier = RecordKey.objects.filter(number__lt=key.number).order_by("-number")
     before = next(filter(_can_sign, earlier), None) if key.number > 1 else None

@@ -58,9 +58,10 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
 
     Version 1 had no `record_version`, `reasons`, `automated`, or `offer_terms_sha256`, and no fields of the score.
     Version 2 had no `terms`, `counteroffer`, or `applicants_sha256`. Version 3 had no `facts`. Up to version 3, the
-    values that `hashes` now covers were fields of the record. Scores up to version 3 compared strings without
-    normalization, and treated a value of the wrong type as missing. These scores could decline automatically although a
-    value was missing. The JSON of their hashes had numbers as received (9.0 for 9), and keys sorted by code points.
+    values that `hashes` now covers were fields of the record. Scores in records up to version 3 compared strings
+    without normalization, and treated a value of the wrong type as missing. These scores could decline automatically
+    although a value was missing. The JSON that was hashed for these scores had numbers as received (9.0 for 9), and
+    keys sorted by code points.
     """
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     score = application.decision_score

@@ -48,11 +48,11 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
 
 
 def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[str, Any]:
-    """Return the bundle of the newest decision, with which `verify_decision.py` checks the hashes and the signature.
+    """Return the bundle of the newest decision.
 
-    For an applicant, the bundle omits facts about other applications, and a result that reveals them. If the score has
-    such facts, it also omits `facts` and the common nonce, which would disclose them. Raises NotFound without a
-    decision.
+    From the bundle, `verify_decision.py` checks the hashes and the signature. For an applicant, the bundle omits facts
+    about other applications, and a result that reveals these facts. If the score has such facts, the bundle also omits
+    `facts` and the common nonce, which would disclose the facts. Raises NotFound without a decision.
     """
     anchor = decisions_about(application)[-1]
     score = _score_of(anchor, application) if anchor.includes_score else None
@@ -144,7 +144,10 @@ def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], 
 
 
 def _request_of(anchor: DecisionAnchor) -> str:
-    """Return the ID of the request that made the decision, or "". Raises ValueError if the application differs."""
+    """Return the ID of the request that made the decision, or "".
+
+    Raises ValueError if the record is about another application.
+    """
     record = json.loads(anchor.record)
     if anchor.application_id is not None and record["application_id"] != str(anchor.application_id):
         raise ValueError("The record is about another application.")

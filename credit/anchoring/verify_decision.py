@@ -239,7 +239,7 @@ class Check:
         return OK, f"signed with {signature['key']}, the platform's key at that time"
 
     def openings(self) -> tuple[str, str]:
-        """Check the opened values, and add them to the record's fields, where records before version 4 have them."""
+        """Check the opened values. Store each value as a field of the record, as in records before version 4."""
         text, hashes = self.texts["openings"], self.fields.get("hashes")
         if hashes is None:
             _must(text is None, "the record has no hashes, so it can't have openings")
@@ -473,7 +473,7 @@ class Check:
 
 
 class Key(NamedTuple):
-    """A public key of the platform with its validity. `begins` is empty if the key came without a document."""
+    """A public key of the platform with its validity. `begins` is empty if you supplied only the key in base64."""
 
     public: bytes
     begins: str
@@ -518,7 +518,10 @@ def hash_of(opening: dict[str, Any]) -> str:
 
 
 class RawNumber(str):
-    """A number with a decimal point or an exponent, in its original spelling. Equal numbers can differ in it."""
+    """A number with a decimal point or an exponent, in its original spelling.
+
+    Equal numbers can have different spellings.
+    """
 
     __slots__ = ()
 
@@ -646,8 +649,8 @@ class Score(NamedTuple):
 def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
     """Compute a scorecard by the rules of a record version. An invalid scorecard raises a built-in exception.
 
-    In a verified scorecard, the applicant's claims are missing. From version 4 on, strings are compared in NFC, and a
-    value of the wrong type leads to "refer".
+    In a verified scorecard, the applicant's claims count as missing. From version 4 on, strings are compared in NFC,
+    and a value of the wrong type leads to "refer".
     """
     fold = in_nfc if record_version >= 4 else unchanged
     if card.get("verified"):
@@ -839,7 +842,7 @@ FIGURES = (
 
 
 def is_same_value(recorded: Any, computed: Any) -> bool:
-    """Return whether the record's value equals the computed value. A rate can have several spellings."""
+    """Return whether the record's value equals the computed value. Different spellings of the same rate are equal."""
     if isinstance(computed, Decimal):
         return number(recorded) == computed
     return type(recorded) is type(computed) and bool(recorded == computed)
@@ -857,7 +860,7 @@ def month_later(start: date, months: int, on: int) -> date:
 
 
 def months_between(start: date, end: date, on: int) -> tuple[int, int]:
-    """Count whole months back from `end`, due on the day `on`, and the remaining days to `start`."""
+    """Count whole months back from `end`, then the remaining days to `start`. Months end on the day `on`."""
     months = (end.year - start.year) * 12 + end.month - start.month
     while month_later(end, -months, on) < start:
         months -= 1
@@ -918,7 +921,7 @@ class Loan:
         return rows
 
     def level_payment(self, months: int, rate: Fraction, period: Fraction) -> int:
-        """Return the level payment, rounded half up to the cent. It is at least one cent."""
+        """Return the level payment, rounded half up to the cent. The payment is at least one cent."""
         if rate == 0:
             return max(1, half_up(Fraction(self.amount, months)))
         # 50 digits of the power are more precise than the cents of any loan. A fraction that is less than 1e-12 away
@@ -930,7 +933,10 @@ class Loan:
         return max(1, half_up(Fraction(round(exact * 10**12), 10**12)))
 
     def due_day(self) -> int:
-        """Return the day of the month on which the payments fall due. If possible, the start counts as a payment."""
+        """Return the day of the month on which the payments fall due.
+
+        If the loan starts on a later day of the month and all due dates fit this day, return this day.
+        """
         highest = max(due.day for due in self.dates)
         on = max(highest, self.start.day)
         fits = all(due == month_later(due, 0, on) for due in self.dates)

@@ -1,7 +1,7 @@
 """JSON Schemas of loan terms, reasons, reports, inclusion proofs, and scorecards, which are JSON values of the API.
 
-The OpenAPI document has them as components, to which fields refer with `shape`. Only the documentation uses them.
-Services validate the values.
+The OpenAPI document has them as components, to which fields refer with `shape`. Only the documentation uses these
+schemas. Services validate the values.
 """
 
 from typing import Any

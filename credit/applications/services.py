@@ -149,9 +149,9 @@ def create_application(
     """Create an application. `limited` is true for a scoped credential.
 
     A draft gets a checklist of the documents that the offer requires. Raises InvalidStatus if the initial status is
-    reserved for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable for a closed offer,
-    and with REQUIRE_LISTED_OFFERS for an unlisted offer. If reviewers decide, also raises OfferUnavailable for an offer
-    of another lender. Raises RequirementsDue if a submitted application is incomplete.
+    reserved for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable for a closed offer.
+    With REQUIRE_LISTED_OFFERS, an unlisted offer also raises OfferUnavailable. If reviewers decide, also raises
+    OfferUnavailable for an offer of another lender. Raises RequirementsDue if a submitted application is incomplete.
     """
     status = initial_status or DRAFT
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:

@@ -48,7 +48,7 @@ def is_withdrawable(application: Application) -> bool:
 def conclude(application: Application, *, is_informed: bool, is_complete: bool) -> list[str]:
     """Set the times in FACTS to the time of the acceptance.
 
-    If an argument is False, its time is None. Return the changed columns.
+    If an argument is False, the corresponding time is None. Return the changed columns.
     """
     if not is_withdrawable(application):
         return []

@@ -202,7 +202,11 @@ class ApplicationAdmin(
 
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Any) -> SafeString | str:
-        """Display the time left to accept a counteroffer, or the age with the deadline of the decision or expiry."""
+        """Display the time left to accept an open counteroffer.
+
+        Without a counteroffer, display how long the application has waited, and the deadline for its decision or
+        expiry.
+        """
         now = timezone.now()
         if until := getattr(record, "waiting", NOT_WAITING).until:
             return format_html('<span class="clock">{} left to accept</span>', duration(until - now))

@@ -196,7 +196,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 def _in_and_out(application: Any) -> str:
     """Format the monthly inflow and outflow of the applicant's own accounts.
 
-    They are computed like the scorecard facts.
+    Both amounts are computed like the facts that scorecards read.
     """
     figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:

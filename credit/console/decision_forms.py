@@ -207,7 +207,7 @@ class LoanForm(ApplicationTransitionForm):
 
 
 def _day_by(day: date, last: date, *, today: date) -> date:
-    """Return `day`. Raises ValidationError unless it is after today and not after `last`."""
+    """Return `day`. Raises ValidationError unless `day` is after today and not after `last`."""
     first = today + timedelta(days=1)
     if not first <= day <= last:
         raise forms.ValidationError(f"Enter a day from {day_in_words(first)} to {day_in_words(last)} (UTC).")

@@ -85,7 +85,10 @@ def _override(record: Application, to: str) -> str:
 
 
 def reasons_without_value(score: Score) -> list[Reason]:
-    """Return the reasons of a score that come only from missing values. They can be untrue for the applicant."""
+    """Return the reasons of a score that come only from missing values.
+
+    These reasons can be untrue for the applicant.
+    """
     card = score.version.card
     rows = zip(card.characteristics, score.points, strict=True)
     losses = {

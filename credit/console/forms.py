@@ -35,7 +35,7 @@ DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
 
 class GroupedAmountField(AmountField):
-    """An amount whose initial value has separators of thousands."""
+    """An amount whose initial value has thousands separators."""
 
     def prepare_value(self, value: Any) -> Any:
         if type(value) not in {Decimal, int, float}:
@@ -167,7 +167,7 @@ def language_choices() -> list[tuple[str, str]]:
 
 
 def hint_of(initial: Any) -> str:
-    """Return a hint about the applicant's language, or "" if it is the offer's language."""
+    """Return a hint about the applicant's language, or "" if the offer has the same language."""
     reads = initial.get("reads")
     is_other = reads is not None and reads != initial.get("writes")
     return HINT.format(language_name(reads)) if is_other else ""

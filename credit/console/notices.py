@@ -135,7 +135,7 @@ class ClockAdmin(OfApplication):
 
     @admin.display(description="waits for")
     def waits(self, record: Any) -> SafeString | str:
-        """Return the event that ends the deadline."""
+        """Return the step that meets the deadline: a decision, or the next step of the notice."""
         if record.stopped_at:
             return NOTHING
         notices = record.application.notices.all()
@@ -225,7 +225,10 @@ class NoticeAdmin(OfApplication):
         return grid((words(row.channel), moment(row.at), details(evidence)) for row, evidence in rows)
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Display the notice as the applicant sees it, next to its source data. A masked record hides both."""
+        """Display the notice as the applicant sees it, next to its source data.
+
+        If the record is masked, the notice and the data are masked.
+        """
         if getattr(record, "is_masked", False):
             return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
         shown = _inner(record.html) if record.html else "The notice is not created yet, or its retention has ended."
@@ -233,7 +236,10 @@ class NoticeAdmin(OfApplication):
 
 
 def _inner(html: str) -> SafeString:
-    """Return the body of a notice's page, with headings two levels lower. The notice's template escaped the HTML."""
+    """Return the body of a notice's page, with headings two levels lower.
+
+    The HTML is safe, because the notice's template escaped all values.
+    """
     body = html.partition("<main>")[2].partition("</main>")[0]
     return mark_safe(re.sub(r"(</?h)([12])>", lambda at: f"{at[1]}{int(at[2]) + 2}>", body))  # noqa: S308
 

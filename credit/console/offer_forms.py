@@ -114,7 +114,7 @@ def eu_initial(terms: dict[str, Any], currency: str | None) -> dict[str, Any]:
 
 
 def eu_terms(cleaned: dict[str, Any], before: dict[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the submitted EU terms. Under US law, all are null. Texts without a form field don't change."""
+    """Return the submitted EU terms. Under US law, these terms are null. Texts without a form field don't change."""
     if cleaned["jurisdiction"] != EU:
         return {**dict.fromkeys(_TERMS), "jurisdiction": US, "apr_cap": before.get("apr_cap")}
     example = {
@@ -296,7 +296,7 @@ def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the payments and the APR of the largest loan without a fee, for each term at the lowest and highest rates.
 
     If there are more than QUOTED_TERMS_MAX terms, the last row has the longest term, and some shorter terms are
-    omitted. The payments of a line of credit depend on its use. Its rows therefore have the limit at each rate.
+    omitted. For a line of credit, the rows have the limit at each rate, because its payments depend on its use.
     """
     amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
     currency = Conventions.of(terms).shown_currency

@@ -50,7 +50,7 @@ _SECTIONS = {
 
 
 def paths_of(texts: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yield the path and the text of each text in a translation or in its originals."""
+    """Yield each text of a translation, or of an offer's original texts, with its path."""
     for name, part in texts.items():
         if isinstance(part, dict):
             yield from paths_of(part, (*above, name))

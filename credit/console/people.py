@@ -95,7 +95,7 @@ class ApplicantAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search applications with the search of the list of applications."""
+        """Find applicants through the search of the application list."""
         if not search_term.strip():
             return queryset, False
         applications: Any = self.admin_site.get_model_admin(Application)

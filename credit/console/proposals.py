@@ -48,7 +48,10 @@ def decision_in_words(to: str) -> str:
 
 
 def proposals_of(record: Application) -> list[Proposal]:
-    """Return all proposals of an application, newest first, with their accounts. They are cached on `record`."""
+    """Return all proposals of an application, newest first, with their accounts.
+
+    The proposals are cached on `record`.
+    """
     rows = Proposal.objects.select_related("proposed_by", "closed_by").order_by("-id")
     prefetch_related_objects([record], Prefetch("proposals", rows, to_attr="shown_proposals"))
     return record.shown_proposals  # type: ignore[attr-defined,no-any-return]
@@ -302,7 +305,10 @@ class TwoReviewers(ReviewAdmin):
         }
 
     def proposal_view(self, request: HttpRequest, record: Application, proposal_id: UUID, verb: str) -> HttpResponse:
-        """Confirm a proposal, or end it without a decision. GET displays the form, and POST executes it."""
+        """Confirm a proposal, or end it without a decision.
+
+        GET displays the form. POST confirms or ends the proposal.
+        """
         if verb not in {"confirm", "close"}:
             raise PermissionDenied
         proposal, is_confirmation = open_proposal(record), verb == "confirm"

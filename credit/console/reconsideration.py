@@ -143,7 +143,10 @@ class ReconsiderationConsole(ReviewAdmin):
         return lines
 
     def earlier_decision(self, record: Application, review: ReviewRequest) -> list[dict[str, Any]]:
-        """Return rows about the decision to reconsider. If the record is masked, mask the texts."""
+        """Return the rows that describe the decision for which the applicant requests reconsideration.
+
+        If the record is masked, mask the texts.
+        """
         is_masked = getattr(record, "is_masked", False)
         return [
             {"name": name, "value": mask(value) if is_masked and name != DECISION else value}

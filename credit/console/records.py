@@ -71,7 +71,7 @@ class WithCase(OfApplication):
         return {**page, "case": self.case_rows(request, record, cases.case_of(request, case), case), **about}
 
     def case_rows(self, request: HttpRequest, record: Any, rows: list[Any], case: Any) -> list[Any]:  # noqa: ARG002
-        """Return the rows of the case for the page of a record. An override can add rows about the record."""
+        """Return the rows of the case for the page of a record. A subclass can add rows about the record."""
         return rows
 
 
@@ -102,7 +102,7 @@ class ApplicationRevisionAdmin(HistoryAdmin):
 
 
 class ReferenceAdmin(TitledByApplication):
-    """The base admin of an application's records that viewers without access to applications can open."""
+    """The base admin of records about applications. Viewers without access to applications can open these records."""
 
     @admin.display(description="application")
     def reference(self, record: Any) -> SafeString | str:

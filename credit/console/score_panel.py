@@ -110,7 +110,8 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
 def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
     """Describe a scorecard's result.
 
-    Add the range of totals for its outcome, and a note if the total didn't determine it.
+    Add the outcome that follows from the total, with its range of totals. If a knockout or a missing value sets another
+    outcome, add a note.
     """
     by_total = card.outcome_of(result.total)
     band = f"{words.verdict_of(by_total)} is {dict(words.bands_in_words(card.outcomes))[by_total]}"

@@ -49,10 +49,10 @@ def value_in_words(value: Any) -> str:
 
 
 def writers_of(definition: Definition, currency: str | None = None, *, has_currency: bool = False) -> dict[str, Writer]:
-    """Return a function for each input that formats its values with their unit. Minor units become amounts.
+    """Return a function for each input, by name. The function formats values of the input with their unit.
 
-    A definition has no currency, so amounts have a currency only if `has_currency` is True. `currency` is
-    `Conventions.shown_currency`.
+    Minor units become amounts. A definition has no currency, so amounts have a currency only if `has_currency` is True.
+    `currency` is `Conventions.shown_currency`.
     """
 
     def amount(cents: Any) -> str:
@@ -209,7 +209,7 @@ class Difference(NamedTuple):
 
 
 def differences(before: Definition, after: Definition) -> list[Difference]:
-    """Return the additions, removals, and changes between two definitions. Equal definitions have none."""
+    """Return the additions, removals, and changes between two definitions. Equal definitions have no differences."""
     changed = [
         _difference(member, old.get(member, []), new.get(member, []))
         for old, new in zip(_parts(before), _parts(after), strict=True)
@@ -270,7 +270,10 @@ def _band_lines(bands: Iterable[tuple[str, int | None]]) -> list[str]:
 
 
 def _order(before: Definition, after: Definition) -> Difference | None:
-    """Return a changed order of the common characteristics, or None. If two reasons are equal, the order decides."""
+    """Return the difference in the order of the characteristics that both definitions have, or None for the same order.
+
+    The order decides ties between reasons.
+    """
     names = [[item["name"] for item in each["characteristics"]] for each in (before, after)]
     shared = [[name for name in own if name in other] for own, other in (names, names[::-1])]
     if shared[0] == shared[1]:

@@ -1,9 +1,9 @@
 """Search for applicants, who are stored encrypted, by name, email address, or phone number.
 
-Each application has a blind index of keyed digests. It contains a digest for each word of a name, each email address,
-and each form of a phone number. A phone number is found with and without its country code, and without a digit that is
-only dialed from abroad. Without the key, a digest does not reveal its text. Equal names have equal digests, so a stolen
-dump shows which applications share a name.
+Each application has a blind index of keyed digests. The index contains a digest for each word of a name, each email
+address, and each form of a phone number. A phone number is found with and without its country code. Argentine and
+Mexican numbers are also found without the digit that only callers from abroad dial. Without the key, a digest does not
+reveal its text. Equal names have equal digests, so a stolen dump shows which applications share a name.
 """
 
 import re
@@ -157,7 +157,10 @@ def _has(term: str) -> Q:
 
 
 class _HasDigest(Func):
-    """The condition that a blind index contains a digest. PostgreSQL uses the index `credit_app_applicants` for it."""
+    """The condition that a blind index contains a digest.
+
+    For this condition, PostgreSQL uses the index `credit_app_applicants`.
+    """
 
     function, template = "INSTR", "%(function)s(%(expressions)s) > 0"
     output_field = BooleanField()

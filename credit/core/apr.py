@@ -70,7 +70,7 @@ class UnitPeriod:
     of_months: bool = True
 
     def count(self, start: date, end: date, day: int) -> tuple[int, Decimal]:
-        """Return the number of whole unit-periods, and the remaining fraction of a unit-period: (b)(5)."""
+        """Return the whole unit-periods, and the remaining fraction of a unit-period (Appendix J, paragraph (b)(5))."""
         elapsed = (end - start).days
         if self.of_months:
             months, odd_days = count_back(start, end, day)
@@ -97,7 +97,7 @@ def _standard_length(earlier: date, later: date, day: int) -> UnitPeriod | None:
 
 
 def unit_period(start: date, dates: Sequence[date], day: int | None) -> UnitPeriod:
-    """Return the unit-period of a transaction: (b)(4).
+    """Return the unit-period of a transaction (Appendix J, paragraph (b)(4)).
 
     The unit-period is the most frequent period that occurs more than once. If several are equally frequent, it is the
     shortest. If no period repeats, it is the standard interval nearest to the average period. For a single payment, it

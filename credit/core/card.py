@@ -69,7 +69,7 @@ class Input(NamedTuple):
     is_amount: bool
 
     def used(self, facts: Facts) -> list[str]:
-        """Return the names of the facts that the value depends on."""
+        """Return the names of the facts on which the input's value depends."""
         readable = [name for name in self.facts if self.read_fact(facts.get(name)) is not None]
         return readable[:1] if self.is_first else readable
 
@@ -152,7 +152,7 @@ def _months(since: date | None, until: date | None) -> Decimal | None:
 
 
 class Bin(NamedTuple):
-    """A bin. For numbers, it has `below`. For strings and booleans, it has `values`. The open bin has neither."""
+    """A bin. A bin for numbers has `below`. A bin for strings or booleans has `values`. The open bin has neither."""
 
     points: int
     is_missing: bool
@@ -190,7 +190,7 @@ class Knockout(NamedTuple):
 
 
 class Price(NamedTuple):
-    """The note rate and the maximum amount for totals of at least `from_total`."""
+    """The note rate and the maximum amount for scores with a total of at least `from_total`."""
 
     from_total: int
     rate_percent: Decimal
@@ -199,7 +199,10 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A parsed scorecard. `facts` are the names of all facts that it reads. A verified scorecard reads no claims."""
+    """A parsed scorecard. `facts` are the names of all facts that the scorecard reads.
+
+    A verified scorecard reads no claims.
+    """
 
     inputs: tuple[Input, ...]
     knockouts: tuple[Knockout, ...]

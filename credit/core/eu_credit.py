@@ -1,6 +1,6 @@
 """Validate an offer and its lender against the requirements of Directive (EU) 2023/2225.
 
-An offer's texts contain the lender's wording for the contents of Annex I and Article 21 that are not figures.
+Annex I and Article 21 require figures and descriptions. An offer's texts are the lender's wording for the descriptions.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,8 +1,9 @@
 """The catalog of facts: values about an applicant that a scorecard can read. Each app declares the facts it stores.
 
-To compute a score, the platform reads the facts from its own tables. It sends no requests to third parties. Values of
-`application_data` need no declaration. Their names are paths, such as `application_data.monthly_income_cents`, or JSON
-pointers (RFC 6901), such as `application_data#/monthly income`. Each value has a source and a date.
+To compute a score, the platform reads the facts from its own tables. It sends no requests to third parties. The values
+of `application_data` are facts without a declaration. The names of these facts are paths, such as
+`application_data.monthly_income_cents`, or JSON pointers (RFC 6901), such as `application_data#/monthly income`. Each
+value has a source and a date.
 
 A score can reveal its input. For example, narrow bins can determine a balance to the cent. So each fact declares a
 scope. Callers of `read_facts` pass a predicate that selects the readable facts. All other facts count as missing.
@@ -259,7 +260,7 @@ def _at(data: Any, path: Sequence[str]) -> Any:
     """Return the number, string, or boolean at a path below `application_data`, or None if the value is missing.
 
     A number in the path is a zero-based list index. For a list or an object at the path, the result is an empty list or
-    object. It does not count as missing, but no input can read it.
+    object. This result does not count as missing, but no input can read it.
     """
     for part in path:
         if isinstance(data, Mapping):

@@ -25,7 +25,7 @@ PLAIN_AMOUNT = re.compile(r"[0-9]{1,13}", re.ASCII)
 
 
 def reference_of(application_id: UUID) -> str:
-    """Return an application's reference: `A-` and the end of the ID. IDs can share their beginning."""
+    """Return an application's reference: `A-` and the end of the ID. Several IDs can have the same beginning."""
     return f"A-{application_id.hex[-8:].upper()}"
 
 

@@ -41,10 +41,10 @@ def half_up(cents: Decimal) -> int:
 def monthly_payment_cents(
     amount_cents: int, apr_percent: Decimal | float, months: int, *, first_period: Decimal = Decimal(1)
 ) -> int:
-    """Return the level payment that repays an amount in `months` payments, rounded half up. It is at least one cent.
+    """Return the level payment that repays an amount in `months` payments, rounded half up.
 
-    `apr_percent` is the note rate per year. `first_period` is the number of months before the first payment. Interest
-    for that period is simple interest.
+    The payment is at least one cent. `apr_percent` is the note rate per year. `first_period` is the number of months
+    before the first payment. Interest for that period is simple interest.
     """
     with localcontext(apr.EXACT):
         rate = Decimal(str(apr_percent)) / 1200

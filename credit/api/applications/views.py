@@ -177,13 +177,14 @@ class ApplicationViewSet(ApiViewSet):
 
         Under `four_eyes`, two reviewers approve or reject. The first request leaves the status unchanged, and the
         response contains `pending_decision`. When a second reviewer sends the same request, the decision takes effect.
-        The data and the score must not have changed.
+        The data and the score must not have changed since the first request.
 
         An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
         first_payment_on}. If the amount or the term is missing, the API uses the value of `application_data`. If the
         rate is missing, the API uses the lowest or only rate of the offer at the submission. All values must be within
-        the limits of that offer. An offer without `term_options_months` is a line of credit, and the amount is its
-        limit. Under the policy `open`, and for an unlisted offer, an approval without `terms` has no loan.
+        the limits of that offer. An offer without `term_options_months` is a line of credit. The approved amount is
+        then the credit limit. Under the policy `open`, and for an unlisted offer, an approval without `terms` has no
+        loan.
 
         If the score's outcome is `refer` and a reviewer's rejection has none of the score's reasons, the response
         contains `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.

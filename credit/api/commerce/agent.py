@@ -23,8 +23,8 @@ _ESCAPE = re.compile(r"\\(.)")
 def check_agent(header: str | None, versions: list[str]) -> None:
     """Validate the header `UCP-Agent`. The header is optional, because the credential identifies the caller.
 
-    `versions` are the values of the query parameter. Raises InvalidProfileUrl for a header without a profile. Raises
-    VersionUnsupported for any version except VERSION.
+    `versions` are the values of the query parameter `version`. Raises InvalidProfileUrl for a header without a profile.
+    Raises VersionUnsupported for any version except VERSION.
     """
     if header is not None:
         members = _read_members(header)
@@ -39,7 +39,10 @@ def check_agent(header: str | None, versions: list[str]) -> None:
 
 
 def _read_members(header: str) -> list[tuple[str, str]]:
-    """Return the (name, value) pairs of a dictionary's items and parameters. For an invalid header, return none."""
+    """Return the (name, value) pairs of a dictionary's items and parameters.
+
+    For an invalid header, return an empty list.
+    """
     members, at, text = [], 0, header.strip(" ")
     while item := _MEMBER.match(text, at):
         members.append((item[1], _plain(item[2] or "")))

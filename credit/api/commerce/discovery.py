@@ -1,4 +1,4 @@
-"""The discovery document. It is both the specification's provider metadata and a UCP business profile."""
+"""The discovery document, which is both the specification's provider metadata and a UCP business profile."""
 
 from datetime import datetime
 from typing import Any

@@ -27,7 +27,7 @@ _PRICE_IN_WORDS = "The price is the amount financed, not the cost of the loan"
 def terms_of(offer: Offer) -> list[str]:
     """Return the ids of an offer's terms in the lender's order. An id is a number of months.
 
-    Without terms, return ANY_TERM.
+    For an offer without terms, return ANY_TERM.
     """
     return [str(months) for months in dict.fromkeys(offer.term_options_months or ())] or [ANY_TERM]
 

@@ -294,7 +294,7 @@ class InputSerializer(ResponseSerializer):
 
 
 class LoanFiguresSerializer(ResponseSerializer):
-    """The figures of an offer that a price does not contain."""
+    """The figures of an offer, in addition to its price."""
 
     price_means = OneOfField(("amount_financed",))
     amount_min_cents = Int64Field(allow_null=True)
@@ -411,7 +411,7 @@ class CatalogLookupSerializer(ResponseSerializer):
 
 
 class CatalogProductSerializer(ResponseSerializer):
-    """A product. If `ucp.status` is `error`, a message instead."""
+    """A product. If `ucp.status` is `error`, the response has a message instead of the product."""
 
     ucp = UcpSerializer()
     product = ProductSerializer(required=False, help_text="The product. Absent if `ucp.status` is `error`.")

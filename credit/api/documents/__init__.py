@@ -1,1 +1,1 @@
-"""Views, parsers and serializers of requested documents and their files."""
+"""Views, parsers, and serializers of requested documents and their files."""

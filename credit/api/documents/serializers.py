@@ -7,7 +7,7 @@ from credit.models.documents import DOCUMENTS_MAX, DocumentFile, RequestedDocume
 
 
 class TitleField(serializers.WordsField):
-    """The title of a document in NFC. So all encodings of a title are a single entry of the checklist."""
+    """The title of a document in NFC. So different encodings of a title create only one entry on the checklist."""
 
     def to_internal_value(self, data: Any) -> str:
         return normalize("NFC", super().to_internal_value(data))

@@ -1,1 +1,1 @@
-"""Views and serializers of notices, deliveries and reconsiderations."""
+"""Views and serializers of notices, deliveries, and reconsiderations."""

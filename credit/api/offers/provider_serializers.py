@@ -23,7 +23,7 @@ from credit.offers.links import EXPIRES_IN_HOURS_MAX, PREFILL_MAX_BYTES
 
 @extend_schema_field({"type": "string", "format": "byte", "maxLength": BASE64_MAX_LENGTH})
 class LogoField(serializers.TextField):
-    """A PNG or SVG file in Base64. If the field is absent, the logo stays. Null removes it."""
+    """A PNG or SVG file in Base64. If the field is absent, the logo does not change. Null removes it."""
 
     default_error_messages = {"max_length": TOO_LARGE}
 

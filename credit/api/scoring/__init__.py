@@ -1,1 +1,1 @@
-"""Views and serializers of scoring models, their versions, scores and monitoring."""
+"""Views and serializers of scoring models, their versions, scores, and monitoring."""

@@ -14,7 +14,10 @@ _LONGEST = timedelta(days=3_660)
 
 
 def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
-    """Return the period between two fields. By default, the period ends with `default`, and has the length WINDOW."""
+    """Return the period between two fields. A missing end is the end of `default`.
+
+    A missing start is the start of `default`, or WINDOW before another end.
+    """
     end = attrs.pop(f"{prefix}to") or default.end
     beginning = attrs.pop(f"{prefix}from")
     if end < _FIRST or (beginning is not None and beginning < _FIRST):

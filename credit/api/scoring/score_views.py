@@ -47,8 +47,8 @@ class ScoreViewSet(ApiViewSet):
 
         The response has the newest score. The offer's scoring model computes a score at the submission. The model
         computes a new score after a value that it reads is corrected, and when a reviewer scores the application again.
-        If the offer requests reports, the first score is computed after the reports arrive, or after 24 hours.
-        Before that, `status` is `waiting`, and the result is null. Without a score, for example with
+        If the offer requests reports, the first score is computed after the reports arrive, or after 24 hours. While
+        the score waits for reports, `status` is `waiting`, and the result is null. Without a score, for example with
         `DECISIONING=off`, the API returns 404 `E4013`.
 
         `reasons` state why the score is not higher. `changes` are the changes that would have led to a better outcome.

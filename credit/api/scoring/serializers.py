@@ -347,7 +347,7 @@ class ScalarField(serializers.FreeField):
 
 
 class PointerField(serializers.TextField):
-    """A JSON pointer below `application_data`. The limits are those of a fact's name."""
+    """A JSON pointer below `application_data`. The pointer has the same limits as a fact's name."""
 
     default_error_messages = {
         "pointer": "Must be a JSON pointer such as /monthly_income_cents: at most 8 parts of 60 characters."
