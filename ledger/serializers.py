@@ -1,4 +1,4 @@
-"""The request and response bodies of the ledger's API. Values are hex here, and base64 in C2SP files."""
+"""The request and response bodies of the ledger's API. Binary values are hex in bodies, and base64 in C2SP files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ class ReportDataField(serializers.TextField):
         ]
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the string. Raises PayloadTooLarge if it is longer than 10 MiB."""
+        """Return the string. Raises PayloadTooLarge if the string is longer than 10 MiB in UTF-8."""
         if isinstance(data, str) and len(data.encode()) > REPORT_DATA_MAX_BYTES:
             raise PayloadTooLarge(f"report_data may have at most {REPORT_DATA_MAX_BYTES} bytes in UTF-8.")
         return super().to_internal_value(data)
@@ -143,7 +143,10 @@ class StatsSerializer(serializers.ResponseSerializer):
 
 
 class HashPageSerializer(LogSerializer):
-    """The record of an anchored hash. For an absent hash: `verified` false, the hash, and a message."""
+    """The record of an anchored hash.
+
+    For an absent hash, the response has `verified` false, the hash, and a message.
+    """
 
     verified = serializers.FlagField(help_text="Whether the hash is anchored.")
     hash = serializers.TextField()
@@ -235,7 +238,7 @@ class ConsistencySerializer(serializers.ResponseSerializer):
 class KeySerializer(serializers.ResponseSerializer):
     """The log's name and public key.
 
-    `previous` and `next` are the URLs of the previous and the next log. They are null unless a log was replaced.
+    `previous` and `next` are the URLs of the previous and the next log. These URLs are null unless a log was replaced.
     """
 
     origin = serializers.TextField(help_text="The log's name, the first line of each checkpoint.")

@@ -85,7 +85,7 @@ class NodeViewSet(LedgerViewSet):
         """Check the health of the node.
 
         `degraded` means that the node can read the log, but can't sign. Possible causes are a database that is
-        read-only or behind its signature, a guard file that is lost or not writable, and a changed key. If the node
+        read-only or lacks signed entries, a guard file that is lost or not writable, and a changed key. If the node
         can't read the log, or its database is not migrated, it returns 503 with the same fields.
         """
         status = status_in_time()
@@ -117,8 +117,8 @@ class NodeViewSet(LedgerViewSet):
         """Get the log's key and witness policy.
 
         The response has this log's key, its witnesses, and their quorum (C2SP tlog-policy), for verifiers of proofs.
-        Store it at a trusted time: a proof is only as good as the keys that check it, and these come from the log
-        itself.
+        Store the policy at a time when you trust the log: verifiers check proofs with these keys, and the keys come
+        from the log itself.
         """
         return HttpResponse(witnessing.published_policy(), content_type=TEXT)
 
@@ -178,7 +178,7 @@ class BlockViewSet(LedgerViewSet):
     def list(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List blocks.
 
-        The newest is first.
+        The newest block is first.
         """
         blocks, total = log.list_blocks(**query)
         return {"blocks": blocks, "total": total}
@@ -220,7 +220,7 @@ class RecordViewSet(LedgerViewSet):
     def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the hashes of a user.
 
-        The oldest is first. In production, the ledger requires a token of the user or of staff, or a key in
+        The oldest hash is first. In production, the ledger requires a token of the user or of staff, or a key in
         `LEDGER_API_KEYS`. A token with scopes also requires `identity:read`. In development, the ledger requires no
         credential.
         """
@@ -276,7 +276,7 @@ class ProofViewSet(LedgerViewSet):
         """Get the inclusion proof of a hash.
 
         The proof is for the earliest entry, or for the entry at `index`. With `witnessed=1`, the proof is for the
-        newest checkpoint that has the quorum of the witnesses. The ledger waits up to 20 s for such a checkpoint.
+        newest checkpoint that has the quorum of the witnesses. The ledger waits up to 20 s for this checkpoint.
         """
         return self._prove(report_hash, query)
 

@@ -145,7 +145,7 @@ class RedeliverySerializer(serializers.ModelResponseSerializer):
 
 
 class FeedQuery(serializers.QuerySerializer):
-    """The position in the feed."""
+    """The position in the feed after which the page of events starts."""
 
     refuses_unknown = True
 
@@ -179,7 +179,7 @@ class EventSerializer(serializers.JsonPartSerializer):
 
 
 class FeedSerializer(serializers.ResponseSerializer):
-    """Events in order of their sequence."""
+    """Events in the order of their `sequence` numbers."""
 
     events = EventSerializer(many=True, help_text="The events, ordered by `sequence`.")
     has_more = serializers.FlagField(help_text="Whether more events follow.")

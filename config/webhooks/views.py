@@ -158,6 +158,6 @@ class WebhookEventViewSet(ApiViewSet):
     def types(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List event types.
 
-        Each type has the JSON Schema of its object.
+        For each event type, the response has the JSON Schema of the event's object.
         """
         return {"event_types": list(event_types().values())}

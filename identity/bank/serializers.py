@@ -49,7 +49,7 @@ class LinkTokenRequestSerializer(serializers.RequestSerializer):
 
 
 class ExchangeRequestSerializer(serializers.RequestSerializer):
-    """The result of Plaid Link, and its user."""
+    """The public token from Plaid Link, and the user who links the bank."""
 
     public_token = serializers.TextField(
         min_length=1,

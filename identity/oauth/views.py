@@ -124,7 +124,7 @@ def _basic_credentials(header: str) -> str:
 
 
 def _render(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """Convert body errors to the OAuth error `invalid_request`, as the protocol requires."""
+    """Convert errors in the request body to the OAuth error `invalid_request`, as the protocol requires."""
     known = as_api_error(error)
     if isinstance(known, _BODY_ERRORS):
         error = OAuthError("invalid_request", 400, str(known))
@@ -172,7 +172,7 @@ class OAuthClientViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> Any:
         """List the account's OAuth clients.
 
-        The newest is first.
+        The newest client is first.
         """
         return clients.clients_of(request.user)
 

@@ -5,13 +5,13 @@ from payments.errors import InvalidAmount
 
 
 class AmountField(serializers.QueryInt64Field):
-    """Cents in a query string, at least 1. Raises `invalid_amount` for any other value."""
+    """An amount in cents in a query string, at least 1. Raises `invalid_amount` for any other value."""
 
     refusal = InvalidAmount
 
 
 class FeeQuery(serializers.QuerySerializer):
-    """The amount to quote for."""
+    """The amount for which to quote the fee."""
 
     amount = AmountField(min_value=1, help_text="The amount, in the currency's minor unit.")
 
@@ -91,7 +91,7 @@ class AddMethodRequestSerializer(serializers.RequestSerializer):
 
 
 class MethodSerializer(serializers.ResponseSerializer):
-    """A payment method. If the installation does not store payment methods, an acknowledgment."""
+    """A payment method. If the installation does not store payment methods, the response is an acknowledgment."""
 
     id = serializers.TextField(help_text="The method's id.")
     acknowledged = serializers.FlagField(required=False)

@@ -5,7 +5,10 @@ from payments.chain.addresses import parse_address, parse_network
 
 
 class AddressField(serializers.TextField):
-    """An EVM address: 0x and 40 hex digits. In mixed case, the EIP-55 checksum must match. Stored in EIP-55 form."""
+    """An EVM address: 0x and 40 hex digits. In mixed case, the EIP-55 checksum must match.
+
+    The value is stored in EIP-55 form.
+    """
 
     default_error_messages = {"address": "Must be an address: 0x and 40 hex digits, with the right checksum (EIP-55)."}
 
@@ -20,7 +23,7 @@ class AddressField(serializers.TextField):
 
 
 class NetworkField(serializers.TextField):
-    """An EVM network, by its CAIP-2 id or an alias. Stored as the id."""
+    """An EVM network, by its CAIP-2 id or an alias. The value is stored as the CAIP-2 id."""
 
     default_error_messages = {"network": "Must be an EVM network, such as eip155:8453 or base."}
 

@@ -101,7 +101,7 @@ class TransactionStatusSerializer(serializers.ResponseSerializer):
 
 
 class ReceiptSerializer(serializers.ResponseSerializer):
-    """Whether the settlement chain has a receipt."""
+    """Whether the settlement chain has a receipt of the transfer."""
 
     tx_hash = serializers.TextField()
     verified = serializers.FlagField(

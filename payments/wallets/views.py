@@ -32,8 +32,8 @@ class WalletViewSet(CardFreeViewSet):
     def connect_circle(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
         """Connect a custodial wallet.
 
-        The custody vendor controls the keys. There is one wallet for each network and label. A repeated request returns
-        the connected wallet.
+        The custody vendor controls the keys. You can connect one custodial wallet for each network and label. A
+        repeated request returns the connected wallet.
         """
         return wallets.connect_custodial(owner=request.user, now=timezone.now(), **_own(request, body))
 
